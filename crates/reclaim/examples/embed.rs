@@ -1,8 +1,8 @@
 //! An operating system that links the engine: two processes share a file, and reclaim asks which of
 //! its folios were used.
 //!
-//! All but `main` and `table` uses `core` alone, as a kernel would; the engine's memory is an array
-//! of bytes whose length the limits give.
+//! Everything but `main` and `table` uses only `core`, as a kernel would. The engine's memory is an
+//! array of bytes whose length follows from the limits.
 //!
 //! ```text
 //! cargo run -p pageout-reclaim --example embed
@@ -22,15 +22,15 @@ use pageout_reclaim::{
     Mm, MmId, NewFolio, NewVma, Refs, Tuning, VmFlags, WriteGuard, folio_check_references,
 };
 
-/// Pages of a folio: one contiguous block.
+/// The order of a folio: one contiguous block.
 const ORDER: u8 = 4;
-/// Folios of the file.
+/// The number of folios of the file.
 const FOLIOS: usize = 4;
-/// Frame of the first page table. The file's pages are in the frames from 0 on.
+/// The frame of the first page table. The file's pages are in the frames from 0 on.
 const FIRST_TABLE: Pfn = Pfn::new(1 << 20);
-/// For each process a root and one table of each level below it.
+/// The number of page tables: for each process a root, and one of each level below it.
 const TABLES: usize = 2 * 4;
-/// Where both processes map the file.
+/// The address at which both processes map the file.
 const START: VirtAddr = VirtAddr::new(1 << 30);
 
 const LIMITS: Limits = Limits {
@@ -42,17 +42,17 @@ const LIMITS: Limits = Limits {
     ..Limits::NOTHING
 };
 
-/// How this system checks young bits.
+/// The choices of this system for young checks and unmapping.
 const TUNING: Tuning = Tuning::cheapest(FlushPolicy::ARM64);
 
-/// The machine's part: page tables with their locks, and the TLBs.
+/// The machine: page tables with their locks, and the TLBs.
 struct Os<'m> {
     tables: HostTables<'m, Arm64_4K>,
     locks: &'m [Lock],
     tlbs: Tlbs,
 }
 
-/// Where a kernel would execute TLBI and DSB.
+/// TLB maintenance. A kernel would execute TLBI and DSB here.
 #[derive(Default)]
 struct Tlbs {
     invalidated: AtomicU32,
@@ -106,7 +106,7 @@ impl<'m> Env for Os<'m> {
     }
 }
 
-/// What hardware does on an access: it sets the accessed bit. No kernel would do this by hand.
+/// Sets the accessed bit, as hardware does on an access. No kernel would do this by hand.
 fn touch(os: &Os<'_>, mm: &Mm, addr: VirtAddr) {
     if let Descent::PteTable(frame, _) = descend(os, mm.root(), addr) {
         let (table, i) = (os.table(frame), Arm64_4K::index(Level::Pte, addr));
@@ -150,7 +150,7 @@ fn share_a_file(engine: &mut Engine<'_, Os<'_>>) -> SharedFile {
     SharedFile { folios, mms }
 }
 
-/// One round of reclaim over the file: what was found of each folio, and what is done with it.
+/// The result of one round of reclaim over the file: the check of each folio, and the decision.
 pub(crate) type Round = [(Refs, FolioRef); FOLIOS];
 
 fn reclaim(engine: &mut Engine<'_, Os<'_>>, file: &SharedFile) -> Round {
@@ -163,10 +163,10 @@ fn reclaim(engine: &mut Engine<'_, Os<'_>>, file: &SharedFile) -> Round {
     })
 }
 
-/// In each round, the folios that each process uses before reclaim comes by.
+/// The folios that each process uses in each round, before reclaim runs.
 const USES: [[&[u64]; 2]; 2] = [[&[1, 2], &[2, 3]], [&[1], &[]]];
 
-/// Runs it all: what reclaim found in each round, and the invalidations that took.
+/// Runs the example. Returns the results of each round, and the number of invalidations.
 pub(crate) fn run() -> ([Round; 2], u32) {
     let tables: Vec<_> = (0..TABLES * Arm64_4K::PTES).map(|_| AtomicU64::new(0)).collect();
     let locks: [Lock; TABLES] = from_fn(|_| Lock::default());

@@ -1,9 +1,10 @@
-//! The least that a kernel writes to have its memory managed: page tables with an array of locks,
-//! frames, swap, and a fault handler. A process then uses twice as much memory as there is, and
-//! finds what it stored.
+//! The least that a kernel writes so that the engine manages its memory: page tables with an array
+//! of locks, frames, swap, and a fault handler. A process then uses twice as much memory as there
+//! is, and finds the values it stored.
 //!
-//! What a kernel and its machine have anyhow, and the process, is in `kernel/machine.rs`.
-//! `reclaim.rs` is a larger one: two CPUs, files, fork, limits, a disk that takes its time.
+//! The process, and the parts that a kernel and its machine have anyway, are in
+//! `kernel/machine.rs`. `reclaim.rs` is a larger example: two CPUs, files, fork, limits, a disk
+//! that takes its time.
 //!
 //! ```text
 //! cargo run -p pageout-reclaim --example kernel
@@ -26,7 +27,7 @@ use pageout_reclaim::{
     MmId, NewVma, Place, Submitted, Tuning, VmFlags, World, WriteGuard,
 };
 
-/// How much the engine is to manage: a folio for each frame, one process, and swap.
+/// The capacity of the engine: a folio for each frame, one process, and swap.
 const LIMITS: Limits = Limits {
     frames: RAM,
     folios: RAM,
@@ -38,7 +39,7 @@ const LIMITS: Limits = Limits {
 };
 const TUNING: Tuning = Tuning::cheapest(FlushPolicy::X86);
 
-/// The kernel. Any frame may become a page table, and so has a lock.
+/// The kernel. Any frame may become a page table, so each has a lock.
 pub(crate) struct Kernel<'m> {
     machine: Machine<'m>,
     locks: [Lock; RAM],
@@ -75,7 +76,7 @@ impl<'m> Env for Kernel<'m> {
     }
 }
 
-/// Single frames, from the kernel's allocator.
+/// The supply of single frames, from the kernel's allocator.
 impl Frames for Kernel<'_> {
     fn alloc(&self, order: Order) -> Option<Pfn> {
         if order == Order::default() { self.machine.take_frame() } else { None }
@@ -100,7 +101,7 @@ impl Frames for Kernel<'_> {
     }
 }
 
-/// Swap, on a device that is done at once.
+/// The swap device, whose transfers complete at once.
 impl Backing for Kernel<'_> {
     fn read(&self, io: Io) -> Submitted {
         let Place::Swap(slot) = io.place else { return Submitted::Failed };
@@ -118,7 +119,7 @@ impl World for Kernel<'_> {
     }
 }
 
-/// The page fault handler: what is done for the process, or why it dies.
+/// Handles a page fault. An error is the reason why the process dies.
 pub(crate) fn page_fault(
     engine: &mut Engine<'_, Kernel<'_>>,
     mm: MmId,
@@ -126,13 +127,13 @@ pub(crate) fn page_fault(
     access: Access,
 ) -> Result<(), Fault> {
     match engine.handle_fault(mm, addr, access) {
-        // Where reads take time, a task queues itself and sleeps while `Maps::transfer_is_pending`.
+        // If reads take time, a task queues itself and sleeps while `Maps::transfer_is_pending`.
         Fault::Done(_) | Fault::Pending(_) => Ok(()),
         fault => Err(fault),
     }
 }
 
-/// Boots, runs one process in `pages`, and frees 16 frames more, as background reclaim does.
+/// Boots, runs one process in `pages`, and then frees 16 more frames, as background reclaim does.
 pub(crate) fn run(pages: Range<u64>) -> Result<machine::Report, Fault> {
     let mut bytes = [const { MaybeUninit::uninit() }; Memory::bytes_for(&LIMITS)];
     let memory = Memory::carve(&mut bytes, &LIMITS).expect("as many bytes as they take");

@@ -1,14 +1,14 @@
-//! A small operating system that links the engine for all of reclaim: two processes, and later a
-//! child, use a file and memory of their own in a cgroup that has room for half of it.
+//! A small operating system that uses the engine for all of reclaim. Two processes, and later a
+//! child, use a file and private memory in a cgroup that has room for half of it.
 //!
-//! What an embedder supplies is in `reclaim/machine.rs`, a trait each: [`Env`](pageout_paging::Env)
-//! (page tables and their locks), [`Mmu`](pageout_paging::Mmu) (TLBs, also other CPUs'), `Frames`
-//! (memory), `Backing` (a disk), and `World`, which is all of them. Here is what he calls, all of
-//! it on an [`Engine`] of the CPU that runs: when an access fails, for what processes and
-//! administrators ask, and from the disk's interrupt. He gets page faults, copy on write, fork,
-//! swap, limits, reclaim by whoever needs room, in the background and on demand, generations and
-//! the commands of `lru_gen`, and the kernel's counters. The engine allocates nothing: [`run`]
-//! hands it an array of bytes.
+//! The parts that an embedder supplies are in `reclaim/machine.rs`, a trait each:
+//! [`Env`](pageout_paging::Env) (page tables and their locks), [`Mmu`](pageout_paging::Mmu) (TLBs,
+//! also other CPUs'), `Frames` (memory), `Backing` (a disk), and `World`, which is all of them. The
+//! calls of an embedder are here, all on an [`Engine`] of the CPU that runs: for accesses that
+//! fail, for requests of processes and administrators, and from the disk's interrupt. They provide
+//! page faults, copy on write, fork, swap, limits, reclaim (direct, in the background and on
+//! demand), generations and the commands of `lru_gen`, and the kernel's counters. The engine
+//! allocates nothing: [`run`] gives it an array of bytes.
 //!
 //! ```text
 //! cargo run -p pageout-reclaim --example reclaim
@@ -32,15 +32,16 @@ use pageout_reclaim::{
 };
 use std::collections::HashMap;
 
-/// Pages at which each process maps the file, and memory of its own.
+/// The pages at which each process maps the file, and its private memory.
 const FILE: Range<u64> = 0x1000..0x1020;
 const HEAP: Range<u64> = 0x2000..0x2018;
-/// Pages of memory that the processes may use together.
+/// The pages of memory that the processes may use together.
 const LIMIT: u64 = 40;
-/// For all that processes can swap out, and 64 more: with fewer free, generations swap out nothing.
+/// The number of swap slots: for all that processes can swap out, and 64 more, without which
+/// generations swap out nothing.
 const SLOTS: usize = 3 * 24 + 64;
 
-/// How much the engine is to manage.
+/// The capacity of the engine.
 const LIMITS: Limits = Limits {
     frames: FRAMES,
     folios: FRAMES,
@@ -53,10 +54,11 @@ const LIMITS: Limits = Limits {
     filters: 4,
 };
 
-/// How this system checks young bits and takes entries out: in batches, TLBs told once a batch.
+/// The choices of this system for young checks and unmapping: in batches, with one TLB flush a
+/// batch.
 const TUNING: Tuning = Tuning::cheapest(FlushPolicy::RISCV);
 
-/// The operating system: the engine on the machine, and what must be found in each page.
+/// The operating system: the engine on the machine, and the expected content of each page.
 struct Os<'e, 'm> {
     maps: &'e Maps<'m>,
     machine: Machine<'e>,
@@ -64,7 +66,7 @@ struct Os<'e, 'm> {
     cgroup: MemcgId,
     file: MappingId,
     processes: Vec<MmId>,
-    /// What was stored last to words of each process, and of the file.
+    /// The values stored last to words of each process, and of the file.
     stored: HashMap<(Option<usize>, Word), u64>,
     stores: u64,
 }
@@ -83,13 +85,13 @@ impl<'e, 'm> Os<'e, 'm> {
         Self { maps, machine, cpus, cgroup, file, processes, stored, stores: 0 }
     }
 
-    /// The engine, on the CPU that runs.
+    /// Returns the engine, on the CPU that runs.
     fn engine(&mut self) -> Engine<'_, Machine<'e>> {
         let cpu = &mut self.cpus[self.machine.cpus.current.get()];
         self.maps.on(&self.machine, cpu, TUNING)
     }
 
-    /// A process, which shares the file with the others.
+    /// Starts a process, which shares the file with the others.
     fn spawn(&mut self) {
         let (asid, cgroup, file) = (Asid(self.processes.len() as u32), self.cgroup, self.file);
         let root = self.machine.alloc_table().expect(ROOM);
@@ -118,7 +120,7 @@ impl<'e, 'm> Os<'e, 'm> {
         self.processes.push(child);
     }
 
-    /// A process ends, and gives back all it had.
+    /// Ends a process, and frees all it had.
     fn exit(&mut self, process: usize) {
         let mm = self.processes[process];
         let root = self.maps.mm(mm).root();
@@ -126,13 +128,13 @@ impl<'e, 'm> Os<'e, 'm> {
         self.machine.free_table(root);
     }
 
-    /// A CPU goes on with a process, whose memory the next walk for young bits then visits.
+    /// Makes a CPU run a process, whose memory the next walk for young bits then visits.
     fn switch_to(&mut self, cpu: usize, process: usize) {
         self.machine.cpus.current.set(cpu);
         self.maps.lru_gen_use_mm(self.processes[process]);
     }
 
-    /// A load or a store of a process: it faults until it goes through.
+    /// Loads or stores a word of a process, with faults until the access succeeds.
     fn access(&mut self, process: usize, at: Word, store: Option<u64>) -> u64 {
         let mm = self.processes[process];
         let access = if store.is_some() { Access::Write } else { Access::Read };
@@ -144,7 +146,8 @@ impl<'e, 'm> Os<'e, 'm> {
                 Fault::Done(_) => {}
                 // The page is being read. A kernel runs someone else meanwhile.
                 Fault::Pending(_) => assert!(self.disk_interrupt() > 0, "someone reads it"),
-                // What could go waits for the disk. If nothing does, someone has to be killed.
+                // Memory that could be freed waits for the disk. If none does, a process has to be
+                // killed.
                 Fault::OutOfMemory(_) => {
                     self.flush_file();
                     assert!(self.disk_interrupt() > 0, "out of memory");
@@ -154,7 +157,7 @@ impl<'e, 'm> Os<'e, 'm> {
         }
     }
 
-    /// The disk's transfers have ended, and the engine is told.
+    /// Ends the disk's transfers, and calls the engine for each.
     fn disk_interrupt(&mut self) -> usize {
         let ended = self.machine.run_disk();
         let mut engine = self.engine();
@@ -167,7 +170,7 @@ impl<'e, 'm> Os<'e, 'm> {
         ended.len()
     }
 
-    /// The flusher: reclaim writes what it swaps out, and leaves dirty files to their owner.
+    /// Writes dirty pages of the file, as a flusher: reclaim writes only pages that it swaps out.
     fn flush_file(&mut self) {
         let file = self.file;
         let maps = self.maps;
@@ -188,8 +191,8 @@ impl<'e, 'm> Os<'e, 'm> {
         }
     }
 
-    /// The cgroup's `memory.reclaim`: what is dirty has to be written before it can go, so whoever
-    /// asked is told to ask again (EAGAIN). Pages that were got at last.
+    /// Writes to the cgroup's `memory.reclaim`. Dirty pages have to be written before they can be
+    /// freed, so the call may ask to try again (EAGAIN). Returns the pages reclaimed in the end.
     fn memory_reclaim(&mut self, text: &str) -> u64 {
         let cgroup = self.cgroup;
         loop {
@@ -202,7 +205,7 @@ impl<'e, 'm> Os<'e, 'm> {
         }
     }
 
-    /// The background thread: reclaims until so many frames are free.
+    /// Reclaims until so many frames are free, as the background thread.
     fn kswapd(&mut self, high: u64) {
         self.maps.set_high_watermark(high);
         loop {
@@ -214,7 +217,7 @@ impl<'e, 'm> Os<'e, 'm> {
         }
     }
 
-    /// The cgroup's part of `lru_gen`.
+    /// Returns the cgroup's part of `lru_gen`.
     fn lru_gen(&mut self) -> String {
         let (cgroup, mut text) = (self.cgroup, String::new());
         let shown = self.engine().lru_gen_show([cgroup], false, |_| "/processes", &mut text);
@@ -222,9 +225,10 @@ impl<'e, 'm> Os<'e, 'm> {
         text
     }
 
-    /// An administrator switches from the classic lists to generations. Twice, while only the first
-    /// process uses its memory, he opens two and evicts all that are older: pages that went. The
-    /// first time their use is seen, since no walk sees it on this machine.
+    /// Switches from the classic lists to generations, as an administrator. Twice, while only the
+    /// first process uses its memory, opens two generations and evicts all older ones. The first of
+    /// the two is needed for use to be seen, since no walk sees it on this machine. Returns the
+    /// pages evicted.
     fn evict_by_generations(&mut self) -> u64 {
         let cgroup = self.cgroup;
         self.engine().lru_gen_enabled_store("y").expect("it is understood");
@@ -243,7 +247,7 @@ impl<'e, 'm> Os<'e, 'm> {
         evicted(self) - before
     }
 
-    /// A process stores a new number to one of two words of each page, on the given CPU.
+    /// Makes a process store a new number to one of two words of each page, on the given CPU.
     fn store(&mut self, cpu: usize, process: usize, pages: Range<u64>) {
         self.switch_to(cpu, process);
         for page in pages {
@@ -254,7 +258,8 @@ impl<'e, 'm> Os<'e, 'm> {
         }
     }
 
-    /// A process loads both words of all its pages and finds what was stored last; how many.
+    /// Makes a process load both words of all its pages, which finds the values stored last.
+    /// Returns the number of loads.
     fn check(&mut self, cpu: usize, process: usize) -> usize {
         self.switch_to(cpu, process);
         let mut loads = 0;
@@ -268,22 +273,22 @@ impl<'e, 'm> Os<'e, 'm> {
     }
 }
 
-/// Whose a word is: those of the file are shared.
+/// Returns the owner of a word. Words of the file are shared.
 fn home(process: usize, at: Word) -> (Option<usize>, Word) {
     ((!FILE.contains(&at.page)).then_some(process), at)
 }
 
-/// What came of it.
+/// The result of the run.
 pub(crate) struct Outcome {
-    /// Loads that found what was stored last: all.
+    /// The number of loads that found the value stored last: all of them.
     pub(crate) loads: usize,
-    /// Pages that `memory.reclaim` got.
+    /// The pages that `memory.reclaim` reclaimed.
     pub(crate) reclaimed: u64,
-    /// Frames that background reclaim left free.
+    /// The frames that background reclaim left free.
     pub(crate) free: usize,
-    /// Times that one CPU told another to forget.
+    /// The number of interrupts by which one CPU flushed another's TLB.
     pub(crate) interrupts: u32,
-    /// Pages evicted with old generations, and what `lru_gen` said then.
+    /// The pages evicted with old generations, and the text of `lru_gen` then.
     pub(crate) evicted: u64,
     pub(crate) generations: String,
     /// The cgroup's `memory.stat`.
@@ -293,7 +298,8 @@ pub(crate) struct Outcome {
 fn scenario(os: &mut Os<'_, '_>) -> Outcome {
     os.spawn();
     os.spawn();
-    // Each runs on either CPU in turn. There is room for half of what they use: faults reclaim.
+    // Each process runs on either CPU in turn. There is room for half of their memory: faults
+    // reclaim.
     let mut loads = 0;
     for round in 0..4 {
         for process in 0..2 {
@@ -303,7 +309,7 @@ fn scenario(os: &mut Os<'_, '_>) -> Outcome {
             loads += os.check(cpu, process);
         }
     }
-    // A child shares what its parent has, in memory and in swap, until either stores.
+    // A child shares its parent's pages, in memory and in swap, until either stores.
     os.fork(0);
     os.store(0, 0, HEAP.start..HEAP.start + 4);
     os.store(1, 2, HEAP.start + 2..HEAP.start + 8);
@@ -336,7 +342,7 @@ pub(crate) fn run() -> Outcome {
     scenario(&mut Os::boot(&maps, machine))
 }
 
-/// What the example prints of `memory.stat`.
+/// The lines of `memory.stat` that the example prints.
 const SHOWN: [&str; 9] = [
     "anon",
     "file",

@@ -1,4 +1,4 @@
-//! How much of each list is scanned (Linux 7.3.4, `get_scan_count` and what it calls).
+//! The number of pages to scan of each list (Linux 7.3.4, `get_scan_count` and its callees).
 
 use crate::engine::Engine;
 use crate::id::MemcgId;
@@ -11,33 +11,34 @@ use crate::vmstat::Counter;
 use core::sync::atomic::Ordering::Relaxed;
 use pageout_paging::Env;
 
-/// Pages to scan of each list, by [`LruList::EVICTABLE`]'s order.
+/// The number of pages to scan of each list, in the order of [`LruList::EVICTABLE`].
 pub(crate) type Targets = [u64; 4];
 
-/// Which types are scanned.
+/// The types of pages to scan.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ScanBalance {
-    /// Both, as their sizes are.
+    /// Both types, in proportion to their sizes.
     Equal,
-    /// Both, each for this part of its size.
+    /// Both types, each for its part of its size.
     Fract([u64; 2]),
-    /// Anonymous memory alone.
+    /// Only anonymous memory.
     Anon,
-    /// Pages of files alone.
+    /// Only pages of files.
     File,
-    /// Nothing: anonymous memory alone is wanted, and there is no room to swap it to.
+    /// No pages: only anonymous memory is wanted, and there is no room to swap it to.
     Nothing,
 }
 
-/// Whether the inactive list is too short beside the active one: the larger both are, the smaller
-/// a part of them needs to be inactive, by the square root of ten times their gigabytes.
+/// Returns true if the inactive list is too short compared with the active one. The larger both
+/// are, the smaller a part of them needs to be inactive: active may be longer by the square root of
+/// ten times their gigabytes.
 pub(crate) fn inactive_is_low(inactive: u64, active: u64, page_shift: u32) -> bool {
     let gigabytes = (inactive + active) >> (30 - page_shift);
     let ratio = if gigabytes > 0 { (10 * gigabytes).isqrt() } else { 1 };
     inactive * ratio < active
 }
 
-/// Which types to scan: the first rule that applies decides.
+/// Chooses the types to scan. The first rule that applies decides.
 pub(crate) fn scan_balance(sc: &ScanControl, swap: bool, swappiness: u8) -> ScanBalance {
     if swappiness == SWAPPINESS_ANON_ONLY {
         if swap { ScanBalance::Anon } else { ScanBalance::Nothing }
@@ -54,7 +55,7 @@ pub(crate) fn scan_balance(sc: &ScanControl, swap: bool, swappiness: u8) -> Scan
     }
 }
 
-/// The parts of both types: by swappiness, and by how little each cost lately
+/// Returns each type's weight: its swappiness, divided by its recent cost
 /// (`calculate_pressure_balance`).
 pub(crate) fn pressure(cost: [u64; 2], swappiness: u8) -> [u64; 2] {
     let both = cost[ANON] + cost[FILE];
@@ -64,7 +65,8 @@ pub(crate) fn pressure(cost: [u64; 2], swappiness: u8) -> [u64; 2] {
     [part(swappiness, anon), part(MAX_SWAPPINESS - swappiness, file)]
 }
 
-/// What of `size` pages a cgroup that uses `usage` and keeps `protection` leaves to scan.
+/// Returns the part of `size` pages that protection leaves to scan, for a cgroup that uses `usage`
+/// pages of which `protection` are protected.
 pub(crate) fn unprotected(size: u64, usage: u64, protection: u64) -> u64 {
     if protection == 0 {
         return size;
@@ -74,8 +76,9 @@ pub(crate) fn unprotected(size: u64, usage: u64, protection: u64) -> u64 {
     (size - kept as u64).max(SWAP_CLUSTER_MAX)
 }
 
-/// What is left to scan when enough was reclaimed: of the type with less left nothing, of the
-/// other as great a part as was scanned of the first. `None` if one type is done: stop.
+/// Returns the pages left to scan once enough was reclaimed. The type with fewer pages left is
+/// scanned no further. The other is scanned until the same part of it was scanned as of the first.
+/// Returns `None` if either type is done: the scan stops.
 pub(crate) fn rescale(targets: Targets, nr: Targets) -> Option<Targets> {
     let sum = |of: &Targets, kind: usize| of[2 * kind] + of[2 * kind + 1];
     let left = [sum(&nr, ANON), sum(&nr, FILE)];
@@ -93,22 +96,22 @@ pub(crate) fn rescale(targets: Targets, nr: Targets) -> Option<Targets> {
 }
 
 impl Maps<'_> {
-    /// Whether anonymous folios can be swapped out.
+    /// Returns true if anonymous folios can be swapped out.
     pub(crate) fn can_reclaim_anon(&self) -> bool {
         self.free_slots() > 0
     }
 
-    /// Whether there is swap at all, so that anonymous folios are worth aging.
+    /// Returns true if there is swap at all, so that anonymous folios are worth aging.
     pub(crate) fn can_age_anon(&self) -> bool {
         !self.stored.slots.is_empty()
     }
 }
 
 impl<E: Env> Engine<'_, E> {
-    /// What reclaiming each type of a cgroup and all below it cost lately, with what it cost since
-    /// this was last asked: transfers, 32 times each, and pages looked at in vain. Halved until it
-    /// is no more than a quarter of the lists (Linux 7.3.4, `prepare_scan_control`). The caller
-    /// holds the tree's lock.
+    /// Returns the recent cost of reclaiming each type from a cgroup and all below it, with the
+    /// cost since the last call added: 32 for each transfer, 1 for each page scanned in vain. Both
+    /// costs are halved until their sum is at most a quarter of the lists (Linux 7.3.4,
+    /// `prepare_scan_control`). The caller holds the tree's lock.
     pub(crate) fn update_cost(&mut self, top: MemcgId) -> [u64; 2] {
         let maps = self.maps;
         let guard = self.lock_lruvec(top);
@@ -134,7 +137,7 @@ impl<E: Env> Engine<'_, E> {
 }
 
 impl Maps<'_> {
-    /// Whether an inactive list of a cgroup and all below it is too short.
+    /// Returns true if an inactive list of a cgroup and all below it is too short.
     pub(crate) fn inactive_list_is_low(&self, memcg: MemcgId, file: bool, page_shift: u32) -> bool {
         let (inactive, active) = match file {
             false => (LruList::InactiveAnon, LruList::ActiveAnon),
@@ -143,8 +146,8 @@ impl Maps<'_> {
         inactive_is_low(self.lru_size(memcg, inactive), self.lru_size(memcg, active), page_shift)
     }
 
-    /// Pages to scan of each list of one cgroup, of those that zones of use hold. Notes where low
-    /// protection spared some.
+    /// Returns the number of pages to scan of each list of one cgroup, in usable zones. Notes in
+    /// `sc` if low protection spared some.
     pub(crate) fn get_scan_count(&self, id: MemcgId, sc: &mut ScanControl) -> Targets {
         let memcg = self.memcg(id);
         let swappiness = sc.swappiness.unwrap_or_else(|| memcg.swappiness());
@@ -180,7 +183,7 @@ impl Maps<'_> {
         })
     }
 
-    /// What a cgroup keeps in this pass.
+    /// Returns the number of pages that are protected in this pass.
     pub(crate) fn spare(&self, id: MemcgId, sc: &mut ScanControl) -> u64 {
         let (min, low) = self.protection(sc.top(), id);
         if !sc.state.memcg_low_reclaim && low > min {
@@ -277,10 +280,11 @@ mod tests {
 
     #[test]
     fn enough_reclaimed_stops_the_smaller_type() {
-        // Of 200 anonymous pages 100 were scanned, of 800 of files 100: files' are to have half.
+        // Of 200 anonymous pages 100 were scanned, and of 800 pages of files 100. Half of the
+        // files' pages are to be scanned.
         let targets = [200, 0, 400, 400];
         let left = rescale(targets, [100, 0, 350, 350]).expect("both types are left");
-        // 100 · 100 / 201 = 49 per cent of anonymous memory is left.
+        // 100 · 100 / 201 = 49 per cent of anonymous memory are left.
         assert_eq!(left, [0, 0, 400 * 51 / 100 - 50, 400 * 51 / 100 - 50]);
         assert_eq!(rescale(targets, [0, 0, 350, 350]), None);
         assert_eq!(rescale(targets, [100, 0, 0, 0]), None);

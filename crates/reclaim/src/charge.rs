@@ -15,17 +15,17 @@ use crate::world::World;
 use core::mem;
 use core::sync::atomic::Ordering::Relaxed;
 
-/// How often a charge, or user space's request, tries again after reclaim that got nothing
-/// (`MAX_RECLAIM_RETRIES`).
+/// The number of times that a charge, or user space's request, tries again after reclaim that freed
+/// nothing (`MAX_RECLAIM_RETRIES`).
 pub(crate) const MAX_RECLAIM_RETRIES: u32 = 16;
 
-/// Folios of more pages are not worth insisting on (2^`PAGE_ALLOC_COSTLY_ORDER`).
+/// The size in pages above which a charge does not insist (2^`PAGE_ALLOC_COSTLY_ORDER`).
 const COSTLY: u64 = 8;
 
 impl<W: World> Engine<'_, W> {
-    /// Charges a folio to a cgroup and all above. Where one is at its limit, reclaims from it,
-    /// again and again as long as that frees something or retries are left (Linux 7.3.4,
-    /// `try_charge_memcg`; without its per-CPU stock).
+    /// Charges a folio to a cgroup and all above. If one is at its limit, reclaims from it, as long
+    /// as that frees something or retries are left (Linux 7.3.4, `try_charge_memcg`; without its
+    /// per-CPU stock).
     ///
     /// # Errors
     /// [`OutOfMemory::Limit`]; nothing is charged then.
@@ -62,7 +62,7 @@ impl<W: World> Engine<'_, W> {
 }
 
 impl Maps<'_> {
-    /// Charges `nr` pages, or says which limit is in the way, with nothing charged.
+    /// Charges `nr` pages, or charges none and returns the cgroup whose limit is in the way.
     fn try_charge(&self, memcg: MemcgId, nr: u64) -> Result<(), MemcgId> {
         let mut id = memcg;
         loop {
@@ -82,7 +82,7 @@ impl Maps<'_> {
         }
     }
 
-    /// Takes away the charges of folios that have one, those of one cgroup together.
+    /// Uncharges those of the folios that are charged, consecutive ones of one cgroup together.
     pub(crate) fn uncharge<'f>(&self, folios: impl Iterator<Item = &'f Folio>) {
         let mut owner = MemcgId::ROOT;
         let mut nr = [0; 3];
@@ -94,7 +94,7 @@ impl Maps<'_> {
                 self.uncharge_pages(owner, mem::take(&mut nr));
                 owner = memcg;
             }
-            // Shared memory has left the index, and is counted no more.
+            // Shared memory has left the index, and is no longer counted.
             let kind = match kind(folio.flags()) {
                 MappingKind::Anon => 0,
                 MappingKind::File => 1,
@@ -105,7 +105,8 @@ impl Maps<'_> {
         self.uncharge_pages(owner, nr);
     }
 
-    /// Takes anonymous pages, pages of files and others off what a cgroup and all above use.
+    /// Subtracts anonymous pages, pages of files and other pages from the usage of a cgroup and all
+    /// above.
     #[inline]
     fn uncharge_pages(&self, memcg: MemcgId, nr: [u64; 3]) {
         for (counter, nr) in [Counter::NrAnonPages, Counter::NrFilePages].into_iter().zip(nr) {
@@ -119,7 +120,8 @@ impl Maps<'_> {
         }
     }
 
-    /// Moves a folio's charge to the parent, unless it is gone: what is above has it already.
+    /// Moves a folio's charge to the parent, unless the folio has none. The cgroups above have it
+    /// already.
     pub(crate) fn move_charge(&self, folio: &Folio, from: MemcgId, to: MemcgId) {
         if folio.move_memcg(from, to) {
             let nr = folio.nr_pages() as u64;
@@ -138,13 +140,13 @@ impl Maps<'_> {
     }
 }
 
-/// Takes `nr` pages off what one cgroup uses.
+/// Subtracts `nr` pages from the usage of one cgroup.
 fn uncharge(memcg: &Memcg, nr: u64) {
     let before = memcg.usage.fetch_sub(nr, Relaxed);
     debug_assert!(before >= nr, "{before} pages charged cover the {nr} given up");
 }
 
-/// What a folio is a page of.
+/// Returns the kind of memory that a folio's pages are.
 #[inline]
 fn kind(flags: FolioFlags) -> MappingKind {
     if flags.contains(FolioFlags::ANON) {
@@ -156,8 +158,8 @@ fn kind(flags: FolioFlags) -> MappingKind {
     }
 }
 
-/// What a folio counts as while it is charged: shared memory while it is in the index, and not in
-/// the swap cache (Linux 7.3.4, shmem_update_stats).
+/// Returns the counters that a charged folio is part of. Shared memory has some only while it is in
+/// the index, and not in the swap cache (Linux 7.3.4, shmem_update_stats).
 #[inline]
 fn counters(folio: &Folio) -> &'static [Counter] {
     let flags = folio.flags();

@@ -1,22 +1,23 @@
-//! What belongs to one CPU: its events, what reclaim on it batches, and in debug builds the ranks
-//! of the locks it holds.
+//! The context of one CPU: its events, the batches of reclaim that runs on it, and in debug builds
+//! the ranks of the locks it holds.
 
 use crate::mglru::batch::MmWalk;
 use crate::rank::HeldRanks;
 
-/// What happened on this CPU and is no state of any folio.
+/// The number of events on this CPU that change no folio's state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Events {
-    /// `folio_referenced` found the folio locked by someone else.
+    /// Times that `folio_referenced` found the folio locked by someone else.
     pub folio_lock_failed: u64,
-    /// `folio_referenced` found the reverse map locked by someone else.
+    /// Times that `folio_referenced` found the reverse map locked by someone else.
     pub rmap_lock_failed: u64,
-    /// VMAs whose accesses say nothing about the future, skipped.
+    /// VMAs that were skipped because their accesses say nothing about the future.
     pub vma_skipped: u64,
-    /// Reclaim met nothing but dirty folios that no one writes out: the flushers are to be woken.
+    /// Times that reclaim met only dirty folios that are not being written out. The caller should
+    /// wake the flushers.
     pub wakeup_flusher: u64,
-    /// Background reclaim found nothing but memory used within the time that is to be kept: some of
-    /// it has to be given up, by ending a process (`min_ttl_ms`).
+    /// Times that background reclaim found only memory used within the time to protect
+    /// (`min_ttl_ms`). The caller should free memory by ending a process.
     pub out_of_memory: u64,
 }
 
@@ -27,30 +28,30 @@ pub struct CpuCtx {
     pub(crate) ranks: HeldRanks,
 }
 
-/// What calls change of a CPU's context.
+/// The part of a CPU's context that calls change.
 #[derive(Debug, Default)]
 pub(crate) struct CpuState {
     pub(crate) events: Events,
-    /// What page-table walks of the reclaim that runs here keep.
+    /// The batch of page-table walks, kept for the reclaim that runs on this CPU.
     pub(crate) walk: Option<MmWalk>,
-    /// A page fault on a mapping whose accesses say something about the next runs here
-    /// (`lru_gen_in_fault`): what is added to a list meanwhile was used.
+    /// True while this CPU handles a page fault on a mapping whose accesses predict later ones
+    /// (`lru_gen_in_fault`). Folios added to a list meanwhile count as used.
     pub(crate) in_fault: bool,
 }
 
 impl CpuCtx {
-    /// A context that holds nothing.
+    /// Makes an empty context.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Events since the context was made.
+    /// Returns the events since the context was made.
     pub fn events(&self) -> Events {
         self.state.events
     }
 
-    /// Whether no call goes on: nothing is kept for later, and, as far as debug builds know, no
-    /// lock is held.
+    /// Returns true if no call is in progress: no batch is kept, and in debug builds, no lock is
+    /// held.
     pub fn is_idle(&self) -> bool {
         self.ranks.is_empty() && self.state.walk.is_none() && !self.state.in_fault
     }

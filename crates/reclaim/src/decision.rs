@@ -1,4 +1,4 @@
-//! What is done with a folio at the end of its inactive list, or of the oldest generation.
+//! The decision on a folio at the end of its inactive list, or of the oldest generation.
 
 use crate::folio::{Folio, FolioFlags, FolioGuard};
 use crate::maps::Maps;
@@ -18,10 +18,10 @@ pub enum FolioRef {
     Activate,
 }
 
-/// Decides on a locked folio from what
-/// [`Engine::folio_referenced`](crate::Engine::folio_referenced) found, and moves its `REFERENCED`
-/// flag along, unless a locked VMA or an unknown answer decides alone (classic branch of Linux
-/// 7.3.4, vmscan.c).
+/// Decides on a locked folio from the result of
+/// [`Engine::folio_referenced`](crate::Engine::folio_referenced), and updates the folio's
+/// `REFERENCED` flag. If a VMA is locked or the result is unknown, that decides and the flag stays
+/// (classic branch of Linux 7.3.4, vmscan.c).
 #[inline]
 pub fn folio_check_references(folio: &FolioGuard<'_>, found: Referenced) -> FolioRef {
     let nr = match vmas(found) {
@@ -39,9 +39,9 @@ pub fn folio_check_references(folio: &FolioGuard<'_>, found: Referenced) -> Foli
     if was_referenced || nr > 1 || executable { FolioRef::Activate } else { FolioRef::Keep }
 }
 
-/// The same for a folio of a generation: the first sighting marks it, or makes a file's executable
-/// page active, as any further one does (branch of the multi-generational LRU of Linux 7.3.4,
-/// vmscan.c).
+/// Decides likewise on a folio of a generation. The first use found marks the folio, or activates
+/// it if it is an executable page of a file; any later use activates it (branch of the
+/// multi-generational LRU of Linux 7.3.4, vmscan.c).
 #[inline]
 pub fn lru_gen_check_references(folio: &FolioGuard<'_>, found: Referenced) -> FolioRef {
     match vmas(found) {
@@ -52,14 +52,15 @@ pub fn lru_gen_check_references(folio: &FolioGuard<'_>, found: Referenced) -> Fo
     }
 }
 
-/// Whether a VMA with such flags maps the folio as executable pages of a file
-/// (`is_exec_file_folio`): they are kept at their first use, since each program waits for its own.
+/// Returns true if a VMA with such flags maps the folio as executable pages of a file
+/// (`is_exec_file_folio`). Such pages are kept at their first use, since programs wait for their
+/// own code.
 #[inline]
 pub(crate) fn is_executable(folio: &Folio, vm_flags: VmFlags) -> bool {
     vm_flags.contains(VmFlags::EXEC) && !folio.flags().contains(FolioFlags::SWAPBACKED)
 }
 
-/// How many VMAs used the folio, unless that does not matter.
+/// Returns the number of VMAs that used the folio, or the decision if it does not depend on that.
 fn vmas(found: Referenced) -> Result<u32, FolioRef> {
     match found.refs {
         _ if found.vm_flags.contains(VmFlags::LOCKED) => Err(FolioRef::Activate),
@@ -69,7 +70,8 @@ fn vmas(found: Referenced) -> Result<u32, FolioRef> {
 }
 
 impl Maps<'_> {
-    /// Decides by the rules of the lists in use; while they are switched, by the classic ones.
+    /// Decides by the rules of the lists in use. While they are being switched, the classic rules
+    /// hold.
     #[inline]
     pub(crate) fn check_references(&self, folio: &FolioGuard<'_>, found: Referenced) -> FolioRef {
         if self.lru_gen_settled() {

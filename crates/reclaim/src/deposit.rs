@@ -1,36 +1,37 @@
-//! Page tables in reserve: one for each PMD leaf of anonymous memory, so that it can be split where
-//! no table could be made (the kernel's `pgtable_trans_huge_deposit`).
+//! Page tables in reserve: one for each PMD leaf of anonymous memory, so that the leaf can be split
+//! when no table can be allocated (the kernel's `pgtable_trans_huge_deposit`).
 
 use crate::lock::Lock;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use pageout_paging::pte::{Entry, SwapEntry, SwapKind};
 use pageout_paging::{Env, Format, Pfn, Pte, Table};
 
-/// The tables, in a list of which each holds the frame of the next in its first entry, as one that
-/// hardware does not use. A leaf has none of its own: there are as many tables as leaves, or more.
+/// A list of the tables. Each holds the frame of the next in its first entry, in a format that
+/// hardware does not use. No table belongs to a particular leaf: there are at least as many tables
+/// as leaves.
 #[derive(Debug, Default)]
 pub(crate) struct Deposits {
-    /// Guards all of it.
+    /// The lock of all fields.
     pub(crate) lock: Lock,
-    /// The frame of the first, if there is one.
+    /// The frame of the first table, if there is one.
     head: AtomicU64,
     tables: AtomicU32,
-    /// Leaves that have one.
+    /// The number of leaves that need a table.
     leaves: AtomicU32,
 }
 
 impl Deposits {
-    /// Tables in reserve.
+    /// Returns the number of tables in reserve.
     pub(crate) fn tables(&self) -> u32 {
         self.tables.load(Relaxed)
     }
 
-    /// Whether there are more tables than leaves.
+    /// Returns true if there are more tables than leaves.
     pub(crate) fn has_spare(&self) -> bool {
         self.tables() > self.leaves.load(Relaxed)
     }
 
-    /// Counts a leaf more, or one less. The caller holds the lock.
+    /// Counts one leaf more, or one less. The caller holds the lock.
     pub(crate) fn count_leaf(&self, more: bool) {
         let leaves = self.leaves.load(Relaxed);
         self.leaves.store(if more { leaves + 1 } else { leaves - 1 }, Relaxed);
@@ -46,7 +47,7 @@ impl Deposits {
         self.tables.store(self.tables() + 1, Relaxed);
     }
 
-    /// Takes a table, empty again. The caller holds the lock.
+    /// Takes a table out, emptied. The caller holds the lock.
     pub(crate) fn pop<E: Env>(&self, env: &E) -> Option<Pfn> {
         let left = self.tables().checked_sub(1)?;
         let frame = Pfn::new(self.head.load(Relaxed));

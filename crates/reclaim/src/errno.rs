@@ -6,19 +6,19 @@ pub enum Errno {
     /// Interrupted by a signal.
     #[error("interrupted by a signal (EINTR)")]
     EINTR,
-    /// Less was done than asked.
+    /// Less was done than the caller asked for.
     #[error("less was reclaimed than asked (EAGAIN)")]
     EAGAIN,
-    /// There is nothing to do: it is done already.
+    /// The object exists already.
     #[error("it is there already (EEXIST)")]
     EEXIST,
-    /// Not understood, or out of range.
+    /// The input was not understood, or was out of range.
     #[error("not understood, or out of range (EINVAL)")]
     EINVAL,
 }
 
 impl Errno {
-    /// The name (errno(3)).
+    /// Returns the name (errno(3)).
     pub const fn name(self) -> &'static str {
         match self {
             Self::EINTR => "EINTR",
@@ -28,7 +28,7 @@ impl Errno {
         }
     }
 
-    /// The number (errno(3), as on all of Linux's architectures we know).
+    /// Returns the number (errno(3), as on all of Linux's architectures we know).
     pub const fn number(self) -> i32 {
         match self {
             Self::EINTR => 4,

@@ -10,32 +10,32 @@ use core::sync::atomic::{
 use pageout_paging::{Order, Pfn};
 
 bitflags::bitflags! {
-    /// State of a folio, named as kernels name it.
+    /// The state of a folio, with the kernel's names.
     #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
     pub struct FolioFlags: u32 {
-        /// Swap, if anything, backs it (anonymous and shared memory).
+        /// Backed by swap, if by anything (anonymous and shared memory).
         const SWAPBACKED = 1 << 0;
         /// Locked into memory.
         const MLOCKED = 1 << 1;
-        /// Being watched by idle-page tracking.
+        /// Watched by idle-page tracking.
         const IDLE = 1 << 2;
-        /// Idle-page tracking cleared a young bit: counts as young once.
+        /// Counted as young once, since idle-page tracking cleared a young bit.
         const YOUNG = 1 << 3;
-        /// Device memory: never on an LRU list.
+        /// Device memory, which is never on an LRU list.
         const ZONE_DEVICE = 1 << 4;
         /// Anonymous memory.
         const ANON = 1 << 5;
-        /// Content differs from what backs it.
+        /// Different from its copy in storage.
         const DIRTY = 1 << 6;
         /// Being written out.
         const WRITEBACK = 1 << 7;
         /// Being read in.
         const READING = 1 << 8;
-        /// Content is valid.
+        /// Read: its content is valid.
         const UPTODATE = 1 << 9;
-        /// In the swap cache: [`Folio::swap`] is its first slot.
+        /// In the swap cache, with [`Folio::swap`] as its first slot.
         const SWAPCACHE = 1 << 10;
-        /// Its last write-out failed.
+        /// Failed in its last transfer.
         const ERROR = 1 << 11;
         /// In the index of its file or of shared memory (Linux: `folio->mapping` is set).
         const INDEXED = 1 << 12;
@@ -43,25 +43,26 @@ bitflags::bitflags! {
 }
 
 bitflags::bitflags! {
-    /// Where a folio stands among the LRU lists. Written under the lock of its lruvec, or by
-    /// whoever isolated it.
+    /// The folio's state among the LRU lists. It is written under the lock of its lruvec, or by the
+    /// task that isolated it.
     #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
     pub struct LruFlags: u16 {
         /// On a list.
         const LRU = 1 << 0;
-        /// Active: of the active list, or to be put there.
+        /// Active: on the active list, or to be put there.
         const ACTIVE = 1 << 1;
-        /// Of the unevictable list, or to be put there.
+        /// Unevictable: on the unevictable list, or to be put there.
         const UNEVICTABLE = 1 << 2;
     }
 }
 
-/// Where the word of [`LruFlags`] keeps the generation on whose list the folio is, from 1.
+/// The shift in the word of [`LruFlags`] at which the generation of the folio's list is, counted
+/// from 1.
 const LISTED_SHIFT: u32 = 8;
 
-/// One folio's state, one cache line of 64 bytes. Flags are plain stores by whoever holds the
-/// folio's lock; its standing on the lists, by whoever holds the lruvec's lock or has isolated the
-/// folio; what is known of its use is a read-modify-write of anyone's.
+/// The state of one folio, in one cache line of 64 bytes. Flags are plain stores under the folio's
+/// lock. The state among the lists is written under the lruvec's lock, or by the task that isolated
+/// the folio. Anyone may change the record of its use, by a read-modify-write.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 pub struct Folio {
@@ -75,22 +76,22 @@ pub struct Folio {
     lock: Lock,
     lru: AtomicU16,
     recency: AtomicU16,
-    /// Neighbours on the list it is on; see `list`.
+    /// The neighbours on the folio's list; see `list`.
     pub(crate) prev: AtomicU32,
     pub(crate) next: AtomicU32,
-    /// The first folio of the bucket of the file index that this table entry keeps, whatever folio
-    /// the entry is or whether it is one.
+    /// The head of the bucket of the file index that this table entry keeps. It has nothing to do
+    /// with the folio in the entry, if there is one.
     pub(crate) bucket: AtomicU32,
-    /// The next folio of its own bucket.
+    /// The next in the chain of the bucket that the folio is in.
     pub(crate) chain: AtomicU32,
     swap: AtomicU32,
     memcg: AtomicU16,
     order: AtomicU8,
-    /// A dirty entry was taken out by someone without the folio's lock.
+    /// True if an entry that was dirty was taken out without the folio's lock.
     dirtied: AtomicBool,
 }
 
-/// A folio's lock, held.
+/// The guard of a folio's lock.
 #[derive(Debug)]
 pub struct FolioGuard<'a> {
     folio: &'a Folio,
@@ -120,8 +121,8 @@ impl Folio {
         self.mapping.store(mapping.0, Relaxed);
     }
 
-    /// Makes this free entry the `k`-th page of a frozen folio: all that is known of that, and no
-    /// references either.
+    /// Makes this free entry the `k`-th page of a frozen folio, with that folio's state, and
+    /// without references.
     pub(crate) fn init_page_of(&self, whole: &Folio, k: usize) {
         let (pfn, index) = (whole.pfn().add(k as u64), whole.index() + k as u64);
         self.init(pfn, Order::default(), whole.mapping(), index, whole.flags());
@@ -132,13 +133,13 @@ impl Folio {
         self.memcg.store(whole.memcg.load(Relaxed), Relaxed);
     }
 
-    /// Leaves a frozen folio its first page alone.
+    /// Reduces a frozen folio to its first page.
     pub(crate) fn keep_first_page(&self) {
         self.order.store(0, Relaxed);
     }
 
-    /// First frame: the same for as long as there is a reference that migration does not know of,
-    /// or an entry that maps the folio.
+    /// Returns the first frame. It stays the same as long as an entry maps the folio, or there is a
+    /// reference that migration does not know of.
     #[inline]
     pub fn pfn(&self) -> Pfn {
         Pfn::new(self.pfn.load(Relaxed))
@@ -148,65 +149,67 @@ impl Folio {
         self.pfn.store(pfn.get(), Relaxed);
     }
 
-    /// Size.
+    /// Returns the size.
     #[inline]
     pub fn order(&self) -> Order {
         Order::new(self.order.load(Relaxed)).expect("a folio's order is one")
     }
 
-    /// Pages, a power of two.
+    /// Returns the number of pages, a power of two.
     #[inline]
     pub fn nr_pages(&self) -> usize {
         1 << self.order.load(Relaxed)
     }
 
-    /// Offset of the first page in the mapping, in pages.
+    /// Returns the offset of the first page in the mapping, in pages.
     #[inline]
     pub fn index(&self) -> u64 {
         self.index.load(Relaxed)
     }
 
-    /// Whose page offsets [`Folio::index`] counts.
+    /// Returns the mapping in which [`Folio::index`] is an offset.
     #[inline]
     pub fn mapping(&self) -> MappingId {
         MappingId(self.mapping.load(Relaxed))
     }
 
-    /// Makes it hold the pages of `mapping` from page `index` on. The caller holds its lock, and no
-    /// entry maps it.
+    /// Assigns the folio to the pages of `mapping` from page `index` on. The caller holds its lock,
+    /// and no entry maps it.
     pub(crate) fn set_place(&self, mapping: MappingId, index: u64) {
         self.mapping.store(mapping.0, Relaxed);
         self.index.store(index, Relaxed);
     }
 
-    /// Entries that map the folio; a PMD leaf counts once.
+    /// Returns the number of entries that map the folio. A PMD leaf counts once.
     #[inline]
     pub fn mapcount(&self) -> u32 {
         self.mapcount.load(Relaxed)
     }
 
-    /// References: one a mapping entry, one of the file index or the swap cache, one of whoever
-    /// isolated it from a list, one of whoever allocated it until that is given up. Whoever holds
-    /// the last one and reads 1 sees all that was done under the others.
+    /// Returns the number of references. Each mapping entry holds one, and so do the file index or
+    /// the swap cache, a task that isolated the folio from a list, and the task that allocated it,
+    /// until it gives that up. The holder of the last one that reads 1 sees all that was done under
+    /// the others.
     #[inline]
     pub fn refs(&self) -> u32 {
         self.refs.load(Acquire)
     }
 
-    /// Flags.
+    /// Returns the flags.
     #[inline]
     pub fn flags(&self) -> FolioFlags {
         FolioFlags::from_bits_retain(self.flags.load(Relaxed))
     }
 
-    /// Where it stands among the LRU lists.
+    /// Returns the folio's state among the LRU lists.
     #[inline]
     pub fn lru(&self) -> LruFlags {
         LruFlags::from_bits_truncate(self.lru.load(Relaxed))
     }
 
-    /// The generation on whose list it is, which need not be the one it is in: the list is left as
-    /// it is until eviction meets the folio. Written under the lruvec's lock.
+    /// Returns the generation on whose list the folio is. It may differ from the folio's own
+    /// generation: the folio stays on its list until eviction finds it. Written under the lruvec's
+    /// lock.
     #[inline]
     pub fn listed_in(&self) -> Option<usize> {
         match self.lru.load(Relaxed) >> LISTED_SHIFT {
@@ -222,21 +225,22 @@ impl Folio {
         self.lru.store(flags | n << LISTED_SHIFT, Relaxed);
     }
 
-    /// Changes where it stands. The caller holds the lruvec's lock, or has isolated the folio.
+    /// Changes the state among the lists. The caller holds the lruvec's lock, or has isolated the
+    /// folio.
     #[inline]
     pub(crate) fn update_lru(&self, set: LruFlags, clear: LruFlags) {
         let word = self.lru.load(Relaxed);
         self.lru.store((word | set.bits()) & !clear.bits(), Relaxed);
     }
 
-    /// What is known of its use.
+    /// Returns the record of the folio's use.
     #[inline]
     pub fn recency(&self) -> Recency {
         Recency(self.recency.load(Relaxed))
     }
 
-    /// Changes what is known of its use, at any time, by anyone: what it was before. `None` from
-    /// `change` leaves it as it is.
+    /// Changes the record of the folio's use, and returns the old one. Anyone may call this at any
+    /// time. If `change` returns `None`, the record stays, and is returned as the error.
     #[inline]
     pub(crate) fn update_recency(
         &self,
@@ -247,8 +251,8 @@ impl Folio {
         changed.map(Recency).map_err(Recency)
     }
 
-    /// Sets and clears some of what is known of its use, with no store where nothing changes: what
-    /// it was before.
+    /// Sets and clears parts of the record of the folio's use, and returns the old record. It
+    /// stores only if something changes.
     #[inline]
     pub fn note_use(&self, set: Recency, clear: Recency) -> Recency {
         let change = |now: Recency| {
@@ -258,7 +262,7 @@ impl Folio {
         self.update_recency(change).unwrap_or_else(|same| same)
     }
 
-    /// The cgroup it is charged to; the root for a folio that is charged to none.
+    /// Returns the cgroup that the folio is charged to, or the root if it is not charged.
     #[inline]
     pub fn memcg(&self) -> MemcgId {
         match MemcgId(self.memcg.load(Relaxed)) {
@@ -267,7 +271,7 @@ impl Folio {
         }
     }
 
-    /// Whether it is charged to a cgroup.
+    /// Returns true if the folio is charged to a cgroup.
     #[inline]
     pub(crate) fn is_charged(&self) -> bool {
         MemcgId(self.memcg.load(Relaxed)) != MemcgId::NONE
@@ -278,19 +282,20 @@ impl Folio {
         self.memcg.store(memcg.0, Relaxed);
     }
 
-    /// Moves the charge from one cgroup to another, unless it is no longer there.
+    /// Moves the charge from one cgroup to another. Returns false if it is not charged to the
+    /// first.
     pub(crate) fn move_memcg(&self, from: MemcgId, to: MemcgId) -> bool {
         self.memcg.compare_exchange(from.0, to.0, Relaxed, Relaxed).is_ok()
     }
 
-    /// Takes the charge away: whose it was.
+    /// Removes the charge, and returns the cgroup it was charged to.
     #[inline]
     pub(crate) fn take_memcg(&self) -> Option<MemcgId> {
         let memcg = MemcgId(self.memcg.swap(MemcgId::NONE.0, Relaxed));
         (memcg != MemcgId::NONE).then_some(memcg)
     }
 
-    /// Its first swap slot, while [`FolioFlags::SWAPCACHE`] is set.
+    /// Returns the first swap slot, which is valid while [`FolioFlags::SWAPCACHE`] is set.
     #[inline]
     pub fn swap(&self) -> SwapSlot {
         SwapSlot(self.swap.load(Relaxed))
@@ -307,7 +312,7 @@ impl Folio {
         self.lock.try_write().map(|lock| FolioGuard { folio: self, lock })
     }
 
-    /// The guard of a folio that [`FolioGuard::stay_locked`] left locked, by whoever locked it.
+    /// Returns the guard of a folio that the caller left locked by [`FolioGuard::stay_locked`].
     #[inline]
     pub(crate) fn still_locked(&self) -> FolioGuard<'_> {
         FolioGuard { folio: self, lock: self.lock.still_written() }
@@ -324,7 +329,7 @@ impl Folio {
         self.mapcount.fetch_add(nr, Relaxed);
     }
 
-    /// Takes a reference, unless there is none left: then the folio is being freed.
+    /// Takes a reference. Returns false if there is none left: the folio is being freed.
     #[inline]
     pub(crate) fn try_get(&self) -> bool {
         let taken = self
@@ -333,7 +338,7 @@ impl Folio {
         taken.is_ok()
     }
 
-    /// Gives up `nr` references; whether they were the last, so that the caller frees the folio.
+    /// Gives up `nr` references. Returns true if they were the last: the caller frees the folio.
     #[inline]
     #[must_use]
     pub(crate) fn put(&self, nr: u32) -> bool {
@@ -342,8 +347,8 @@ impl Folio {
         before == nr
     }
 
-    /// Drops all `expected` references at once, so that no one can take another; false, and
-    /// nothing changed, if there are more (the kernel's `folio_ref_freeze`).
+    /// Drops all `expected` references at once, so that no one can take another. Returns false and
+    /// changes nothing if their number differs (the kernel's `folio_ref_freeze`).
     #[inline]
     pub(crate) fn freeze(&self, expected: u32) -> bool {
         self.refs.compare_exchange(expected, 0, AcqRel, Relaxed).is_ok()
@@ -355,27 +360,28 @@ impl Folio {
         self.refs.store(refs, Release);
     }
 
-    /// Takes `nr` references. The caller holds one, so the folio is in being.
+    /// Takes `nr` references. The caller holds one already, so the folio exists.
     #[inline]
     pub(crate) fn get(&self, nr: u32) {
         self.refs.fetch_add(nr, Relaxed);
     }
 
-    /// Notes that an entry was found dirty as it was taken out, or a device's was, before its
-    /// reference is given up: whoever then holds all references that are left sees it. Needs no
-    /// lock, since the table's is held.
+    /// Notes that an entry was dirty when it was taken out, or that a device wrote. It is called
+    /// before the entry's or the device's reference is given up, so that the holder of all
+    /// remaining references sees it. It needs no folio lock, since the table's lock is held.
     #[inline]
     pub fn note_dirty(&self) {
         self.dirtied.store(true, Release);
     }
 
-    /// Whether [`Folio::note_dirty`] was called since the flags were last brought up to date.
+    /// Returns true if [`Folio::note_dirty`] was called since the flags were last brought up to
+    /// date.
     #[inline]
     pub(crate) fn is_dirtied(&self) -> bool {
         self.dirtied.load(Acquire)
     }
 
-    /// Counts `nr` mapping entries less. Their references pass to the caller.
+    /// Subtracts `nr` mapping entries. Their references pass to the caller.
     #[inline]
     pub(crate) fn take_mappings(&self, nr: u32) {
         let before = self.mapcount.fetch_sub(nr, Relaxed);
@@ -385,19 +391,19 @@ impl Folio {
     #[inline]
     pub(crate) fn remove_mappings(&self, nr: u32) {
         self.take_mappings(nr);
-        // After all else: from here on the folio may be freed and used anew.
+        // This comes last: from here on the folio may be freed and used anew.
         self.refs.fetch_sub(nr, Release);
     }
 }
 
 impl<'a> FolioGuard<'a> {
-    /// The folio.
+    /// Returns the folio.
     pub fn folio(&self) -> &'a Folio {
         self.folio
     }
 
-    /// Leaves the folio locked, for [`Folio::still_locked`]: one of a batch, of which each is known
-    /// by its number alone.
+    /// Leaves the folio locked, for [`Folio::still_locked`]: for batches whose folios are known
+    /// only by their numbers.
     #[inline]
     pub(crate) fn stay_locked(self) {
         self.lock.stay();
@@ -409,7 +415,7 @@ impl<'a> FolioGuard<'a> {
         self.folio.update_flags(flags, FolioFlags::empty());
     }
 
-    /// Clears flags, with a plain store; which of them were set.
+    /// Clears flags, with a plain store, and returns those of them that were set.
     #[inline]
     pub fn test_and_clear(&self, flags: FolioFlags) -> FolioFlags {
         let were = self.folio.flags() & flags;
@@ -417,14 +423,15 @@ impl<'a> FolioGuard<'a> {
         were
     }
 
-    /// Makes the folio clean without writing it: its content is not needed any more.
+    /// Makes the folio clean without writing it, since its content is no longer needed.
     #[inline]
     pub(crate) fn forget_dirty(&self) {
         self.folio.dirtied.store(false, Relaxed);
         self.test_and_clear(FolioFlags::DIRTY);
     }
 
-    /// Brings [`FolioFlags::DIRTY`] up to date with entries taken out meanwhile; whether it is set.
+    /// Brings [`FolioFlags::DIRTY`] up to date with entries taken out meanwhile, and returns true
+    /// if it is set.
     #[inline]
     pub fn is_dirty(&self) -> bool {
         if self.folio.is_dirtied() {

@@ -4,11 +4,11 @@ use crate::id::FolioId;
 use crate::list::Ends;
 use crate::maps::Maps;
 
-/// A list that belongs to one call: folios isolated from the LRU.
+/// A list of folios isolated from the LRU. It belongs to one call.
 #[derive(Debug, Default)]
 pub(crate) struct FolioList {
     ends: Ends,
-    /// Folios on it.
+    /// The number of folios.
     pub(crate) len: usize,
 }
 
@@ -19,13 +19,13 @@ impl FolioList {
         self.len += 1;
     }
 
-    /// The folio pushed first.
+    /// Returns the folio that was pushed first.
     #[inline]
     pub(crate) fn tail(&self) -> Option<FolioId> {
         self.ends.tail()
     }
 
-    /// Takes the folio pushed first off the list.
+    /// Takes off and returns the folio that was pushed first.
     #[inline]
     pub(crate) fn pop(&mut self, maps: &Maps<'_>) -> Option<FolioId> {
         let id = self.ends.pop_tail(maps.folios.table)?;
@@ -33,7 +33,7 @@ impl FolioList {
         Some(id)
     }
 
-    /// The folios, the last one pushed first.
+    /// Returns the folios, beginning with the last one pushed.
     #[inline]
     pub(crate) fn iter<'a>(&self, maps: &'a Maps<'_>) -> impl Iterator<Item = FolioId> + use<'a> {
         self.ends.iter(maps.folios.table)

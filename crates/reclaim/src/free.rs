@@ -1,4 +1,4 @@
-//! The end of a folio.
+//! The freeing of folios.
 
 use crate::engine::Engine;
 use crate::folio::FolioFlags;
@@ -7,11 +7,12 @@ use crate::id::FolioId;
 use crate::world::World;
 
 impl<W: World> Engine<'_, W> {
-    /// Frees a folio to which there is no reference left, and gives its frames back. No flush of
-    /// an entry that mapped it may be owed any more.
+    /// Frees a folio without references, and its frames. No flush may be owed any more for an entry
+    /// that mapped it.
     ///
     /// # Panics
-    /// If there is a reference; in debug builds, if it is in the swap cache, which holds one.
+    /// If there is a reference. In debug builds, if the folio is in the swap cache, which holds
+    /// one.
     pub(crate) fn free_folio(&mut self, id: FolioId) {
         self.lru_del(id);
         let mut dead = FolioList::default();
@@ -19,7 +20,7 @@ impl<W: World> Engine<'_, W> {
         self.free_folios(dead);
     }
 
-    /// Frees folios without references that are off every list, all at once.
+    /// Frees folios that have no references and are off every list, all at once.
     ///
     /// # Panics
     /// As [`Engine::free_folio`].

@@ -1,8 +1,8 @@
-//! What is owed: invalidations not complete yet, and the folios that wait for them.
+//! The flushes that are owed: invalidations not complete yet, and the folios that wait for them.
 //!
-//! Frames to free and folios to write move into a [`Gather`] and come out only of its completed
-//! flush, so none can be freed or written too early. All of a gather happens on one CPU: a barrier
-//! completes what that CPU issued.
+//! Frames to free and folios to write move into a [`Gather`] and come out only after its completed
+//! flush, so none can be freed or written too early. A gather stays on one CPU, since a barrier
+//! completes only the invalidations that the same CPU issued.
 
 use crate::CpuCtx;
 use crate::engine::Engine;
@@ -18,26 +18,27 @@ use core::sync::atomic::Ordering::Relaxed;
 use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate, Shootdown};
 use pageout_paging::{Env, Format, Level, Mmu, Pte, Rules, VirtAddr, tlb};
 
-/// Folios freed after one flush (Linux 7.3.4, the size of a `folio_batch`).
+/// The number of folios freed after one flush (Linux 7.3.4, the size of a `folio_batch`).
 pub const FREE_BATCH: usize = 31;
 
-/// Folios whose references wait for one flush.
+/// The number of folios whose references may wait for one flush.
 const PUTS: usize = 64;
 
 /// The flush owed for entries taken out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Owed {
     Nothing,
-    /// The barrier after invalidations that were broadcast.
+    /// The barrier after broadcast invalidations.
     Completion,
-    /// One round of interrupts for one address space.
+    /// A round of interrupts that flushes one address space.
     AddressSpace(Asid),
-    /// One for several.
+    /// A round of interrupts that flushes all address spaces.
     Everything,
 }
 
-/// Flushes that are owed, and what waits for them. Finish it; dropped, it does the same but is
-/// counted in [`Maps::dropped_gathers`]. Forgotten, it leaks what waits, and nothing is reused.
+/// The flushes that are owed, and the folios that wait for them. End it with [`Gather::finish`].
+/// Dropping it does the same, but is counted in [`Maps::dropped_gathers`]. If it is leaked
+/// (`mem::forget`), the folios that wait for its flush leak too, so nothing is reused too early.
 #[derive(Debug)]
 #[must_use = "what it owes is paid when it is finished"]
 pub struct Gather<'e, W: World> {
@@ -45,17 +46,17 @@ pub struct Gather<'e, W: World> {
     world: &'e W,
     tuning: Tuning,
     owed: Owed,
-    /// A flush is owed for an entry through which a CPU may still write.
+    /// True if a flush is owed for an entry through which a CPU may still write.
     writable: bool,
-    /// References to give up.
+    /// The folios that wait, with the number of references to give up.
     puts: [(FolioId, u32); PUTS],
     waiting: usize,
-    /// Folios without references.
+    /// The folios without references that wait to be freed.
     frozen: FolioList,
 }
 
 impl<'e, W: World> Gather<'e, W> {
-    /// Owes nothing yet.
+    /// Makes a gather that owes nothing.
     pub fn new(engine: &Engine<'e, W>) -> Self {
         Self {
             maps: engine.maps,
@@ -69,12 +70,13 @@ impl<'e, W: World> Gather<'e, W> {
         }
     }
 
-    /// `nr` entries of `level` from `start` on were taken out of the address space under their
-    /// table's lock, which is still held; `was` is what they were, merged. What a secondary MMU has
-    /// to forget is the caller's to say. Nothing is owed for what
-    /// hardware could not reach. Deferred invalidations go out now where hardware broadcasts them
-    /// and are completed later; where they are interrupts, they wait, unless no other CPU may hold
-    /// the translations (Linux 7.3.4, set_tlb_ubc_flush_pending).
+    /// Notes that `nr` entries of `level` from `start` on were taken out of the address space,
+    /// under their table's lock, which is still held. `was` is their old value, merged. The caller
+    /// notifies secondary MMUs. Non-present entries need no flush. If the shootdown is not
+    /// deferred, the entries are flushed now. If it is deferred and hardware broadcasts
+    /// invalidations, they are issued now and completed later. If it is deferred and other CPUs are
+    /// interrupted, the interrupts wait, unless no other CPU may hold the translations (Linux
+    /// 7.3.4, set_tlb_ubc_flush_pending).
     pub fn cleared(
         &mut self,
         mm: &Mm,
@@ -109,7 +111,7 @@ impl<'e, W: World> Gather<'e, W> {
         self.writable |= <W::Format as Format>::is_dirty(was);
     }
 
-    /// Gives up `refs` references to the folio once nothing is owed for its entries. The caller
+    /// Gives up `refs` references to the folio once no flush is owed for its entries. The caller
     /// holds no lock.
     pub fn put_after(&mut self, engine: &mut Engine<'_, W>, id: FolioId, refs: u32) {
         if let Some((last, had)) = self.puts[..self.waiting].last_mut().filter(|put| put.0 == id) {
@@ -124,16 +126,16 @@ impl<'e, W: World> Gather<'e, W> {
         self.waiting += 1;
     }
 
-    /// Frees a folio once nothing is owed for its entries, by [`Gather::settle`]: it is frozen
-    /// (without references), off every list and index.
+    /// Frees a folio in [`Gather::settle`], once no flush is owed for its entries. The folio is
+    /// frozen (without references), and off every list and index.
     pub(crate) fn free_after(&mut self, frozen: FolioId) {
         debug_assert_eq!(self.maps.folio(frozen).refs(), 0, "a frozen folio");
         self.frozen.push(self.maps, frozen);
     }
 
-    /// Starts to write out a locked dirty folio, clean from here on; what is owed for entries
-    /// through which it may still be written is flushed first (Linux 7.3.4,
-    /// try_to_unmap_flush_dirty). It is for folios that this gather's [`Engine::try_to_unmap`]
+    /// Starts to write out a locked dirty folio, which is clean from here on. If a flush is owed
+    /// for entries through which it may still be written, flushes first (Linux 7.3.4,
+    /// try_to_unmap_flush_dirty). This is for folios that this gather's [`Engine::try_to_unmap`]
     /// unmapped; flushers call [`Engine::write_back`].
     pub fn write_out(&mut self, guard: &FolioGuard<'_>, id: FolioId) -> Submitted {
         self.flush_writable();
@@ -147,12 +149,12 @@ impl<'e, W: World> Gather<'e, W> {
         }
     }
 
-    /// Completes all flushes owed, and what waited for them.
+    /// Completes all flushes owed, then releases the folios that waited for them.
     pub fn finish(mut self, engine: &mut Engine<'_, W>) {
         self.settle(engine);
     }
 
-    /// Whether a flush is owed.
+    /// Returns true if a flush is owed.
     pub(crate) fn is_owing(&self) -> bool {
         self.owed != Owed::Nothing
     }
@@ -174,7 +176,7 @@ impl<'e, W: World> Gather<'e, W> {
         mmu.barrier(Barrier::Complete);
     }
 
-    /// Flushes, then releases all that waited. The caller holds no lock.
+    /// Flushes, then releases the folios that waited. The caller holds no lock.
     pub(crate) fn settle(&mut self, engine: &mut Engine<'_, W>) {
         if <W::Rules as Rules>::flush_before_free() {
             self.flush();
@@ -198,8 +200,8 @@ impl<W: World> Drop for Gather<'_, W> {
     }
 }
 
-/// Before anyone relies on entries of the address space, under the lock of their table: completes
-/// what reclaim on another CPU may have put off (Linux 7.3.4).
+/// Completes the flushes that reclaim on another CPU may have deferred (Linux 7.3.4). To be called
+/// before the caller relies on entries of the address space, under the lock of their table.
 pub fn flush_tlb_batched_pending<E: Env>(env: &E, mm: &Mm) {
     if !E::Rules::flush_pending_before_change() {
         return;
@@ -211,16 +213,16 @@ pub fn flush_tlb_batched_pending<E: Env>(env: &E, mm: &Mm) {
 }
 
 impl Maps<'_> {
-    /// Gathers that were dropped with something owed instead of finished: an error of whoever
-    /// dropped them, though nothing was lost.
+    /// Returns the number of gathers that were dropped, not finished, while they owed something.
+    /// Nothing was lost, but each is an error of its owner.
     pub fn dropped_gathers(&self) -> u32 {
         self.dropped_gathers.load(Relaxed)
     }
 }
 
 impl<W: World> Engine<'_, W> {
-    /// Gives up references for whose entries nothing is owed any more. A folio that is left to the
-    /// swap cache alone, with no entry that names its slots, leaves it (Linux 7.3.4,
+    /// Gives up references, for whose entries no flush is owed any more. A folio that only the swap
+    /// cache still holds, and whose slots no entry names, leaves the swap cache (Linux 7.3.4,
     /// free_folio_and_swap_cache).
     pub fn release(&mut self, id: FolioId, refs: u32) {
         let folio = self.maps.folio(id);

@@ -1,4 +1,4 @@
-//! How the engine takes locks: each with its rank.
+//! The engine's guards: every lock is taken together with its rank.
 
 use crate::engine::Engine;
 use crate::folio::FolioGuard;
@@ -34,7 +34,7 @@ impl<'e, E: Env> Engine<'e, E> {
         lock.try_read().map(|guard| rank.with(guard))
     }
 
-    /// Takes a folio's lock: whoever holds it does so briefly.
+    /// Takes a folio's lock, and waits for it. No holder keeps it long.
     pub(crate) fn lock_folio(&self, id: FolioId) -> Ranked<'e, FolioGuard<'e>> {
         loop {
             if let Some(guard) = self.try_lock_folio(id) {
@@ -58,7 +58,7 @@ impl<'e, E: Env> Engine<'e, E> {
         rank.with(LockedTable::lock(self.world, frame))
     }
 
-    /// Walks what maps a folio, which takes the locks of page tables.
+    /// Begins a walk over the entries that map a folio. It takes the locks of page tables.
     #[inline]
     pub(crate) fn walk_mapped(&self, target: RmapTarget) -> Ranked<'e, MappedWalk<'e, E>> {
         let rank = self.ranks.enter(Rank::PageTable);

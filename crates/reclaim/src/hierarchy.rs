@@ -16,24 +16,24 @@ use crate::world::World;
 use core::sync::atomic::{AtomicU16, Ordering::Relaxed};
 use pageout_paging::Env;
 
-/// Why [`Engine::remove_memcg`] refused (EBUSY).
+/// The reason why [`Engine::remove_memcg`] refused (EBUSY).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum MemcgBusy {
-    /// It is the root.
+    /// The cgroup is the root.
     #[error("the root cgroup stays")]
     Root,
-    /// It has children.
+    /// The cgroup has children.
     #[error("the cgroup has children")]
     HasChildren,
-    /// A process is in it.
+    /// A process is in the cgroup.
     #[error("a process is in the cgroup")]
     HasProcesses,
 }
 
-/// Pages looked at under one hold of a lock.
+/// The number of pages isolated under one hold of a lock.
 const BATCH: u64 = 32;
 
-/// What a link names.
+/// Returns the cgroup that a link names.
 #[inline]
 fn link(link: &AtomicU16) -> Option<MemcgId> {
     let id = MemcgId(link.load(Relaxed));
@@ -41,17 +41,17 @@ fn link(link: &AtomicU16) -> Option<MemcgId> {
 }
 
 impl<'e, E: Env> Engine<'e, E> {
-    /// Keeps the tree as it is while it is walked.
+    /// Locks the tree against changes, to walk it.
     pub(crate) fn lock_tree(&self) -> Ranked<'e, ReadGuard<'e>> {
         self.lock_read(Rank::Memcgs, &self.maps.cgroups.tree.lock)
     }
 }
 
 impl<W: World> Engine<'_, W> {
-    /// Adds a cgroup without limits or protection below `parent`, whose swappiness it takes over.
+    /// Adds a cgroup without limits or protection below `parent`, with the parent's swappiness.
     ///
     /// # Errors
-    /// [`OutOfTable`] if there are as many as fit.
+    /// [`OutOfTable`] if the table of cgroups is full.
     pub fn add_memcg(&mut self, parent: MemcgId) -> Result<MemcgId, OutOfTable> {
         let (maps, world) = (self.maps, self.world);
         let guard = self.lock_write(Rank::Memcgs, &maps.cgroups.tree.lock);
@@ -73,8 +73,8 @@ impl<W: World> Engine<'_, W> {
         added.ok_or(OutOfTable(TableKind::Memcgs))
     }
 
-    /// Removes a cgroup without processes, to which nothing is charged any more from now on. What
-    /// is left of its folios is charged to its parent and joins the parent's lists.
+    /// Removes a cgroup without processes, to which nothing will be charged any more. Its remaining
+    /// folios are charged to its parent and join the parent's lists.
     ///
     /// # Errors
     /// [`MemcgBusy`]; nothing is changed then.
@@ -111,7 +111,7 @@ impl Maps<'_> {
         }
         at.store(memcg.sibling.load(Relaxed), Relaxed);
         for above in self.ancestors(parent) {
-            // A walk that stopped here starts anew.
+            // A walk that stopped at this cgroup begins anew.
             let _ = above.walked.compare_exchange(id.0, MemcgId::NONE.0, Relaxed, Relaxed);
         }
         self.memcg(parent).vmstat.absorb(&memcg.vmstat);
@@ -121,9 +121,8 @@ impl Maps<'_> {
 }
 
 impl<W: World> Engine<'_, W> {
-    /// Moves all that is charged to `from` to its parent. Folios that someone has isolated are
-    /// moved where they are; those about to be freed, waited for. What it has in swap becomes the
-    /// parent's too.
+    /// Moves all charges of `from` to its parent. Isolated folios are moved without a list; those
+    /// about to be freed are waited for. Its slots in swap become the parent's too.
     fn reparent(&mut self, from: MemcgId, to: MemcgId) {
         let maps = self.maps;
         while maps.memcg(from).usage() > 0 {
@@ -153,7 +152,7 @@ impl<W: World> Engine<'_, W> {
 }
 
 impl Maps<'_> {
-    /// The next cgroup of the subtree, parents before children.
+    /// Returns the next cgroup of the subtree, parents before children.
     #[inline]
     pub(crate) fn next_memcg(&self, top: MemcgId, at: MemcgId) -> Option<MemcgId> {
         let child = link(&self.memcg(at).child);
@@ -171,20 +170,20 @@ impl Maps<'_> {
         None
     }
 
-    /// A cgroup and all below it, parents first. The caller holds the tree's lock.
+    /// Returns a cgroup and all below it, parents first. The caller holds the tree's lock.
     pub(crate) fn subtree(&self, top: MemcgId) -> impl Iterator<Item = MemcgId> {
         core::iter::successors(Some(top), move |at| self.next_memcg(top, *at))
     }
 
-    /// The children of a cgroup.
+    /// Returns the children of a cgroup.
     pub(crate) fn children(&self, id: MemcgId) -> impl Iterator<Item = &Memcg> {
         let first = link(&self.memcg(id).child);
         core::iter::successors(first, |id| link(&self.memcg(*id).sibling)).map(|id| self.memcg(id))
     }
 
-    /// The next cgroup of a walk that goes on where the last one stopped, and ends where the
-    /// subtree does; walks at once share the cgroups among them (Linux 7.3.4, `mem_cgroup_iter`
-    /// with a cookie).
+    /// Returns the next cgroup of a walk that goes on where the last one stopped, and ends with the
+    /// subtree. Concurrent walks share the cgroups among them (Linux 7.3.4, `mem_cgroup_iter` with
+    /// a cookie).
     pub(crate) fn walk_on(&self, top: MemcgId, first: bool) -> Option<MemcgId> {
         let walked = &self.memcg(top).walked;
         loop {
@@ -201,24 +200,24 @@ impl Maps<'_> {
         }
     }
 
-    /// Whether a child gets a share of what its parent's protection leaves over (the mount option
-    /// `memory_recursiveprot`); at first it does not.
+    /// Sets whether children share the part of their parent's protection that no child claims (the
+    /// mount option `memory_recursiveprot`). It is off at first.
     pub fn set_recursive_protection(&self, on: bool) {
         self.cgroups.tree.recursive.store(on, Relaxed);
     }
 
-    /// Sets how many pages background reclaim is to leave free; at first none.
+    /// Sets the number of pages that background reclaim leaves free. It is 0 at first.
     pub fn set_high_watermark(&self, pages: u64) {
         self.cgroups.tree.high_watermark.store(pages, Relaxed);
     }
 
-    /// How many pages background reclaim is to leave free.
+    /// Returns the number of pages that background reclaim leaves free.
     #[inline]
     pub fn high_watermark(&self) -> u64 {
         self.cgroups.tree.high_watermark.load(Relaxed)
     }
 
-    /// Whether a cgroup is `top` or below it.
+    /// Returns true if a cgroup is `top` or below it.
     #[inline]
     pub(crate) fn is_within(&self, mut id: MemcgId, top: MemcgId) -> bool {
         while id != top && id != MemcgId::ROOT {
@@ -227,7 +226,7 @@ impl Maps<'_> {
         id == top
     }
 
-    /// A cgroup, its parent and so on up to the root.
+    /// Returns a cgroup, its parent and so on up to the root.
     #[inline]
     pub(crate) fn ancestors(&self, id: MemcgId) -> impl Iterator<Item = &Memcg> {
         let parent = |id: &MemcgId| {

@@ -1,9 +1,9 @@
-//! PMD leaves, each of which maps a folio as large as a page table maps by one entry: how they are
-//! split and changed (Linux 7.3.4, huge_memory.c).
+//! PMD leaves: one entry maps a folio as large as the range of a page table. This module splits and
+//! changes them (Linux 7.3.4, huge_memory.c).
 //!
 //! An entry of a PMD table is empty, a leaf, or leads to a table. A leaf may become either of the
-//! others under the PMD table's lock; what leads to a table does so until the address space ends.
-//! So whoever found a leaf without the lock looks again under it.
+//! others under the PMD table's lock. An entry that leads to a table does so until the address
+//! space ends. So a caller that found a leaf without the lock reads the entry again under it.
 
 use crate::engine::Engine;
 use crate::fault::prot_of;
@@ -22,35 +22,36 @@ use pageout_paging::pte::Prot;
 use pageout_paging::walk::fill_vacant;
 use pageout_paging::{Env, Format, Level, LockedTable, Pfn, Pte, Rules, Table, VirtAddr, tlb};
 
-/// A leaf that was taken out. What it had is the caller's to give up, without the table's lock.
+/// A leaf that was taken out. The caller gives up its parts, without the table's lock.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LeafTaken {
-    /// What it was.
+    /// The old entry.
     pub(crate) was: Pte,
-    /// The folio it mapped: its mapping's reference.
+    /// The folio it mapped. The caller has its mapping's reference.
     pub(crate) folio: Option<FolioId>,
     /// The empty table that was in reserve for it.
     pub(crate) table: Option<Pfn>,
 }
 
 impl Maps<'_> {
-    /// Page tables in reserve for PMD leaves of anonymous memory, which no address space reaches:
-    /// one for each of them, and some whose leaves [`Engine::zap_folio`] took out.
+    /// Returns the number of page tables in reserve for PMD leaves of anonymous memory. No address
+    /// space reaches them. There is one for each leaf, and some more after [`Engine::zap_folio`]
+    /// took leaves out.
     pub fn tables_in_reserve(&self) -> u32 {
         self.deposits.tables()
     }
 }
 
-/// The leaf that maps `addr`, if the locked PMD table has one there.
+/// Returns the leaf that maps `addr`, if the locked PMD table has one there.
 #[inline]
 pub(crate) fn leaf_at<E: Env>(pt: &LockedTable<'_, E>, addr: VirtAddr) -> Option<Pte> {
     let pmd = pt.table().load(E::Format::index(Level::Pmd, addr));
     (E::Format::is_present(pmd) && !E::Format::is_table(pmd)).then_some(pmd)
 }
 
-/// Puts a leaf at `addr` into the locked PMD table if nothing is there; whether it did. Where it
-/// did, the caller counts the mapping before it lets the table go. The lock keeps out other leaves,
-/// not a fault that makes a page table there.
+/// Puts a leaf at `addr` into the locked PMD table if its entry is empty, and returns true if it
+/// did. Then the caller counts the mapping before it unlocks the table. The lock excludes other
+/// leaves, but not a fault that makes a page table there.
 pub(crate) fn set_leaf_if_vacant<E: Env>(
     pt: &LockedTable<'_, E>,
     addr: VirtAddr,
@@ -59,12 +60,12 @@ pub(crate) fn set_leaf_if_vacant<E: Env>(
     fill_vacant(pt.table(), E::Format::index(Level::Pmd, addr), leaf).is_ok()
 }
 
-/// The first address that the leaf maps which maps `addr`.
+/// Returns the first address of the leaf that maps `addr`.
 pub(crate) fn leaf_start<F: Format>(addr: VirtAddr) -> VirtAddr {
     addr.align_down(F::shift(Level::Pmd))
 }
 
-/// `new`, with the state of the page that `old` kept.
+/// Returns `new`, with the state bits of `old`.
 pub(crate) fn keep_state<F: Format>(new: Pte, old: Pte) -> Pte {
     let young = if F::is_young(old) { F::mkyoung(new) } else { new };
     let dirty = if F::is_dirty(old) { F::mkdirty(young) } else { young };
@@ -73,8 +74,9 @@ pub(crate) fn keep_state<F: Format>(new: Pte, old: Pte) -> Pte {
     if F::is_uffd_wp(old) { F::mkuffd_wp(special) } else { special }
 }
 
-/// Makes a leaf one that hardware does not use, and every TLB forget it; what it was. Software
-/// still finds a leaf, and waits for the table's lock (Linux 7.3.4, pmdp_invalidate).
+/// Makes a leaf one that hardware does not use, flushes it from every TLB if `flush` is set, and
+/// returns its old value. Software still finds a leaf, and waits for the table's lock (Linux 7.3.4,
+/// pmdp_invalidate).
 fn pmdp_invalidate<E: Env>(
     env: &E,
     pt: &LockedTable<'_, E>,
@@ -91,8 +93,8 @@ fn pmdp_invalidate<E: Env>(
     was
 }
 
-/// Writes the leaf that maps `addr` anew, as `change` makes it. No TLB holds the old one when the
-/// new is written.
+/// Replaces the leaf that maps `addr` by `change` of it, and returns the old one. No TLB holds the
+/// old leaf when the new one is written.
 pub(crate) fn rewrite_leaf<E: Env>(
     env: &E,
     pt: &LockedTable<'_, E>,
@@ -106,7 +108,7 @@ pub(crate) fn rewrite_leaf<E: Env>(
 }
 
 impl<E: Env> Engine<'_, E> {
-    /// A table in reserve that no leaf needs, for the caller's leaf.
+    /// Takes a table out of the reserve that no leaf needs, for the caller's leaf.
     pub(crate) fn take_spare_table(&self) -> Option<Pfn> {
         let deposits = &self.maps.deposits;
         if !deposits.has_spare() {
@@ -118,7 +120,7 @@ impl<E: Env> Engine<'_, E> {
         spare
     }
 
-    /// Puts an empty table in reserve that no leaf needs.
+    /// Puts an empty table, which no leaf needs, in reserve.
     pub(crate) fn put_spare_table(&self, frame: Pfn) {
         let deposits = &self.maps.deposits;
         let guard = self.lock_write(Rank::FreeList, &deposits.lock);
@@ -136,7 +138,7 @@ impl<E: Env> Engine<'_, E> {
         drop(guard);
     }
 
-    /// Takes the table that was in reserve for a leaf that ends (Linux 7.3.4,
+    /// Takes the table out that was in reserve for a leaf that ends (Linux 7.3.4,
     /// pgtable_trans_huge_withdraw).
     fn withdraw(&self) -> Pfn {
         let deposits = &self.maps.deposits;
@@ -147,7 +149,7 @@ impl<E: Env> Engine<'_, E> {
         table.expect("an anonymous leaf has a page table in reserve")
     }
 
-    /// Leaves the table of a leaf that ended in reserve, for a caller that cannot free it.
+    /// Keeps the table of a leaf that ended in reserve, for a caller that cannot free it.
     pub(crate) fn leave_table_spare(&self) {
         let deposits = &self.maps.deposits;
         let guard = self.lock_write(Rank::FreeList, &deposits.lock);
@@ -155,10 +157,10 @@ impl<E: Env> Engine<'_, E> {
         drop(guard);
     }
 
-    /// Makes entries of the leaf at `addr` in the locked PMD table, in the empty table in `frame`:
-    /// they map the same pages, each as the leaf did, and each counts as a mapping. Whether a page
-    /// is exclusive is known of each already. From the leaf to the entries, hardware finds nothing
-    /// and a fault waits (Linux 7.3.4, __split_huge_pmd_locked).
+    /// Replaces the leaf at `addr` in the locked PMD table by entries in the empty table in
+    /// `frame`. They map the same pages with the leaf's state, and each counts as a mapping.
+    /// Exclusiveness is recorded for each page already. In between, hardware finds no entry, and
+    /// faults wait (Linux 7.3.4, __split_huge_pmd_locked).
     pub(crate) fn split_into(
         &self,
         pt: &LockedTable<'_, E>,
@@ -179,15 +181,15 @@ impl<E: Env> Engine<'_, E> {
             if <E::Rules as Rules>::split_keeps_dirty() { was } else { E::Format::mkclean(was) };
         let pte = keep_state::<E::Format>(E::Format::leaf(Level::Pte, pfn, prot), kept);
         set_ptes::<E::Format, _>(self.world.table(frame), 0, pte, nr);
-        // The entries are seen before what leads to them.
+        // Other CPUs see the entries before the entry that leads to them.
         fence(Release);
         pt.table().set(E::Format::index(Level::Pmd, addr), E::Format::table(frame));
     }
 
-    /// Splits the leaf that maps `addr`, if the locked PMD table has one there: one of anonymous
-    /// memory becomes entries; a file's is taken out, since faults find its folio again (Linux
-    /// 7.3.4, __split_huge_pmd_locked). Of a leaf taken out, the folio whose mapping's reference
-    /// the caller gives up, without the table's lock.
+    /// Splits the leaf that maps `addr`, if the locked PMD table has one there. A leaf of anonymous
+    /// memory becomes entries. A file's leaf is taken out, since faults find its folio again (Linux
+    /// 7.3.4, __split_huge_pmd_locked). Returns the folio of a leaf that was taken out: the caller
+    /// gives up its mapping's reference, without the table's lock.
     #[cold] // entries are unmapped without making room for it
     #[inline(never)]
     pub(crate) fn split_huge_pmd(
@@ -210,15 +212,15 @@ impl<E: Env> Engine<'_, E> {
         taken.folio
     }
 
-    /// Whether a leaf maps anonymous memory.
+    /// Returns true if a leaf maps anonymous memory.
     pub(crate) fn is_anon_leaf(&self, pmd: Pte) -> bool {
         let folio = self.maps.folio_of(E::Format::pfn(pmd));
         folio.is_some_and(|id| self.maps.folio(id).flags().contains(FolioFlags::ANON))
     }
 
-    /// Takes out the leaf that maps `addr`, if the locked PMD table has one there, and makes every
-    /// TLB forget it: its folio is dirty if the leaf was, and has a mapping less (Linux 7.3.4,
-    /// zap_huge_pmd).
+    /// Takes out the leaf that maps `addr`, if the locked PMD table has one there, and flushes it
+    /// from every TLB. Its folio becomes dirty if the leaf was, and has one mapping less (Linux
+    /// 7.3.4, zap_huge_pmd).
     pub(crate) fn take_out_leaf(
         &self,
         pt: &LockedTable<'_, E>,
@@ -259,7 +261,8 @@ impl<W: World> Engine<'_, W> {
         }
     }
 
-    /// A table for the reserve of a leaf that is to be made: no one's yet.
+    /// Returns a table to deposit for a leaf that is to be made: a spare one of the reserve, or a
+    /// new one.
     pub(crate) fn table_to_deposit(&self) -> Option<Pfn> {
         self.take_spare_table().or_else(|| self.world.alloc_table())
     }

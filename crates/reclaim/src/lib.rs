@@ -1,17 +1,17 @@
 #![doc = include_str!("../README.md")]
 //!
 //! ## Where to begin
-//! The engine allocates nothing: [`Maps`] works in tables that [`Memory::carve`] cuts from bytes of
-//! the caller's, as many as [`Limits`] take. [`Maps::on`] makes the handle of the CPU that calls,
-//! [`Engine`], of these tables, what they stand on, the CPU's [`CpuCtx`] and a [`Tuning`];
-//! operations are its methods. Everything they change is atomic or under a lock, and locks are
-//! taken in one order. None waits for storage.
+//! The engine allocates nothing. [`Memory::carve`] cuts the tables of [`Maps`] from the caller's
+//! bytes, as large as [`Limits`] ask. [`Maps::on`] makes an [`Engine`], the handle of the calling
+//! CPU, from these tables, the world they run on, the CPU's [`CpuCtx`] and a [`Tuning`]; operations
+//! are its methods. Everything that they change is atomic or under a lock, and locks are taken in
+//! one order. No operation waits for storage.
 //!
-//! What they stand on is a [`pageout_paging::Env`] (page tables, TLBs), and where frames or storage
-//! are needed a [`World`], which adds [`Frames`] and [`Backing`].
-//! `examples/kernel.rs` is the least that supplies one, `examples/reclaim.rs` a larger operating
-//! system, `examples/embed.rs` one that only asks which folios were used. [`contract`] says what
-//! the types do not: who may call, from where, and what is held at each callback.
+//! The world is a [`pageout_paging::Env`] (page tables, TLBs). Operations that need frames or
+//! storage ask for a [`World`], which adds [`Frames`] and [`Backing`]. `examples/kernel.rs` is the
+//! smallest program that supplies one, `examples/reclaim.rs` a larger operating system;
+//! `examples/embed.rs` only asks which folios were used. [`contract`] states what the types do not:
+//! which calls are allowed in which context, and the locks held at each callback.
 //!
 //! | for | modules | start at |
 //! |---|---|---|

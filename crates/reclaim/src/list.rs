@@ -1,11 +1,11 @@
-//! Lists of folios: linked by the folios' own indices, so that they need no memory.
+//! Lists of folios, linked by the folios' own indices, so that they need no memory.
 
 use crate::folio::Folio;
 use crate::id::{FolioId, NONE};
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Both ends of a list. Read and written under the lock of whoever owns it. The head is the end
-/// where folios are added, the tail the end that reclaim takes from.
+/// Both ends of a list. They are read and written under the lock of the list's owner. Folios are
+/// added at the head, and reclaim takes them from the tail.
 #[derive(Debug)]
 pub(crate) struct Ends {
     head: AtomicU32,
@@ -24,21 +24,21 @@ impl Ends {
         self.tail.store(NONE, Relaxed);
     }
 
-    /// The folio at the tail.
+    /// Returns the folio at the tail.
     #[inline]
     pub(crate) fn tail(&self) -> Option<FolioId> {
         let id = self.tail.load(Relaxed);
         (id != NONE).then_some(FolioId(id))
     }
 
-    /// The folio at the head.
+    /// Returns the folio at the head.
     #[inline]
     pub(crate) fn head(&self) -> Option<FolioId> {
         let id = self.head.load(Relaxed);
         (id != NONE).then_some(FolioId(id))
     }
 
-    /// Adds a folio that is on no list at the head.
+    /// Adds a folio that is on no list at the head of this one.
     #[inline]
     pub(crate) fn push_head(&self, folios: &[Folio], id: FolioId) {
         let (folio, next) = (&folios[id.0 as usize], self.head.load(Relaxed));
@@ -49,7 +49,7 @@ impl Ends {
         back.store(id.0, Relaxed);
     }
 
-    /// Adds a folio that is on no list at the tail.
+    /// Adds a folio that is on no list at the tail of this one.
     pub(crate) fn push_tail(&self, folios: &[Folio], id: FolioId) {
         let (folio, prev) = (&folios[id.0 as usize], self.tail.load(Relaxed));
         folio.next.store(NONE, Relaxed);
@@ -59,7 +59,7 @@ impl Ends {
         forth.store(id.0, Relaxed);
     }
 
-    /// Takes a folio of this list off it.
+    /// Removes a folio that is on this list.
     #[inline]
     pub(crate) fn remove(&self, folios: &[Folio], id: FolioId) {
         let folio = &folios[id.0 as usize];
@@ -70,7 +70,7 @@ impl Ends {
         back.store(prev, Relaxed);
     }
 
-    /// Takes the folio at the tail off the list.
+    /// Removes and returns the folio at the tail.
     #[inline]
     pub(crate) fn pop_tail(&self, folios: &[Folio]) -> Option<FolioId> {
         let id = self.tail()?;
@@ -78,7 +78,7 @@ impl Ends {
         Some(id)
     }
 
-    /// The folios from head to tail.
+    /// Returns the folios from head to tail.
     #[inline]
     pub(crate) fn iter<'a>(&self, folios: &'a [Folio]) -> impl Iterator<Item = FolioId> + use<'a> {
         core::iter::successors(self.head(), |id| {

@@ -1,23 +1,23 @@
-//! The one lock: readers or one writer, by trying. It guards atomics, so it needs no unsafe code.
+//! The one lock, for readers or one writer. It guards atomics, so it needs no unsafe code.
 
 use core::sync::atomic::{AtomicU32, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 
 const WRITER: u32 = u32::MAX;
 
-/// A lock that is tried, never waited for inside: whoever must wait loops with the environment's
-/// `relax`, so that a model can schedule it.
+/// A lock that only tries, and never waits inside. A caller that must wait loops with the
+/// environment's `relax`, so that a model can schedule it.
 #[derive(Debug, Default)]
 pub struct Lock {
-    /// Readers inside, or [`WRITER`].
+    /// The number of readers inside, or [`WRITER`].
     state: AtomicU32,
 }
 
-/// Held as one of any number of readers.
+/// The guard of a reader. There may be any number of them.
 #[derive(Debug)]
 #[must_use = "the lock is released when this is dropped"]
 pub struct ReadGuard<'a>(&'a Lock);
 
-/// Held alone.
+/// The guard of the only writer.
 #[derive(Debug)]
 #[must_use = "the lock is released when this is dropped"]
 pub struct WriteGuard<'a>(&'a Lock);
@@ -31,7 +31,7 @@ impl WriteGuard<'_> {
 }
 
 impl Lock {
-    /// Takes the lock to read, unless a writer holds it. Readers never refuse each other.
+    /// Takes the lock to read, unless a writer holds it. Readers do not exclude each other.
     #[inline]
     pub fn try_read(&self) -> Option<ReadGuard<'_>> {
         let mut readers = self.state.load(Relaxed);
@@ -52,7 +52,7 @@ impl Lock {
         taken.ok().map(|_| WriteGuard(self))
     }
 
-    /// The guard of a lock that [`WriteGuard::stay`] left taken, by whoever took it.
+    /// Returns the guard of a lock that the caller left taken by [`WriteGuard::stay`].
     #[inline]
     pub(crate) fn still_written(&self) -> WriteGuard<'_> {
         debug_assert_eq!(self.state.load(Relaxed), WRITER, "the lock was left taken");

@@ -1,4 +1,4 @@
-//! What moves folios among the LRU lists: adding, isolating, putting back, activating.
+//! Moves of folios among the LRU lists: adding, isolating, putting back, activating.
 
 use crate::engine::Engine;
 use crate::folio::{FolioFlags, FolioGuard, LruFlags};
@@ -13,46 +13,46 @@ use crate::vmstat::Counter;
 use crate::world::World;
 use pageout_paging::Env;
 
-/// Folios of too high a zone that [`Engine::isolate`] sets aside at most: then it takes them too
-/// (`SWAP_CLUSTER_MAX_SKIPPED`).
+/// The limit of folios of too high a zone that [`Engine::isolate`] sets aside. Beyond it, such
+/// folios are taken too (`SWAP_CLUSTER_MAX_SKIPPED`).
 const MAX_SKIPPED: u64 = SWAP_CLUSTER_MAX << 10;
 
-/// What [`Engine::isolate`] is to take.
+/// The task of [`Engine::isolate`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Isolate {
-    /// Whose folios.
+    /// The cgroup whose folios to take.
     pub(crate) memcg: MemcgId,
-    /// From which list.
+    /// The list to take them from.
     pub(crate) list: LruList,
-    /// Pages to look at.
+    /// The number of pages to examine.
     pub(crate) nr_to_scan: u64,
-    /// The highest zone.
+    /// The highest zone to take from.
     pub(crate) reclaim_idx: usize,
 }
 
-/// What [`Engine::isolate`] did, in pages.
+/// The result of [`Engine::isolate`], in pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Scanned {
-    /// Examined.
+    /// Pages examined.
     pub(crate) scanned: u64,
-    /// Taken off their list.
+    /// Pages taken off their list.
     pub(crate) taken: u64,
 }
 
 impl<E: Env> Engine<'_, E> {
-    /// Puts a folio that was never on a list on the one its flags say: the inactive one of its
-    /// type, the active one if it refaulted soon enough, the unevictable one if it is mlocked. In
-    /// the multi-generational LRU, what a fault brings in is used at once: that makes part of a
-    /// working set active, and marks anything else as referenced (Linux 7.3.4, `folio_add_lru`).
+    /// Puts a folio that was never on a list on one by its flags: the inactive list of its type,
+    /// the active one if it refaulted soon enough, or the unevictable one if it is mlocked. In the
+    /// multi-generational LRU, a fault's folio counts as used at once: it becomes active if it was
+    /// part of a working set, and is marked as referenced otherwise (Linux 7.3.4, `folio_add_lru`).
     ///
     /// # Panics
-    /// In debug builds, if it is on a list.
+    /// In debug builds, if the folio is on a list.
     pub fn lru_add(&mut self, id: FolioId) {
         let maps = self.maps;
         let folio = maps.folio(id);
         let guard = self.lock_lruvec_of(folio);
         let evictable = !folio.flags().contains(FolioFlags::MLOCKED);
-        // Reclaim adds nothing, so none of it runs here.
+        // This is no direct reclaim inside the fault, since reclaim adds no folios.
         if evictable && self.cpu.in_fault && maps.lru_gen_enabled() {
             if folio.recency().contains(Recency::WORKINGSET) {
                 folio.update_lru(LruFlags::ACTIVE, LruFlags::empty());
@@ -64,11 +64,11 @@ impl<E: Env> Engine<'_, E> {
         drop(guard);
     }
 
-    /// Takes a folio that no one can find any more off the list it may be on.
+    /// Takes a folio that no one can find any more off its list, if it is on one.
     pub(crate) fn lru_del(&mut self, id: FolioId) {
         let maps = self.maps;
         let folio = maps.folio(id);
-        // Whoever isolates takes a reference, and there is none to take it by.
+        // Isolating takes a reference, and the folio has none left to take it by.
         if !folio.lru().contains(LruFlags::LRU) {
             return;
         }
@@ -78,9 +78,9 @@ impl<E: Env> Engine<'_, E> {
     }
 
     /// Takes folios from the tail of a list, with a reference to each, until `nr_to_scan` pages
-    /// were examined or as many taken as there are; a folio on its way to being freed goes to the
-    /// head, and so do, in the end, those of too high a zone, which count as examined but not
-    /// towards `nr_to_scan` (Linux 7.3.4, `isolate_lru_folios`).
+    /// were examined or the list is empty. A folio that is being freed goes to the head. At the
+    /// end, so do folios of too high a zone; they count as examined, but not towards `nr_to_scan`
+    /// (Linux 7.3.4, `isolate_lru_folios`).
     pub(crate) fn isolate(&mut self, what: Isolate, out: &mut FolioList) -> Scanned {
         let maps = self.maps;
         let Isolate { memcg, list, nr_to_scan, reclaim_idx } = what;
@@ -118,7 +118,7 @@ impl<E: Env> Engine<'_, E> {
         seen
     }
 
-    /// Takes one folio off its list, with a reference; false if it is on none.
+    /// Takes one folio off its list, with a reference. Returns false if it is on none.
     pub(crate) fn isolate_one(&mut self, id: FolioId) -> bool {
         let maps = self.maps;
         let folio = maps.folio(id);
@@ -133,15 +133,15 @@ impl<E: Env> Engine<'_, E> {
 }
 
 impl<W: World> Engine<'_, W> {
-    /// Puts isolated folios on the lists their flags say and gives up the references that
-    /// isolating took; those to which there is no other are freed. Active ones let the clocks of
-    /// refaults go on (Linux 7.3.4, `move_folios_to_lru`).
+    /// Puts isolated folios on lists by their flags, and gives up the references that isolating
+    /// took. Folios without other references are freed. Active ones advance the clock of refaults
+    /// (Linux 7.3.4, `move_folios_to_lru`).
     pub(crate) fn putback(&mut self, list: &mut FolioList) {
         let maps = self.maps;
         self.putback_where(list, |guard, id| maps.lru_place(guard, id));
     }
 
-    /// The same, but `place` puts each on a list, whose sizes are not its concern.
+    /// Does the same, but `place` puts each folio on a list. The sizes of lists are updated here.
     pub(crate) fn putback_where(
         &mut self,
         list: &mut FolioList,
@@ -163,7 +163,7 @@ impl<W: World> Engine<'_, W> {
                 }
                 let nr = folio.nr_pages() as u64;
                 grown[on as usize][maps.zone_of(folio)] += nr as i64;
-                // Never one of a generation.
+                // No folio of a generation has the flag.
                 active += if folio.lru().contains(LruFlags::ACTIVE) { nr } else { 0 };
             }
             maps.resize_all(&guard, &grown);
@@ -177,8 +177,8 @@ impl<W: World> Engine<'_, W> {
 }
 
 impl<E: Env> Engine<'_, E> {
-    /// Changes a folio's standing on the lists and moves it to the head of the one it then belongs
-    /// on, if it is on one that can be reclaimed from and `wanted` says so.
+    /// Changes a folio's state among the lists and moves it to the head of the list it then belongs
+    /// on, if it is on an evictable list and `wanted` agrees. Returns true if it did.
     fn relist(
         &mut self,
         id: FolioId,
@@ -202,8 +202,8 @@ impl<E: Env> Engine<'_, E> {
         moves
     }
 
-    /// Moves an inactive folio to the head of its active list; whether it was on the inactive one
-    /// (Linux 7.3.4, `folio_activate`).
+    /// Moves an inactive folio to the head of its active list. Returns true if it was on the
+    /// inactive one (Linux 7.3.4, `folio_activate`).
     pub fn activate(&mut self, id: FolioId) -> bool {
         let folio = self.maps.folio(id);
         let inactive = |lru: LruFlags| !lru.contains(LruFlags::ACTIVE);
@@ -211,9 +211,10 @@ impl<E: Env> Engine<'_, E> {
         self.relist(id, inactive, change, Counter::Pgactivate)
     }
 
-    /// Moves an active folio to the head of its inactive list, or one of any generation but the
-    /// oldest to where it belongs without its uses; whether it did (Linux 7.3.4,
-    /// `folio_deactivate`). Its `REFERENCED` flag is the caller's to clear.
+    /// Moves an active folio to the head of its inactive list. In generations, forgets the folio's
+    /// uses and moves it to the generation where it belongs without them, unless it is in the
+    /// oldest already. Returns true if the folio moved (Linux 7.3.4, `folio_deactivate`). The
+    /// caller clears its `REFERENCED` flag.
     pub fn deactivate(&mut self, id: FolioId) -> bool {
         let maps = self.maps;
         let folio = maps.folio(id);
@@ -226,8 +227,8 @@ impl<E: Env> Engine<'_, E> {
         self.relist(id, active, change, Counter::Pgdeactivate)
     }
 
-    /// Gives a locked anonymous folio up lazily: without swap behind it, it joins the inactive
-    /// file list; false if it is on no list that can be reclaimed from (Linux 7.3.4,
+    /// Makes a locked anonymous folio lazyfree: it loses its swap backing and joins the inactive
+    /// file list. Returns false if it is on no list that reclaim takes from (Linux 7.3.4,
     /// `lru_lazyfree`).
     pub fn lazyfree(&mut self, held: &FolioGuard<'_>, id: FolioId) -> bool {
         let maps = self.maps;
@@ -239,7 +240,8 @@ impl<E: Env> Engine<'_, E> {
         let change = || {
             folio.update_lru(LruFlags::empty(), LruFlags::ACTIVE);
             folio.update_flags(FolioFlags::empty(), backed);
-            // Generations keep it: kernels clear uses of those in one, and it was just taken off.
+            // Generations keep the flag: kernels clear it for folios in a generation, and this one
+            // was just taken off.
             if !maps.lru_gen_enabled() {
                 folio.note_use(Recency::NONE, Recency::REFERENCED);
             }
@@ -263,9 +265,8 @@ impl<E: Env> Engine<'_, E> {
         drop(guard);
     }
 
-    /// Notes an access that leaves no young bit: the first sets `REFERENCED`, the next makes the
-    /// folio active; in the multi-generational LRU uses are counted (Linux 7.3.4,
-    /// `folio_mark_accessed`).
+    /// Notes an access that leaves no young bit. The first sets `REFERENCED`, the next activates
+    /// the folio. The multi-generational LRU counts the uses (Linux 7.3.4, `folio_mark_accessed`).
     pub fn mark_accessed(&mut self, id: FolioId) {
         let maps = self.maps;
         let folio = maps.folio(id);

@@ -1,4 +1,4 @@
-//! The classic LRU lists by name, and which one a folio belongs on.
+//! The classic LRU lists, and the list that each folio belongs on.
 
 use crate::folio::{Folio, FolioFlags, LruFlags};
 use crate::mglru::MAX_NR_ZONES;
@@ -15,7 +15,7 @@ pub enum LruList {
     InactiveFile,
     /// Active folios of files.
     ActiveFile,
-    /// Folios that cannot be reclaimed: mlocked.
+    /// Folios that cannot be reclaimed, since they are mlocked.
     Unevictable,
 }
 
@@ -28,21 +28,22 @@ impl LruList {
         Self::ActiveFile,
         Self::Unevictable,
     ];
-    /// Those that reclaim takes from, in the order it does.
+    /// The lists that reclaim takes from, in its order.
     pub const EVICTABLE: [Self; 4] =
         [Self::InactiveAnon, Self::ActiveAnon, Self::InactiveFile, Self::ActiveFile];
 
-    /// Whether swap has no part in it: folios of files, and anonymous ones given up lazily.
+    /// Returns true for lists of folios that swap does not back: folios of files, and lazyfree
+    /// ones.
     pub const fn is_file(self) -> bool {
         matches!(self, Self::InactiveFile | Self::ActiveFile)
     }
 
-    /// Whether it is an active list.
+    /// Returns true for active lists.
     pub const fn is_active(self) -> bool {
         matches!(self, Self::ActiveAnon | Self::ActiveFile)
     }
 
-    /// The list a folio belongs on, as it stands now.
+    /// Returns the list that a folio belongs on by its current flags.
     #[inline]
     pub fn of(folio: &Folio) -> Self {
         let lru = folio.lru();
@@ -52,7 +53,7 @@ impl LruList {
         Self::of_kind(kind_of(folio), lru.contains(LruFlags::ACTIVE))
     }
 
-    /// The list of a type.
+    /// Returns the list of a type.
     pub(crate) const fn of_kind(kind: usize, active: bool) -> Self {
         match (kind, active) {
             (ANON, false) => Self::InactiveAnon,
@@ -63,11 +64,11 @@ impl LruList {
     }
 }
 
-/// Its type: whether swap backs it.
+/// Returns the folio's type: anonymous if swap backs it, file otherwise.
 #[inline]
 pub(crate) fn kind_of(folio: &Folio) -> usize {
     if folio.flags().contains(FolioFlags::SWAPBACKED) { ANON } else { FILE }
 }
 
-/// Pages of each zone; fewer are negative.
+/// The number of pages in each zone. A decrease is negative.
 pub(crate) type Zones = [i64; MAX_NR_ZONES];

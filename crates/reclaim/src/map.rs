@@ -1,4 +1,4 @@
-//! Installing a folio's entries in an address space, and taking them out.
+//! Mapping of folios into an address space, and unmapping.
 
 use crate::engine::Engine;
 use crate::folio::{Folio, FolioFlags};
@@ -13,22 +13,22 @@ use pageout_paging::pte::Prot;
 use pageout_paging::walk::{self, Descent, Hit, LockWhen, Match, RmapTarget, TableFrames};
 use pageout_paging::{Env, Format, Level, LockedTable, Pfn, Pte, Table, VirtAddr, VirtRange, tlb};
 
-/// By what entries a folio is mapped.
+/// The kind of entries that map a folio.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MapAs {
-    /// One entry a page; contiguous blocks where the format has them and alignment allows.
+    /// An entry for each page; contiguous blocks if the format has them and alignment allows.
     Ptes,
-    /// One PMD leaf. One of anonymous memory has a page table in reserve, to be split into.
+    /// A PMD leaf. A leaf of anonymous memory has a page table in reserve, for its split.
     PmdLeaf,
 }
 
-/// Why [`Engine::map_folio`] refused.
+/// The reason why [`Engine::map_folio`] refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum MapError {
     /// The VMA maps none of the folio's pages.
     #[error("the VMA maps none of the folio's pages")]
     Outside,
-    /// No frame for a page table (ENOMEM).
+    /// There is no frame for a page table (ENOMEM).
     #[error("no frame for a page table")]
     NoTable,
     /// An entry is in use.
@@ -39,27 +39,27 @@ pub enum MapError {
     NotPmdSized,
 }
 
-/// What [`Engine::zap_folio`] took out.
+/// The result of [`Engine::zap_folio`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Zapped {
-    /// Entries.
+    /// The number of entries taken out.
     pub entries: u32,
-    /// Whether one was dirty.
+    /// True if one was dirty.
     pub dirty: bool,
-    /// Whether one was young.
+    /// True if one was young.
     pub young: bool,
 }
 
 impl<E: Env> Engine<'_, E> {
-    /// Maps the pages of the folio that lie in the VMA: old, clean entries, writable and executable
-    /// as the VMA is. `frames` supplies page tables.
+    /// Maps the pages of the folio that lie in the VMA by old, clean entries, writable and
+    /// executable as the VMA is. `frames` supplies page tables.
     ///
-    /// The caller keeps others from mapping the same pages meanwhile, and holds the folio and the
-    /// VMA in being. Reclaim may go on beside it.
+    /// The caller keeps others from mapping the same pages meanwhile, and keeps the folio and the
+    /// VMA alive. Reclaim may run concurrently.
     ///
     /// # Errors
-    /// [`MapError`]. Page tables made stay; on [`MapError::Busy`] and [`MapError::NoTable`] entries
-    /// set before stay mapped and counted.
+    /// [`MapError`]. Page tables made stay. After [`MapError::Busy`] and [`MapError::NoTable`],
+    /// entries set before stay mapped and counted.
     pub fn map_folio(
         &mut self,
         vma: VmaId,
@@ -147,7 +147,7 @@ fn map_ptes<E: Env>(
     Ok(())
 }
 
-/// The frame of the table of `level` that covers `addr`, made if it is missing.
+/// Returns the frame of the table of `level` that covers `addr`, made if it is missing.
 fn table_for<E: Env>(
     env: &E,
     root: Pfn,
@@ -163,8 +163,8 @@ fn table_for<E: Env>(
 }
 
 impl<E: Env> Engine<'_, E> {
-    /// Takes out every entry of the VMA that maps the folio, and makes TLBs forget them before it
-    /// returns. What a block holds of another VMA's pages stays mapped, entry by entry.
+    /// Takes out every entry of the VMA that maps the folio, and flushes them from TLBs before it
+    /// returns. If a block also holds pages of another VMA, those stay mapped, by single entries.
     pub fn zap_folio(&mut self, vma: VmaId, id: FolioId) -> Zapped {
         let (maps, env) = (self.maps, self.world);
         let vma = maps.vma(vma);
@@ -211,7 +211,7 @@ impl<E: Env> Engine<'_, E> {
     }
 }
 
-/// Empties one entry; what it was.
+/// Empties one entry, and returns its old value.
 fn take_out<E: Env>(pt: &LockedTable<'_, E>, level: Level, addr: VirtAddr) -> Pte {
     pt.table().swap(E::Format::index(level, addr), Pte::NONE)
 }

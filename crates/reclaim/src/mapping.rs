@@ -5,22 +5,23 @@ use crate::lock::Lock;
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
 use pageout_paging::Order;
 
-/// What a mapping's pages are.
+/// The kind of a mapping's pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MappingKind {
     /// Pages of a file, shared by every VMA that maps them (the kernel's `address_space`).
     File,
-    /// Pages shared by every VMA that maps them, with no file behind them: what is out of memory is
-    /// in swap, and a page that no one stored to is zeros (Linux 7.3.4, mm/shmem.c: shared
+    /// Pages shared by every VMA that maps them, with no file behind them. A page that is not in
+    /// memory is in swap; one that was never stored to is zeros (Linux 7.3.4, mm/shmem.c: shared
     /// anonymous mappings, memfd, tmpfs).
     Shmem,
-    /// Anonymous memory of one process and those forked from it. Kernels have an `anon_vma` a
-    /// process, chained; one for the family only makes walks visit VMAs that map none of a folio.
+    /// Anonymous memory of one process and those forked from it. Kernels have chained `anon_vma`s,
+    /// one for each process. One for the whole family only makes walks visit VMAs that map none of
+    /// a folio.
     Anon,
 }
 
 impl MappingKind {
-    /// What every folio of such a mapping carries.
+    /// Returns the flags that every folio of such a mapping has.
     pub fn folio_flags(self) -> FolioFlags {
         match self {
             Self::File => FolioFlags::empty(),
@@ -30,24 +31,25 @@ impl MappingKind {
     }
 }
 
-/// The VMAs that map a run of pages, sorted by page offset. A walk costs one step a VMA up to the
-/// folio's last page, where kernels' interval tree costs a logarithm.
+/// The VMAs that map a run of pages, sorted by page offset. A walk takes one step for each VMA up
+/// to the folio's last page; kernels' interval tree takes a logarithm.
 #[derive(Debug, Default)]
 pub struct Mapping {
     pub(crate) lock: Lock,
-    /// First VMA; a free mapping has none, for whoever comes too late.
+    /// The first VMA. A free mapping has none, so that a late reader finds none.
     pub(crate) head: AtomicU32,
-    /// Address spaces whose private copies of files' pages are here.
+    /// The number of address spaces whose private copies of files' pages are here.
     pub(crate) users: AtomicU32,
-    /// Orders of the folios that the file index ever had of it, a bit each; for a free mapping the
-    /// next free one.
+    /// The orders of the folios that the file index ever had of it, one bit each. In a free
+    /// mapping, the next free one.
     pub(crate) orders: AtomicU32,
     kind: AtomicU8,
     order: AtomicU8,
     size: AtomicU64,
-    /// Past the last page that the index ever had of it since it was truncated there.
+    /// The end of the pages that the index has had since the mapping was last truncated there.
     pub(crate) past: AtomicU64,
-    /// Changes when shadows kept under its number become another's.
+    /// A salt of its shadows' keys. It changes when shadows kept under its number must not be found
+    /// any more.
     pub(crate) salt: AtomicU32,
 }
 
@@ -62,12 +64,12 @@ impl Mapping {
         self.orders.store(0, Relaxed);
     }
 
-    /// Finds no shadow again that was kept for its pages.
+    /// Makes all shadows that were kept for its pages unfindable.
     pub(crate) fn forget_shadows(&self) {
         self.salt.store(self.salt.load(Relaxed).wrapping_add(1), Relaxed);
     }
 
-    /// The largest order of the folios that faults make for it; 0 at first.
+    /// Returns the largest order of the folios that faults make for it; 0 at first.
     #[inline]
     pub fn order(&self) -> Order {
         Order::new(self.order.load(Relaxed)).unwrap_or_default()
@@ -78,23 +80,24 @@ impl Mapping {
         self.order.store(order.get(), Relaxed);
     }
 
-    /// How many pages it has, from page 0; `u64::MAX` at first, which is no end.
+    /// Returns the number of pages it has, from page 0. It is `u64::MAX` at first, which means no
+    /// end.
     #[inline]
     pub fn size(&self) -> u64 {
         self.size.load(Relaxed)
     }
 
-    /// Sets how many pages a file or shared memory has: its bytes, rounded up. A fault past them,
-    /// where nothing is mapped, is refused ([`Fault::PastEnd`](crate::Fault::PastEnd)); one before
-    /// maps none of them beside its own, by whatever folio they are in (Linux 7.3.4, `i_size` in
-    /// filemap_fault, filemap_map_pages and finish_fault; kernels let a PMD leaf of shared memory
-    /// reach past it). What is mapped stays: when it shrinks,
-    /// [`Engine::truncate`](crate::Engine::truncate) is to follow.
+    /// Sets the number of pages of a file or shared memory: its bytes, rounded up to pages. A fault
+    /// past the end, where nothing is mapped, is refused
+    /// ([`Fault::PastEnd`](crate::Fault::PastEnd)). A fault before the end maps no page past it,
+    /// whatever folio has that page (Linux 7.3.4, `i_size` in filemap_fault, filemap_map_pages and
+    /// finish_fault; kernels let a PMD leaf of shared memory reach past it). Pages that are mapped
+    /// stay so: after shrinking, call [`Engine::truncate`](crate::Engine::truncate).
     pub fn set_size(&self, pages: u64) {
         self.size.store(pages, Relaxed);
     }
 
-    /// What the pages are.
+    /// Returns the kind of the pages.
     #[inline]
     pub fn kind(&self) -> MappingKind {
         const SHMEM: u8 = MappingKind::Shmem as u8;
@@ -106,8 +109,8 @@ impl Mapping {
         }
     }
 
-    /// The lock of the reverse map, for a caller that changes what its VMAs map. Reclaim only tries
-    /// it, and keeps a folio whose reverse map is locked.
+    /// Returns the lock of the reverse map, for a caller that changes the VMAs' mappings. Reclaim
+    /// only tries this lock, and keeps a folio whose reverse map is locked.
     pub fn lock(&self) -> &Lock {
         &self.lock
     }

@@ -1,4 +1,4 @@
-//! The caller's memory: how much an engine takes, and the tables it works in.
+//! The caller's memory: the size that an engine needs, and the tables it works in.
 
 use crate::cache::ShadowEntry;
 use crate::folio::Folio;
@@ -14,7 +14,7 @@ use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicU8, AtomicU32};
 use pageout_paging::table::Area;
 
-/// How much an engine is to hold.
+/// The capacity of an engine.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Page frames managed.
@@ -33,13 +33,13 @@ pub struct Limits {
     pub shadows: usize,
     /// Swap slots.
     pub slots: usize,
-    /// Bloom filters of page-table walks: two for each cgroup of which the multi-generational LRU
-    /// ages address spaces. Where one is missing, walks enter every table.
+    /// Bloom filters of page-table walks: two for each cgroup whose address spaces the
+    /// multi-generational LRU ages. Without a filter, walks enter every table.
     pub filters: usize,
 }
 
 impl Limits {
-    /// Room for nothing: what a struct update starts from.
+    /// No capacity: the base of a struct update.
     pub const NOTHING: Self = Self {
         frames: 0,
         folios: 0,
@@ -53,7 +53,7 @@ impl Limits {
     };
 }
 
-/// Lengths of the slices that [`Memory`] takes.
+/// The lengths of the slices that [`Memory`] takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sizes {
     /// Length of [`Memory::frames`]: 4 bytes a page.
@@ -85,7 +85,7 @@ const _: () = assert!(size_of::<Slot>() == 32, "32 bytes a swap slot");
 const _: () = assert!(size_of::<AtomicU32>() + size_of::<AtomicU8>() <= 6, "6 bytes a page");
 
 impl Sizes {
-    /// What `limits` need.
+    /// Returns the lengths that `limits` need.
     pub const fn for_limits(limits: &Limits) -> Self {
         Self {
             frames: limits.frames,
@@ -101,7 +101,7 @@ impl Sizes {
         }
     }
 
-    /// Bytes in all.
+    /// Returns the total number of bytes.
     pub const fn bytes(&self) -> usize {
         self.frames * size_of::<AtomicU32>()
             + self.pages * size_of::<AtomicU8>()
@@ -116,12 +116,13 @@ impl Sizes {
     }
 }
 
-/// The caller's memory. Contents are overwritten. [`Memory::carve`] makes it of one run of bytes.
+/// The caller's memory. Its contents are overwritten. [`Memory::carve`] cuts it from one run of
+/// bytes.
 #[derive(Debug)]
 pub struct Memory<'m> {
-    /// Folio of each frame.
+    /// The folio of each frame.
     pub frames: &'m mut [AtomicU32],
-    /// State of each anonymous page.
+    /// The state of each anonymous page.
     pub pages: &'m mut [AtomicU8],
     /// Folios.
     pub folios: &'m mut [Folio],
@@ -141,7 +142,7 @@ pub struct Memory<'m> {
     pub filters: &'m mut [BloomFilter],
 }
 
-/// Of the entries of each table, in the order in which they are cut.
+/// The alignment of each table's entries, in the order in which the tables are cut.
 const ALIGNMENTS: [usize; 10] = [
     align_of::<Folio>(),
     align_of::<Memcg>(),
@@ -155,7 +156,7 @@ const ALIGNMENTS: [usize; 10] = [
     align_of::<AtomicU8>(),
 ];
 
-// So nothing is lost between two tables.
+// This order leaves no gap between two tables.
 const _: () = {
     let mut k = 1;
     while k < ALIGNMENTS.len() {
@@ -165,13 +166,14 @@ const _: () = {
 };
 
 impl<'m> Memory<'m> {
-    /// Bytes that [`Memory::carve`] needs for `limits`, wherever they begin.
+    /// Returns the number of bytes that [`Memory::carve`] needs for `limits`, whatever their
+    /// alignment.
     pub const fn bytes_for(limits: &Limits) -> usize {
         Sizes::for_limits(limits).bytes() + (ALIGNMENTS[0] - 1)
     }
 
-    /// All the tables that `limits` need, in one run of bytes: a static, what a boot loader left,
-    /// or what an allocator gave.
+    /// Cuts all the tables that `limits` need from one run of bytes: a static, a range from a boot
+    /// loader, or an allocation.
     ///
     /// ```
     /// use core::mem::MaybeUninit;
@@ -185,7 +187,7 @@ impl<'m> Memory<'m> {
     /// ```
     ///
     /// # Errors
-    /// [`MemoryError::TooShort`] if they do not fit.
+    /// [`MemoryError::TooShort`] if the tables do not fit.
     pub fn carve(bytes: &'m mut [MaybeUninit<u8>], limits: &Limits) -> Result<Self, MemoryError> {
         let sizes = Sizes::for_limits(limits);
         let short = MemoryError::TooShort { found: bytes.len(), needed: Self::bytes_for(limits) };
@@ -193,7 +195,7 @@ impl<'m> Memory<'m> {
         Self::cut(&mut area, &sizes).ok_or(short)
     }
 
-    /// The tables in the order of [`ALIGNMENTS`].
+    /// Cuts the tables in the order of [`ALIGNMENTS`].
     fn cut(area: &mut Area<'m>, sizes: &Sizes) -> Option<Self> {
         Some(Self {
             folios: area.take(sizes.folios)?,
@@ -210,19 +212,19 @@ impl<'m> Memory<'m> {
     }
 }
 
-/// What the engine cannot work in.
+/// The reason why the engine cannot work in the given memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum MemoryError {
-    /// A slice has more entries than can be numbered: 2^32 − 1, of folios and swap slots 2^31 − 1,
-    /// of cgroups 2^16 − 1.
+    /// A slice has more entries than can be numbered: 2^32 − 1 at most; 2^31 − 1 for folios and
+    /// swap slots; 2^16 − 1 for cgroups.
     #[error("the table of {0} is too long to number its entries")]
     TooLong(TableKind),
     /// The tables that the limits ask for do not fit into the bytes given.
     #[error("the engine's tables take {needed} bytes, and {found} were given")]
     TooShort {
-        /// Bytes given.
+        /// The number of bytes given.
         found: usize,
-        /// Bytes that are enough.
+        /// The number of bytes that is enough.
         needed: usize,
     },
     /// There is no room for the root cgroup.
@@ -230,7 +232,7 @@ pub enum MemoryError {
     NoRoot,
 }
 
-/// One of the caller's tables.
+/// The kind of one of the caller's tables.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TableKind {
     /// [`Memory::frames`].
@@ -269,28 +271,27 @@ impl fmt::Display for TableKind {
     }
 }
 
-/// One of the caller's tables is full, or a frame lies outside of it (ENOMEM).
+/// The error that one of the caller's tables is full, or that a frame lies outside of it (ENOMEM).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("no room in the table of {0}")]
 pub struct OutOfTable(pub TableKind);
 
-/// What ran out (ENOMEM), after reclaim where that can help.
+/// The resource that ran out (ENOMEM), after reclaim if that can help.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum OutOfMemory {
-    /// No frame is free for a page. Where nothing goes on that will free one, kernels end a
-    /// process.
+    /// No frame is free for a page. If nothing in progress will free one, kernels end a process.
     #[error("no frame is free")]
     Frames,
-    /// [`Frames::alloc_table`](crate::Frames::alloc_table) gave no frame.
+    /// [`Frames::alloc_table`](crate::Frames::alloc_table) returned no frame.
     #[error("no frame for a page table")]
     PageTables,
-    /// One of the engine's tables is full.
+    /// An engine's table is full.
     #[error(transparent)]
     Table(#[from] OutOfTable),
-    /// This cgroup is at its limit. Kernels end one of its processes then.
+    /// The given cgroup is at its limit. Kernels end one of its processes then.
     #[error("cgroup {} is at its limit", .0.0)]
     Limit(MemcgId),
-    /// As many entries name a swap slot as can be counted.
+    /// A swap slot is named by as many entries as can be counted.
     #[error("as many entries name a swap slot as can be counted")]
     SlotEntries,
 }

@@ -1,4 +1,4 @@
-//! `memory.reclaim`: user space asks for memory back.
+//! The file `memory.reclaim`, through which user space asks for reclaim.
 
 use crate::charge::MAX_RECLAIM_RETRIES;
 use crate::engine::Engine;
@@ -10,19 +10,20 @@ use crate::text::{is_space, number};
 use crate::world::World;
 use pageout_paging::Format;
 
-/// A request, as written to the file.
+/// A request, as it is written to the file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReclaimRequest {
-    /// How much, in bytes.
+    /// The amount in bytes.
     pub bytes: u64,
-    /// 0 to 200, or 201 for `max`: anonymous memory alone. `None` leaves it to the cgroups.
+    /// The swappiness: 0 to 200, or 201 for `max`: only anonymous memory. `None` uses that of each
+    /// cgroup.
     pub swappiness: Option<u8>,
 }
 
 impl ReclaimRequest {
-    /// Reads `<bytes>[KMGTPE] [swappiness=N|max]`, as Linux 7.3.4 does: numbers in C's bases, a
-    /// suffix alone is 0, the last swappiness counts. Only a size past 64 bits, which Linux wraps
-    /// around, is refused.
+    /// Parses `<bytes>[KMGTPE] [swappiness=N|max]`, as Linux 7.3.4 does: numbers in C's bases; only
+    /// a suffix means 0; the last swappiness counts. The one difference: a size past 64 bits is
+    /// refused, while Linux wraps it around.
     ///
     /// # Errors
     /// [`Errno::EINVAL`] for anything else.
@@ -42,7 +43,8 @@ impl ReclaimRequest {
     }
 }
 
-/// A size with an optional suffix, and the rest; `None` if there is neither, or past 64 bits.
+/// Parses a size with an optional suffix, and returns it with the rest. Returns `None` if there is
+/// neither, or if the size is past 64 bits.
 fn memparse(text: &str) -> Option<(u64, &str)> {
     let (n, rest) = number(text)?;
     let suffix = rest.chars().next().map(|c| c.to_ascii_uppercase());
@@ -61,13 +63,14 @@ fn swappiness(text: &str) -> Option<u8> {
 }
 
 impl<W: World> Engine<'_, W> {
-    /// Reclaims from a cgroup and all below it what `text` asks for, in rounds of a quarter of what
-    /// is left; pages reclaimed, which may be more (Linux 7.3.4, `user_proactive_reclaim`; there
-    /// are no per-CPU lists to drain before the last round).
+    /// Reclaims the amount that `text` asks for from a cgroup and all below it, in rounds of a
+    /// quarter of the amount left. Returns the pages reclaimed, which may be more than asked for
+    /// (Linux 7.3.4, `user_proactive_reclaim`; there are no per-CPU lists to drain before the last
+    /// round).
     ///
     /// # Errors
-    /// [`Errno::EINVAL`] if the request cannot be read, [`Errno::EINTR`] if a signal is pending,
-    /// [`Errno::EAGAIN`] if 17 rounds got nothing; what was reclaimed before stays so.
+    /// [`Errno::EINVAL`] if the request cannot be parsed, [`Errno::EINTR`] if a signal is pending,
+    /// [`Errno::EAGAIN`] if 17 rounds reclaimed nothing. Pages reclaimed before stay reclaimed.
     pub fn memory_reclaim(&mut self, memcg: MemcgId, text: &str) -> Result<u64, Errno> {
         let request = ReclaimRequest::parse(text)?;
         let wanted = request.bytes >> <W::Format as Format>::PAGE_SHIFT;

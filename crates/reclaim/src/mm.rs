@@ -7,26 +7,26 @@ use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 use pageout_paging::mmu::Asid;
 use pageout_paging::{FlushBatch, Pfn};
 
-/// One address space, 64 bytes.
+/// An address space, in 64 bytes.
 #[derive(Debug, Default)]
 pub struct Mm {
     root: AtomicU64,
     asid: AtomicU32,
-    /// Whether it is exiting; for a free one, the next free.
+    /// Nonzero if it is exiting. In a free entry, the next free one.
     pub(crate) state: AtomicU32,
-    /// The mmap lock: held to read VMAs, and to write by whoever changes them.
+    /// The mmap lock: held to read VMAs, and for writing to change them.
     pub(crate) lock: Lock,
-    /// First VMA, by address.
+    /// The first VMA, by address.
     pub(crate) head: AtomicU32,
     /// The VMA found last.
     pub(crate) found: AtomicU32,
-    /// The reverse map of private copies of files' pages, shared with the family by forking.
+    /// The reverse map of private copies of files' pages. Forking shares it with the family.
     anon: AtomicU32,
     fault_around: AtomicU32,
-    /// Deferred invalidations that are not known to be complete.
+    /// The deferred invalidations that are not known to be complete.
     pub(crate) flush_batch: FlushBatch,
     memcg: AtomicU16,
-    /// Its place among those that walks of its cgroup visit.
+    /// The place among the address spaces that walks of its cgroup visit.
     pub(crate) walked: Membership,
 }
 
@@ -45,13 +45,13 @@ impl Mm {
         self.walked.init();
     }
 
-    /// Frame of the root table.
+    /// Returns the frame of the root table.
     #[inline]
     pub fn root(&self) -> Pfn {
         Pfn::new(self.root.load(Relaxed))
     }
 
-    /// Its tag in TLBs.
+    /// Returns its tag in TLBs.
     #[inline]
     pub fn asid(&self) -> Asid {
         Asid(self.asid.load(Relaxed))
@@ -63,13 +63,13 @@ impl Mm {
         self.state.store(1, Relaxed);
     }
 
-    /// Whether the process is exiting.
+    /// Returns true if the process is exiting.
     #[inline]
     pub fn is_exiting(&self) -> bool {
         self.state.load(Relaxed) != 0
     }
 
-    /// The cgroup that its faults are charged to; the root at first.
+    /// Returns the cgroup that its faults are charged to; the root at first.
     #[inline]
     pub fn memcg(&self) -> MemcgId {
         MemcgId(self.memcg.load(Relaxed))
@@ -79,8 +79,9 @@ impl Mm {
         self.memcg.store(memcg.0, Relaxed);
     }
 
-    /// Bytes around a fault on a file's page that are mapped along with it if they are in memory
-    /// (Linux: 64 KiB, `fault_around_bytes`); 0, the default, for none.
+    /// Returns the number of bytes around a fault on a file's page that are mapped along with it if
+    /// they are in memory (Linux: 64 KiB, `fault_around_bytes`). The default is 0: only the page
+    /// itself.
     #[inline]
     pub fn fault_around(&self) -> u64 {
         self.fault_around.load(Relaxed).into()
@@ -104,7 +105,8 @@ impl Mm {
         self.anon.store(mapping.map_or(NONE, |id| id.0), Relaxed);
     }
 
-    /// Sets the reverse map of private copies unless there is one; the one there is then.
+    /// Sets the reverse map of private copies unless there is one. Returns the one that is set
+    /// then.
     pub(crate) fn propose_anon(&self, mapping: MappingId) -> MappingId {
         let set = self.anon.compare_exchange(NONE, mapping.0, Relaxed, Relaxed);
         set.map_or_else(MappingId, |_| mapping)

@@ -1,4 +1,4 @@
-//! The VMAs of an address space: found, added, removed, split and merged.
+//! The VMAs of an address space: finding, adding, removing, splitting and merging them.
 
 use crate::engine::Engine;
 use crate::id::{NONE, VmaId};
@@ -11,7 +11,7 @@ use crate::vma::{NewVma, Vma};
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use pageout_paging::{Env, Format, VirtAddr, VirtRange};
 
-/// Why [`Engine::mmap`] refused.
+/// The reason why [`Engine::mmap`] refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum MmapError {
     /// The range is empty, or not page-aligned, or ends past the last page offset.
@@ -25,14 +25,14 @@ pub enum MmapError {
     OutOfTable(OutOfTable),
 }
 
-/// Whether `range` is a page or more, page-aligned.
+/// Returns true if `range` is page-aligned and not empty.
 pub(crate) fn is_pages<F: Format>(range: &VirtRange) -> bool {
     let aligned = |addr: VirtAddr| addr.get().is_multiple_of(F::PAGE_SIZE);
     range.start < range.end && aligned(range.start) && aligned(range.end)
 }
 
 impl<'e, E: Env> Engine<'e, E> {
-    /// Adds a VMA. Nothing is mapped yet.
+    /// Adds a VMA, without mapping any page.
     ///
     /// # Errors
     /// [`MmapError`]; nothing is changed then.
@@ -60,8 +60,8 @@ impl<'e, E: Env> Engine<'e, E> {
         Ok(id)
     }
 
-    /// Removes a VMA whose folios are no longer mapped by it. Once this returns, no reverse map
-    /// leads reclaim to the VMA's page tables: those that map nothing else may be freed.
+    /// Removes a VMA that maps no folio any more. Once this returns, no reverse map leads reclaim
+    /// to the VMA's page tables: those that map nothing else may be freed.
     ///
     /// # Panics
     /// If it is not one of its address space's VMAs.
@@ -80,7 +80,7 @@ impl<'e, E: Env> Engine<'e, E> {
 }
 
 impl<'m> Maps<'m> {
-    /// The VMA that holds `addr`. The caller holds the mmap lock.
+    /// Returns the VMA that holds `addr`. The caller holds the mmap lock.
     pub(crate) fn find_vma(&self, mm: &Mm, addr: VirtAddr) -> Option<VmaId> {
         let holds = |id: &VmaId| self.vma(*id).start() <= addr && addr < self.vma(*id).end();
         let last = mm.found.load(Relaxed);
@@ -92,7 +92,7 @@ impl<'m> Maps<'m> {
         Some(id)
     }
 
-    /// The VMAs of an address space by address. The caller holds the mmap lock.
+    /// Returns the VMAs of an address space by address. The caller holds the mmap lock.
     pub(crate) fn vma_ids<'a>(&'a self, mm: &Mm) -> impl Iterator<Item = VmaId> + use<'a, 'm> {
         let id = |link: &AtomicU32| {
             let id = link.load(Relaxed);
@@ -101,8 +101,8 @@ impl<'m> Maps<'m> {
         core::iter::successors(id(&mm.head), move |vma| id(&self.vma(*vma).next))
     }
 
-    /// The first VMA that ends after `start`, if it begins before `end`. Stepping by its end visits
-    /// the VMAs of a range while the caller changes them.
+    /// Returns the first VMA that ends after `start`, if it begins before `end`. A caller that
+    /// steps by the VMA's end visits the VMAs of a range while it changes them.
     pub(crate) fn first_vma_after(&self, mm: &Mm, start: VirtAddr, end: VirtAddr) -> Option<VmaId> {
         let found = self.vma_ids(mm).find(|id| self.vma(*id).end() > start)?;
         (self.vma(found).start() < end).then_some(found)
@@ -158,7 +158,7 @@ impl<E: Env> Engine<'_, E> {
     /// Makes `addr` an edge between VMAs, if it lies inside one.
     ///
     /// # Errors
-    /// The table of VMAs is full; nothing is changed then.
+    /// [`OutOfTable`] if the table of VMAs is full; nothing is changed then.
     fn split_at(&mut self, mm: &Mm, addr: VirtAddr) -> Result<(), OutOfTable> {
         let maps = self.maps;
         let inside = |id: &VmaId| maps.vma(*id).start() < addr;
@@ -180,7 +180,7 @@ impl<E: Env> Engine<'_, E> {
     /// caller holds the mmap lock for writing.
     ///
     /// # Errors
-    /// The table of VMAs is full; nothing is changed then.
+    /// [`OutOfTable`] if the table of VMAs is full; nothing is changed then.
     pub(crate) fn split_range(&mut self, mm: &Mm, range: &VirtRange) -> Result<(), OutOfTable> {
         self.split_at(mm, range.start)?;
         let split = self.split_at(mm, range.end);
@@ -190,8 +190,8 @@ impl<E: Env> Engine<'_, E> {
         split
     }
 
-    /// Merges the VMAs that meet in `range` or at its ends where one could be the other's
-    /// continuation. The caller holds the mmap lock for writing.
+    /// Merges VMAs that meet in `range` or at its ends, if the one could continue the other. The
+    /// caller holds the mmap lock for writing.
     pub(crate) fn merge_range(&mut self, mm: &Mm, range: &VirtRange) {
         let maps = self.maps;
         let mut edge = range.start;
@@ -204,7 +204,7 @@ impl<E: Env> Engine<'_, E> {
         }
     }
 
-    /// Merges the two VMAs that meet at `edge` if they are alike; whether it did.
+    /// Merges the two VMAs that meet at `edge` if they are alike. Returns true if it did.
     fn merge_at(&mut self, mm: &Mm, edge: VirtAddr) -> bool {
         let maps = self.maps;
         let Some(upper) = maps.find_vma(mm, edge).filter(|id| maps.vma(*id).start() == edge) else {
@@ -228,7 +228,7 @@ impl<E: Env> Engine<'_, E> {
     }
 }
 
-/// Whether `next`, which begins where `vma` ends, could be a part of it.
+/// Returns true if `next`, which begins where `vma` ends, could be a part of it.
 fn continues<F: Format>(vma: &Vma, next: &Vma) -> bool {
     let alike = vma.flags() == next.flags();
     let mapped = (vma.file(), vma.anon()) == (next.file(), next.anon());

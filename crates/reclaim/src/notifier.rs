@@ -1,9 +1,9 @@
-//! Secondary MMUs of one address space.
+//! The secondary MMUs of one address space.
 
 use pageout_paging::{Notifier, VirtAddr, VirtRange};
 
 /// The subscribers of an address space, as one [`Notifier`]. Clears visit all of them and or the
-/// answers; the test stops at the first that says young (Linux 7.3.4, mmu_notifier.c).
+/// results. The test stops at the first that is young (Linux 7.3.4, mmu_notifier.c).
 #[derive(Clone, Copy)]
 pub struct Subscribers<'a>(pub &'a [&'a dyn Notifier]);
 

@@ -1,40 +1,42 @@
-//! What `memory.min` and `memory.low` keep from reclaim.
+//! The memory that `memory.min` and `memory.low` keep from reclaim.
 
 use crate::id::MemcgId;
 use crate::maps::Maps;
 use crate::memcg::Memcg;
 use core::sync::atomic::Ordering::Relaxed;
 
-/// What reclaim may do with one cgroup of the subtree it works on.
+/// The permission of reclaim to take from one cgroup of its subtree.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Protected {
-    /// No more than it must leave.
+    /// The cgroup uses more than its protection: reclaim may take the part above.
     Above,
-    /// Uses no more than its low protection: only if nothing else is left.
+    /// The cgroup uses no more than its low protection: reclaim may take only if nothing else is
+    /// left.
     BelowLow,
-    /// Uses no more than its minimum: nothing.
+    /// The cgroup uses no more than its minimum: reclaim may take nothing.
     BelowMin,
 }
 
-/// Claims on one kind of protection, in pages.
+/// A claim on one kind of protection, in pages.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Claim {
-    /// What the cgroup uses.
+    /// The usage of the cgroup.
     pub(crate) usage: u64,
-    /// What it asks to keep.
+    /// The protection that the cgroup asks for.
     pub(crate) setting: u64,
-    /// What its parent uses.
+    /// The usage of its parent.
     pub(crate) parent_usage: u64,
-    /// What its parent may keep.
+    /// The effective protection of its parent.
     pub(crate) parent_effective: u64,
-    /// What it and its siblings claim together.
+    /// The claims of the cgroup and its siblings together.
     pub(crate) siblings: u64,
 }
 
 impl Claim {
-    /// What the cgroup keeps in fact: what it asks and uses; in proportion, where all claims are
-    /// more than the parent's; where they are less and `recursive`, with a share of the rest in
-    /// proportion to what each uses without claiming it (Linux 7.3.4, `effective_protection`).
+    /// Returns the cgroup's effective protection (Linux 7.3.4, `effective_protection`). It is the
+    /// part of the setting that the cgroup uses. If all claims exceed the parent's protection, they
+    /// are reduced in proportion. If they are less and `recursive` is set, each cgroup gets a share
+    /// of the rest, in proportion to its usage without a claim.
     pub(crate) fn effective(self, recursive: bool) -> u64 {
         let protected = self.usage.min(self.setting);
         if self.siblings > self.parent_effective {
@@ -49,15 +51,15 @@ impl Claim {
     }
 }
 
-/// `of` × `part` / `whole`, whole not 0.
+/// Returns `of` × `part` / `whole`. `whole` is not 0.
 fn share(of: u64, part: u64, whole: u64) -> u64 {
     let shared = u128::from(of) * u128::from(part) / u128::from(whole);
     u64::try_from(shared).unwrap_or(u64::MAX)
 }
 
 impl Maps<'_> {
-    /// Computes what a cgroup keeps when reclaim works on the subtree of `target`, and what its
-    /// children claim. Parents come before children (Linux 7.3.4,
+    /// Computes a cgroup's effective protection for a reclaim of the subtree of `target`, and the
+    /// claims of its children. Call it for parents before children (Linux 7.3.4,
     /// `page_counter_calculate_protection`).
     pub(crate) fn calculate_protection(&self, target: MemcgId, id: MemcgId) {
         let memcg = self.memcg(id);
@@ -93,7 +95,8 @@ impl Maps<'_> {
         memcg.elow.store(claim(low(memcg), elow, slow).effective(recursive), Relaxed);
     }
 
-    /// What reclaim for `target` may do with a cgroup whose protection was computed.
+    /// Returns the permission of reclaim for `target` to take from a cgroup whose protection was
+    /// computed.
     #[inline]
     pub(crate) fn protected(&self, target: MemcgId, id: MemcgId) -> Protected {
         let memcg = self.memcg(id);
@@ -109,7 +112,7 @@ impl Maps<'_> {
         }
     }
 
-    /// What a cgroup keeps (minimum, low) from reclaim for `target`.
+    /// Returns the effective protection (minimum, low) of a cgroup from reclaim for `target`.
     pub(crate) fn protection(&self, target: MemcgId, id: MemcgId) -> (u64, u64) {
         let memcg = self.memcg(id);
         match id == target {
@@ -151,14 +154,15 @@ mod tests {
 
     #[test]
     fn what_no_one_claims_is_shared_by_use() {
-        // 300 of the parent's 400 are unclaimed, and 900 pages used without a claim: a third each.
+        // 300 of the parent's 400 are unclaimed, for 900 pages that are used without a claim: a
+        // third each.
         assert_eq!(claim(400, 100, 100).effective(true), 100 + 300 * 300 / 900);
         assert_eq!(claim(600, 0, 100).effective(true), 200);
         assert_eq!(claim(100, 100, 100).effective(true), 100);
-        // Where the usages do not add up, a moment's disorder, nothing divides by 0.
+        // If concurrent changes make the usages inconsistent, nothing divides by 0.
         let racing = Claim { parent_usage: 50, ..claim(600, 0, 100) };
         assert_eq!(racing.effective(true), 0);
-        // The siblings' claims may be older than the usages, and a parent may keep everything.
+        // The siblings' claims may be older than the usages, and a parent may protect everything.
         let stale = Claim { parent_usage: 960, parent_effective: u64::MAX, ..claim(600, 10, 910) };
         assert_eq!(stale.effective(true), u64::MAX);
     }

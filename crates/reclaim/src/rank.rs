@@ -1,25 +1,25 @@
-//! The order of locks, and guards that hold a CPU to it in debug builds.
+//! The order of locks, and guards that enforce it on a CPU in debug builds.
 
 use core::cell::Cell;
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
 
-/// Locks in the order they may be taken; see docs/lock-order.md.
+/// The locks, in the order in which they may be taken; see docs/lock-order.md.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Rank {
-    /// An address space's mmap lock.
+    /// The mmap lock of an address space.
     Mmap,
     /// The tree of cgroups, for as long as one pass of reclaim walks it.
     Memcgs,
     /// The list of a cgroup's address spaces.
     MmList,
-    /// A folio's lock.
+    /// The lock of a folio.
     Folio,
-    /// A mapping's reverse map.
+    /// The reverse map of a mapping.
     Rmap,
     /// The reverse map of a VMA's anonymous pages, while its file's is held too.
     RmapOfAnon,
-    /// A page table's lock.
+    /// The lock of a page table.
     PageTable,
     /// The file index and the swap cache.
     Index,
@@ -27,21 +27,21 @@ pub(crate) enum Rank {
     Lru,
     /// The order in which reclaim of the whole machine visits cgroups.
     MemcgLru,
-    /// A free list, or that of page tables in reserve: innermost, held for a few stores.
+    /// A free list, or the list of page tables in reserve: innermost, held for a few stores.
     FreeList,
 }
 
-/// The ranks of the locks that a CPU holds: one bit a [`Rank`], in debug builds.
+/// The ranks of the locks that a CPU holds, in debug builds: one bit for each [`Rank`].
 #[derive(Debug, Default)]
 pub(crate) struct HeldRanks(Cell<u16>);
 
 impl HeldRanks {
-    /// Whether none is held.
+    /// Returns true if none is held.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.get() == 0
     }
 
-    /// Holds a rank, of which a lock is about to be taken or tried.
+    /// Enters a rank, before a lock of that rank is taken or tried.
     ///
     /// # Panics
     /// In debug builds, if a lock of this rank or a later one is held.
@@ -62,7 +62,7 @@ impl HeldRanks {
     }
 }
 
-/// A rank, held until this is dropped.
+/// A rank that is held until this is dropped.
 #[derive(Debug)]
 #[must_use = "the rank is left when this is dropped"]
 pub(crate) struct HeldRank<'e> {
@@ -81,18 +81,18 @@ impl Drop for HeldRank<'_> {
 }
 
 impl<'e> HeldRank<'e> {
-    /// The guard of a lock of this rank, which gives up the rank too.
+    /// Combines the rank with the guard of a lock of it. Dropping the result releases both.
     #[inline]
     pub(crate) fn with<G>(self, guard: G) -> Ranked<'e, G> {
         Ranked { guard, _rank: self }
     }
 }
 
-/// What holds a lock, and the lock's rank. Dropped, it gives up both.
+/// The guard of a lock, with the lock's rank. Dropping it releases both.
 #[derive(Debug)]
 #[must_use = "the lock is released when this is dropped"]
 pub(crate) struct Ranked<'e, G> {
-    // In this order: the lock is given up before its rank is.
+    // In this order: the lock is released before its rank.
     guard: G,
     _rank: HeldRank<'e>,
 }

@@ -1,9 +1,9 @@
-//! What is known of a folio's use: one small word that walkers of page tables change without any of
+//! The record of a folio's use: one small word that walkers of page tables change without any of
 //! the folio's locks (the generation, reference and workingset bits of kernels' `folio->flags`).
 
 use core::fmt;
 
-/// A folio's generation, uses counted, and marks of use.
+/// A folio's generation, its counted uses, and its marks of use.
 ///
 /// | bits | |
 /// |---|---|
@@ -16,51 +16,51 @@ use core::fmt;
 pub struct Recency(pub(crate) u16);
 
 const REFS_SHIFT: u32 = 3;
-/// Bits that count uses (`LRU_REFS_WIDTH`).
+/// The number of bits that count uses (`LRU_REFS_WIDTH`).
 pub(crate) const REFS_WIDTH: u32 = 2;
 const GEN_SHIFT: u32 = REFS_SHIFT + REFS_WIDTH;
 const GEN_MASK: u16 = 0b111 << GEN_SHIFT;
 const ONE_REF: u16 = 1 << REFS_SHIFT;
 
 impl Recency {
-    /// Nothing.
+    /// No generation, uses or marks.
     pub const NONE: Self = Self(0);
-    /// Seen referenced once since this was last cleared.
+    /// The mark of a folio that was seen referenced once since the mark was last cleared.
     pub const REFERENCED: Self = Self(1 << 0);
-    /// Was active before, or used again and again: part of a working set.
+    /// The mark of a folio of a working set: it was active before, or used again and again.
     pub const WORKINGSET: Self = Self(1 << 1);
-    /// Reclaim it as soon as its write-out ends.
+    /// The mark of a folio to reclaim as soon as its write-out ends.
     pub const RECLAIM: Self = Self(1 << 2);
-    /// Uses counted (`LRU_REFS_MASK`).
+    /// The counter of uses (`LRU_REFS_MASK`).
     pub(crate) const REFS: Self = Self(0b11 << REFS_SHIFT);
-    /// Both marks and counter of uses (`LRU_REFS_FLAGS`).
+    /// The mark of the first use and the counter of the others (`LRU_REFS_FLAGS`).
     pub(crate) const USES: Self = Self(Self::REFERENCED.0 | Self::REFS.0);
 
-    /// Whether all of `other` is set.
+    /// Returns true if all of `other` is set.
     #[inline]
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// Whether any of `other` is set.
+    /// Returns true if any of `other` is set.
     #[inline]
     pub const fn intersects(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 
-    /// Both together.
+    /// Returns all that is set in either.
     #[inline]
     pub const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// With `set` set, then without `clear`.
+    /// Returns the record with `set` set and then `clear` cleared.
     #[inline]
     pub const fn with(self, set: Self, clear: Self) -> Self {
         Self((self.0 | set.0) & !clear.0)
     }
 
-    /// Which of the generations it is in, 0 to 3; none if it is on no generation's list.
+    /// Returns its generation, 0 to 3, or `None` if it is in none.
     #[inline]
     pub const fn generation(self) -> Option<usize> {
         match self.0 >> GEN_SHIFT {
@@ -69,7 +69,7 @@ impl Recency {
         }
     }
 
-    /// In another generation, or none.
+    /// Returns the record in another generation, or in none.
     #[inline]
     pub(crate) const fn in_generation(self, generation: Option<usize>) -> Self {
         let n = match generation {
@@ -79,8 +79,8 @@ impl Recency {
         Self(self.0 & !GEN_MASK | n << GEN_SHIFT)
     }
 
-    /// Uses seen, 0 to 4: the first marks it referenced, the others are counted
-    /// (`folio_lru_refs`).
+    /// Returns the number of uses seen, 0 to 4. The first one marks it referenced, the others are
+    /// counted (`folio_lru_refs`).
     #[inline]
     pub const fn refs(self) -> u32 {
         if !self.contains(Self::REFERENCED) {
@@ -89,13 +89,13 @@ impl Recency {
         1 + ((self.0 & Self::REFS.0) >> REFS_SHIFT) as u32
     }
 
-    /// With one more use counted; `None` if the counter is full.
+    /// Returns the record with one more use counted, or `None` if the counter is full.
     #[inline]
     pub(crate) const fn counted(self) -> Option<Self> {
         if self.contains(Self::REFS) { None } else { Some(Self(self.0 + ONE_REF)) }
     }
 
-    /// With the counter of uses at `n`, 0 to 3, and its marks as they are.
+    /// Returns the record with the counter of uses at `n`, 0 to 3, and the same marks.
     #[inline]
     pub(crate) const fn with_count(self, n: u32) -> Self {
         Self(self.0 & !Self::REFS.0 | (n as u16) << REFS_SHIFT)

@@ -1,4 +1,4 @@
-//! The ways into reclaim: direct, in the background, for a cgroup.
+//! The entry points of reclaim: direct, in the background, for a cgroup.
 
 use crate::balance::rescale;
 use crate::engine::Engine;
@@ -13,33 +13,35 @@ use crate::world::World;
 use core::sync::atomic::Ordering::Relaxed;
 use pageout_paging::Format;
 
-/// How a cgroup is reclaimed.
+/// The options of a cgroup's reclaim.
 #[derive(Clone, Copy, Debug)]
 pub struct ReclaimOptions {
-    /// Anonymous folios may be swapped out.
+    /// True if anonymous folios may be swapped out.
     pub may_swap: bool,
-    /// Instead of the cgroups' own swappiness: 0 to 200, or 201 for anonymous memory alone.
+    /// The swappiness to use instead of the cgroups' own: 0 to 200, or 201 for only anonymous
+    /// memory.
     pub swappiness: Option<u8>,
-    /// Who reclaims.
+    /// The agent that reclaims.
     pub agent: Agent,
 }
 
 impl<W: World> Engine<'_, W> {
-    /// Reclaims some 32 pages from the whole machine, for whoever found no free frame; pages
-    /// reclaimed, 0 if there is nothing to be had (Linux 7.3.4, `try_to_free_pages`).
+    /// Reclaims some 32 pages from the whole machine, for a caller that found no free frame.
+    /// Returns the pages reclaimed; 0 means that there is nothing to reclaim (Linux 7.3.4,
+    /// `try_to_free_pages`).
     pub fn try_to_free_pages(&mut self) -> u64 {
         self.try_to_free_pages_of(MAX_NR_ZONES - 1)
     }
 
-    /// The same, but of the zones up to `reclaim_idx` alone.
+    /// Does the same, but takes only from the zones up to `reclaim_idx`.
     pub fn try_to_free_pages_of(&mut self, reclaim_idx: usize) -> u64 {
         self.maps.memcg(MemcgId::ROOT).vmstat.add(Counter::Allocstall, 1);
         let all = ScanControl::new(None, SWAP_CLUSTER_MAX, Agent::Direct);
         self.do_try_to_free_pages(&mut ScanControl { reclaim_idx, ..all })
     }
 
-    /// Reclaims about `nr_pages` pages, at least 32, from a cgroup and all below it; pages
-    /// reclaimed, which may be more (Linux 7.3.4, `try_to_free_mem_cgroup_pages`).
+    /// Reclaims about `nr_pages` pages, at least 32, from a cgroup and all below it. Returns the
+    /// pages reclaimed, which may be more (Linux 7.3.4, `try_to_free_mem_cgroup_pages`).
     pub fn try_to_free_mem_cgroup_pages(
         &mut self,
         memcg: MemcgId,
@@ -55,9 +57,9 @@ impl<W: World> Engine<'_, W> {
         self.do_try_to_free_pages(&mut sc)
     }
 
-    /// Reclaims in the background until the high watermark is met or nothing more is to be had;
-    /// whether it is met (Linux 7.3.4, `balance_pgdat`, for one zone). Where inactive pages of
-    /// files alone were tried and nothing at all was got, it starts anew with both types.
+    /// Reclaims in the background until the high watermark is met or nothing more can be reclaimed.
+    /// Returns true if it is met (Linux 7.3.4, `balance_pgdat`, for one zone). If only inactive
+    /// pages of files were tried and none was reclaimed, tries again with both types.
     pub fn balance(&mut self) -> bool {
         let maps = self.maps;
         maps.memcg(MemcgId::ROOT).vmstat.add(Counter::Pageoutrun, 1);
@@ -90,8 +92,9 @@ impl<W: World> Engine<'_, W> {
         }
     }
 
-    /// Reclaims with rising urgency until the goal is met; what gets nothing at all is driven on:
-    /// to every cgroup, to active lists, to what `memory.low` protects.
+    /// Reclaims with rising urgency until the goal is met. While nothing at all is reclaimed, it
+    /// extends the reclaim in turn to every cgroup, to active lists, and to memory that
+    /// `memory.low` protects.
     fn do_try_to_free_pages(&mut self, sc: &mut ScanControl) -> u64 {
         loop {
             self.rising_urgency(sc);
@@ -126,8 +129,8 @@ impl<W: World> Engine<'_, W> {
         }
     }
 
-    /// One pass over the target's subtree, over both kinds of lists while they are switched (Linux
-    /// 7.3.4, `shrink_node`).
+    /// Makes one pass over the target's subtree, and over both kinds of lists while they are being
+    /// switched (Linux 7.3.4, `shrink_node`).
     fn shrink_node(&mut self, sc: &mut ScanControl) {
         let maps = self.maps;
         let tree = self.lock_tree();
@@ -143,7 +146,7 @@ impl<W: World> Engine<'_, W> {
 }
 
 impl Maps<'_> {
-    /// Whether there are folios on the lists of generations, or may be.
+    /// Returns true if there may be folios on the lists of generations.
     #[inline]
     fn uses_generations(&self) -> bool {
         self.lru_gen_enabled() || self.lru_gen_switching()
@@ -162,7 +165,8 @@ impl<W: World> Engine<'_, W> {
         }
     }
 
-    /// Looks at the target as a whole (Linux 7.3.4, `prepare_scan_control`).
+    /// Computes the state that concerns the target as a whole (Linux 7.3.4,
+    /// `prepare_scan_control`).
     fn prepare_scan_control(&mut self, sc: &mut ScanControl) {
         let maps = self.maps;
         let top = sc.top();
@@ -188,8 +192,9 @@ impl<W: World> Engine<'_, W> {
         }
     }
 
-    /// Visits the cgroups of the target's subtree: background reclaim all of them, others until
-    /// they have enough, going on where the last one stopped (Linux 7.3.4, `shrink_node_memcgs`).
+    /// Visits the cgroups of the target's subtree. Background reclaim visits all of them. Other
+    /// reclaims go on where the last one stopped, until they have enough (Linux 7.3.4,
+    /// `shrink_node_memcgs`).
     fn shrink_memcgs(&mut self, sc: &mut ScanControl) {
         let maps = self.maps;
         let top = sc.top();
@@ -219,11 +224,11 @@ impl<W: World> Engine<'_, W> {
         self.shrink_lruvec(id, sc);
     }
 
-    /// Scans one cgroup, both kinds of its lists while they are switched (Linux 7.3.4,
+    /// Scans one cgroup, and both kinds of its lists while they are being switched (Linux 7.3.4,
     /// `shrink_lruvec`).
     fn shrink_lruvec(&mut self, id: MemcgId, sc: &mut ScanControl) {
         let maps = self.maps;
-        // The generations of a reclaim of the whole machine have been scanned before.
+        // A reclaim of the whole machine has scanned its generations before.
         let generations = !sc.root_reclaim() && maps.uses_generations();
         if generations {
             self.lru_gen_shrink_lruvec(id, sc);
@@ -282,7 +287,7 @@ impl<W: World> Engine<'_, W> {
         0
     }
 
-    /// Looks after ages before background reclaim starts (Linux 7.3.4, `kswapd_age_node`).
+    /// Ages lists or generations before background reclaim starts (Linux 7.3.4, `kswapd_age_node`).
     fn age_node(&mut self, sc: &mut ScanControl) {
         let maps = self.maps;
         let generations = maps.uses_generations();
@@ -308,8 +313,7 @@ impl<W: World> Engine<'_, W> {
         drop(tree);
     }
 
-    /// Remembers how many refaults there were, so that the next reclaim sees whether there were
-    /// more.
+    /// Stores the number of refaults, so that the next reclaim can tell if there were more.
     fn snapshot_refaults(&mut self, top: MemcgId) {
         let maps = self.maps;
         if maps.lru_gen_settled() {
@@ -325,7 +329,7 @@ impl<W: World> Engine<'_, W> {
 }
 
 impl Maps<'_> {
-    /// Refaults of each type in a subtree that were made active at once.
+    /// Returns the refaults of each type in a subtree that were activated at once.
     fn refaults(&self, top: MemcgId) -> [u64; 2] {
         [Counter::WorkingsetActivateAnon, Counter::WorkingsetActivateFile]
             .map(|counter| self.sum(top, counter))

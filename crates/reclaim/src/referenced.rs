@@ -1,4 +1,4 @@
-//! `folio_referenced`: was a folio used since it was last asked, and by how many VMAs?
+//! `folio_referenced`: finds out if a folio was used since the last call, and by how many VMAs.
 
 use crate::engine::Engine;
 use crate::folio::{Folio, FolioFlags, FolioGuard};
@@ -12,22 +12,23 @@ use pageout_paging::walk::{Hit, LockWhen, MappedWalk, Match, RmapTarget};
 use pageout_paging::young::YoungCheck;
 use pageout_paging::{Env, Format, Pte, Rules, VirtAddr};
 
-/// How many VMAs referenced a folio.
+/// The number of VMAs that referenced a folio.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Refs {
-    /// This many.
+    /// The number of VMAs.
     Vmas(u32),
-    /// Not to be known now, keep the folio (the kernel's −1): the reverse map was locked, or the
-    /// folio's process is exiting and will free it.
+    /// Unknown for now, so that the folio is kept (the kernel's −1): the reverse map was locked, or
+    /// the folio's process is exiting and will free it.
     Unknown,
 }
 
-/// What [`Engine::folio_referenced`] found.
+/// The result of [`Engine::folio_referenced`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Referenced {
-    /// VMAs that referenced the folio.
+    /// The VMAs that referenced the folio.
     pub refs: Refs,
-    /// Flags of those VMAs together; [`VmFlags::LOCKED`] only if the folio is to stay for that.
+    /// The flags of those VMAs together. [`VmFlags::LOCKED`] is set only if the folio is to stay
+    /// because of it.
     pub vm_flags: VmFlags,
 }
 
@@ -38,16 +39,16 @@ impl Referenced {
 }
 
 impl<E: Env> Engine<'_, E> {
-    /// Asks every VMA that maps the folio for its young bits, and clears them (Linux 7.3.4,
-    /// rmap.c); a reclaim of one cgroup's own asks no process of another. With the
-    /// multi-generational LRU, what is near a young entry is asked too, and nothing is flushed but
-    /// for PMD leaves. A caller that holds the folio's lock shows it; otherwise it is tried, and a
-    /// folio locked by someone else counts as referenced once.
+    /// Checks the young bits of every VMA's entries that map the folio, and clears them (Linux
+    /// 7.3.4, rmap.c). A reclaim of one cgroup skips processes of other cgroups. With the
+    /// multi-generational LRU, entries near a young one are checked too, and only PMD leaves are
+    /// flushed. A caller that holds the folio's lock passes its guard. Otherwise the lock is tried,
+    /// and a folio locked by someone else counts as referenced once.
     ///
     /// # Panics
     /// In debug builds, if given device memory, which is on no LRU list (kernels built to debug
-    /// memory management warn once), or another folio's lock. In others, device memory is asked
-    /// like any.
+    /// memory management warn once), or another folio's guard. In other builds, device memory is
+    /// checked like any.
     pub fn folio_referenced(
         &mut self,
         id: FolioId,
@@ -77,11 +78,11 @@ impl<E: Env> Engine<'_, E> {
     }
 }
 
-/// What is left to find, and what was found.
+/// The state of a scan: the part left to find, and the result so far.
 struct ReferencedScan {
-    /// Whose processes alone count.
+    /// The cgroup whose processes count, if not all do.
     target: Option<MemcgId>,
-    /// Mappings not seen yet.
+    /// The number of mappings not seen yet.
     mapcount: u32,
     vmas: u32,
     vm_flags: VmFlags,
@@ -108,8 +109,8 @@ impl<'e, E: Env> Engine<'e, E> {
         Referenced { refs: refs.unwrap_or(Refs::Vmas(scan.vmas)), vm_flags: scan.vm_flags }
     }
 
-    /// Asks one VMA. Breaks when no further VMA needs asking, with the answer if it is not the
-    /// tally's.
+    /// Checks one VMA. Breaks if no further VMA needs a check, with the result if it is not the
+    /// number of VMAs so far.
     fn ask_vma(
         &mut self,
         folio: &Folio,
@@ -167,7 +168,8 @@ impl<'e, E: Env> Engine<'e, E> {
         if scan.mapcount == 0 { ControlFlow::Break(None) } else { ControlFlow::Continue(()) }
     }
 
-    /// Clears the young bits of the folio's entries in one VMA, run by run; whether any was set.
+    /// Clears the young bits of the folio's entries in one VMA, run by run. Returns true if any was
+    /// set.
     fn clear_young(
         &mut self,
         walk: &mut MappedWalk<'e, E>,
@@ -205,15 +207,15 @@ impl<'e, E: Env> Engine<'e, E> {
     }
 }
 
-/// Whether the folio is anonymous memory that seems to be mapped by one process only.
+/// Returns true if the folio is anonymous memory that seems to be mapped by only one process.
 #[inline]
 fn is_private_anon(folio: &Folio) -> bool {
     let anon = FolioFlags::ANON | FolioFlags::SWAPBACKED;
     folio.flags().contains(anon) && folio.mapcount() as usize <= folio.nr_pages()
 }
 
-/// Counts the entries of an mlocked VMA. Where it maps the whole folio through one table, all of it
-/// under the lock now held, the folio is marked as locked and nothing else is asked.
+/// Counts the entries of an mlocked VMA. If it maps the whole folio through one table, under the
+/// lock now held, marks the folio as locked and ends the scan.
 fn see_locked<E: Env>(
     walk: &mut MappedWalk<'_, E>,
     folio: &Folio,
@@ -232,8 +234,8 @@ fn see_locked<E: Env>(
     ControlFlow::Continue(false)
 }
 
-/// Whether `hit`, the `seen`-th of a walk, shows that the walk's VMA maps all of the folio through
-/// one table, under the lock that is held now.
+/// Returns true if `hit`, the `seen`-th of a walk, shows that the walk's VMA maps all of the folio
+/// through one table, under the lock that is held now.
 pub(crate) fn maps_whole<E: Env>(
     walk: &MappedWalk<'_, E>,
     hit: Hit,
@@ -243,15 +245,16 @@ pub(crate) fn maps_whole<E: Env>(
     (matches!(hit, Hit::Pmd(_)) || seen == folio.nr_pages()) && !walk.crossed_table()
 }
 
-/// What is asked of one VMA.
+/// The parameters of the check of one VMA.
 struct RefQuery<'a> {
     folio: &'a Folio,
     vma: &'a Vma,
-    /// The multi-generational LRU looks around young entries, and flushes nothing.
+    /// True if the multi-generational LRU looks around young entries, and flushes nothing.
     look_around: bool,
 }
 
-/// Entries from `addr`, which `pte` maps, to the end of the folio, the VMA or the table.
+/// Returns the number of entries from `addr`, which `pte` maps, to the end of the folio, the VMA or
+/// the table.
 #[inline]
 pub(crate) fn max_batch<E: Env>(
     folio: &Folio,

@@ -10,7 +10,7 @@ use crate::vma::Vma;
 use core::sync::atomic::Ordering::Relaxed;
 use pageout_paging::Env;
 
-/// The locks of the reverse maps of one VMA, held.
+/// The guards of the locks of one VMA's reverse maps.
 #[derive(Debug)]
 pub(crate) struct RmapGuards<'m> {
     _file: Option<Ranked<'m, WriteGuard<'m>>>,
@@ -18,7 +18,7 @@ pub(crate) struct RmapGuards<'m> {
 }
 
 impl<'m> Maps<'m> {
-    /// The VMAs of a mapping, by page offset. The caller holds the mapping's lock.
+    /// Returns the VMAs of a mapping, by page offset. The caller holds the mapping's lock.
     #[inline]
     pub(crate) fn vmas_of(&self, mapping: &Mapping) -> impl Iterator<Item = &'m Vma> {
         let kind = mapping.kind();
@@ -39,7 +39,7 @@ impl<'e, E: Env> Engine<'e, E> {
 }
 
 impl<'m> Maps<'m> {
-    /// Lists a VMA in both its reverse maps, whose locks are held.
+    /// Adds a VMA to its reverse maps, whose locks are held.
     pub(crate) fn rmap_insert(&self, id: VmaId) {
         let vma = self.vma(id);
         for mapping in [vma.file(), vma.anon()].into_iter().flatten() {
@@ -47,7 +47,7 @@ impl<'m> Maps<'m> {
         }
     }
 
-    /// Lists a VMA in one of its reverse maps, whose lock is held.
+    /// Adds a VMA to one of its reverse maps, whose lock is held.
     pub(crate) fn rmap_insert_in(&self, mapping: MappingId, id: VmaId) {
         let (mapping, vma) = (self.mapping(mapping), self.vma(id));
         let kind = mapping.kind();
@@ -59,10 +59,10 @@ impl<'m> Maps<'m> {
         link.store(id.0, Relaxed);
     }
 
-    /// Takes a VMA off both its reverse maps, whose locks are held.
+    /// Removes a VMA from its reverse maps, whose locks are held.
     ///
     /// # Panics
-    /// If it is not listed.
+    /// If it is not in them.
     pub(crate) fn rmap_remove(&self, id: VmaId) {
         let vma = self.vma(id);
         for mapping in [vma.file(), vma.anon()].into_iter().flatten().map(|m| self.mapping(m)) {

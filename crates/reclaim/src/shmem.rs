@@ -1,10 +1,11 @@
-//! Shared memory (shmem): pages that the index of a mapping holds, as a file's, and that swap
-//! backs, as anonymous ones.
+//! Shared memory (shmem): like files' pages, its pages are in the index of a mapping; like
+//! anonymous pages, they are backed by swap.
 //!
-//! A page of it is in one of three places. It is in a folio that the index leads to. Or the index
-//! leads to a swap slot, and its content is there, or still in the swap cache. Or nothing is in the
-//! index, and it is zeros. It changes its place under the lock of the index and of its folio. Page
-//! tables know nothing of that: they map the folio while the index has it, or are empty.
+//! A page is in one of three places. It is in a folio that the index leads to. Or the index leads
+//! to a swap slot, and the content is in the slot or still in the swap cache. Or nothing is in the
+//! index, and the page is zeros. It changes its place under the locks of the index and of its
+//! folio. Page tables do not depend on the place: they map the folio while the index has it, or are
+//! empty.
 
 use crate::cache::index::{Found, find, link_slot, unlink_slot};
 use crate::cache::index::{link, unlink};
@@ -16,8 +17,8 @@ use core::sync::atomic::Ordering::Relaxed;
 use pageout_paging::{Env, Rules};
 
 impl<E: Env> Engine<'_, E> {
-    /// What the index has for a page; a folio comes with a reference that the caller gives up
-    /// (Linux 7.3.4).
+    /// Returns the index's entry for a page. A folio comes with a reference that the caller gives
+    /// up (Linux 7.3.4).
     pub(crate) fn filemap_get_entry(&mut self, mapping: MappingId, index: u64) -> Option<Found> {
         let maps = self.maps;
         loop {
@@ -33,9 +34,9 @@ impl<E: Env> Engine<'_, E> {
         }
     }
 
-    /// Puts slots in the place that a locked folio has in the index, and the folio into the swap
-    /// cache, to be written there. No entry maps it. The index's reference becomes the cache's.
-    /// False if there are not so many free slots in a row (Linux 7.3.4, shmem_writeout and
+    /// Replaces a locked folio in the index by slots, and puts it into the swap cache, to be
+    /// written there. No entry maps it. The index's reference becomes the cache's. Returns false if
+    /// there are not enough free slots in a row (Linux 7.3.4, shmem_writeout and
     /// shmem_delete_from_page_cache).
     pub(crate) fn shmem_writeout(&mut self, guard: &FolioGuard<'_>, id: FolioId) -> bool {
         let maps = self.maps;
@@ -55,10 +56,10 @@ impl<E: Env> Engine<'_, E> {
         slot.is_some()
     }
 
-    /// Takes a locked folio, whose content is there and is not being written, out of the swap cache
-    /// and puts it in the place that its slots have in the index, dirty, since they are freed. The
-    /// cache's reference becomes the index's. False if the index has something else there by now
-    /// (Linux 7.3.4, shmem_swapin_folio).
+    /// Takes a locked folio out of the swap cache and puts it into the index in place of its slots.
+    /// Its content is there, and it is not being written. It becomes dirty, since the slots are
+    /// freed. The cache's reference becomes the index's. Returns false if the index no longer has
+    /// the slots (Linux 7.3.4, shmem_swapin_folio).
     pub(crate) fn shmem_take_back(&mut self, guard: &FolioGuard<'_>, id: FolioId) -> bool {
         let maps = self.maps;
         let (folio, flags) = (guard.folio(), guard.folio().flags());
@@ -91,8 +92,8 @@ impl<E: Env> Engine<'_, E> {
         ours
     }
 
-    /// Forgets a page that was swapped out: the slot leaves the index. The caller lets go of it
-    /// (Linux 7.3.4, shmem_free_swap). False if the index has something else there by now.
+    /// Takes the slot of a page that was swapped out out of the index; the caller frees the slot
+    /// (Linux 7.3.4, shmem_free_swap). Returns false if the index no longer has it.
     pub(crate) fn shmem_forget_slot(
         &mut self,
         slot: SwapSlot,

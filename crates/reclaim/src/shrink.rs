@@ -1,4 +1,4 @@
-//! Scanning one list of one cgroup: what becomes of each folio at its tail.
+//! Scans of one list of one cgroup, and the decision on each folio at its tail.
 
 use crate::decision::FolioRef;
 use crate::engine::Engine;
@@ -18,31 +18,31 @@ use crate::world::{Submitted, World};
 use crate::{cache, swap};
 use pageout_paging::{Format, Observer, Rules, Stage};
 
-/// What [`shrink_folio_list`] met, in pages (the kernel's `struct reclaim_stat`).
+/// The findings of [`shrink_folio_list`], in pages (the kernel's `struct reclaim_stat`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct ReclaimStat {
-    /// Dirty pages of files that no one writes out yet. What swap backs has no flusher.
+    /// Dirty pages of files that are not being written yet. Pages that swap backs have no flusher.
     pub(crate) nr_unqueued_dirty: u64,
-    /// Made active.
+    /// Pages activated.
     pub(crate) nr_activate: u64,
 }
 
-/// What becomes of a folio.
+/// The decision on a folio.
 enum Fate {
-    /// Freed, once the gather's flush allows.
+    /// To be freed, once the gather's flush is complete.
     Freed,
-    /// Put back on the list it came from.
+    /// To be put back on the list it came from.
     Kept,
-    /// Made active, or unevictable if it is mlocked.
+    /// To be activated, or made unevictable if it is mlocked.
     Activated,
 }
 
-/// Folios that are unmapped before one flush, and stay locked until it is complete.
+/// The number of folios that are unmapped before one flush, and stay locked until it is complete.
 const ROUND: usize = FREE_BATCH;
 
 impl<W: World> Engine<'_, W> {
-    /// Reclaims what can be reclaimed of isolated folios (Linux 7.3.4): pages freed, and the
-    /// rejects, which the caller puts back. Nothing is owed for them any more.
+    /// Reclaims the isolated folios that can be reclaimed (Linux 7.3.4). Returns the pages freed,
+    /// and the rejects, which the caller puts back. No flush is owed for them any more.
     pub(crate) fn shrink_folio_list(
         &mut self,
         mut list: FolioList,
@@ -76,20 +76,20 @@ struct Shrink<'a, 'e, W: World> {
     nr_reclaimed: u64,
 }
 
-/// What the first half of a round comes to for a folio.
+/// The result of the first half of a round for a folio.
 enum Begun {
     Decided(Fate),
-    /// It is to be freed, and no entry maps it any more, or as few as could be. It stays locked;
-    /// so many references of entries are to be given up with the reclaimer's own.
+    /// To be freed: all entries that could be are unmapped, and the folio stays locked. That many
+    /// references of entries are to be given up along with the reclaimer's own.
     Unmapped(u32),
 }
 
 impl<W: World> Shrink<'_, '_, W> {
-    /// Locks and unmaps folios, and then, with one flush, lets go of them. Until that flush is
-    /// complete a CPU may use their entries: so they stay locked and where they can be found, no
-    /// one starts to write them out, and no fault maps another page in their place. The second half
-    /// waits for no other folio's lock. Kernels unlock each folio, and forget those that they will
-    /// free, with the flush still owed (Linux 7.3.4, shrink_folio_list).
+    /// Locks and unmaps folios, and then, after one flush, releases them. Until that flush is
+    /// complete a CPU may use their entries. So they stay locked and in their indices: no one
+    /// starts to write them out, and no fault maps another page in their place. The second half
+    /// waits for no other folio's lock. Kernels unlock each folio, and remove those that they will
+    /// free from their indices, while the flush is still owed (Linux 7.3.4, shrink_folio_list).
     fn round(&mut self, list: &mut FolioList) {
         let mut held = [(FolioId(0), 0); ROUND];
         let mut nr = 0;
@@ -128,7 +128,7 @@ impl<W: World> Shrink<'_, '_, W> {
         Begun::Unmapped(refs)
     }
 
-    /// Puts a folio where its fate has it.
+    /// Carries out the decision on a folio.
     fn sort(&mut self, id: FolioId, fate: Fate) {
         let folio = self.engine.maps.folio(id);
         let nr = folio.nr_pages() as u64;
@@ -148,8 +148,8 @@ impl<W: World> Shrink<'_, '_, W> {
         }
     }
 
-    /// Decides on a locked folio; none if it is to be unmapped and freed. If it has to be split for
-    /// that, the pages after its first are added to the list.
+    /// Decides on a locked folio. Returns `None` if it is to be unmapped and freed. If it has to be
+    /// split for that, the pages after its first are added to the list.
     fn judge(&mut self, guard: &FolioGuard<'_>, id: FolioId, list: &mut FolioList) -> Option<Fate> {
         let folio = guard.folio();
         let flags = folio.flags();
@@ -162,8 +162,8 @@ impl<W: World> Shrink<'_, '_, W> {
             return Some(Fate::Kept);
         }
         if flags.contains(FolioFlags::WRITEBACK) {
-            // It comes back to the tail when its write-out ends; until then it is out of the way
-            // among the active. Waiting for it is no reclaim's business.
+            // It comes back to the tail when its write-out ends. Until then it is among the active,
+            // out of the way: reclaim never waits for it.
             folio.note_use(Recency::RECLAIM, Recency::NONE);
             return Some(Fate::Activated);
         }
@@ -193,9 +193,9 @@ impl<W: World> Shrink<'_, '_, W> {
         self.engine.maps.check_references(guard, found)
     }
 
-    /// Gives anonymous memory its place in swap; what becomes of the folio if it is not to be
-    /// unmapped. A large one for which there are no slots in a row is split, and its pages go their
-    /// own ways.
+    /// Allocates swap slots for anonymous memory. Returns the decision on the folio if it is not to
+    /// be unmapped. If a large one finds no slots in a row, it is split, and each of its pages is
+    /// handled by itself.
     fn prepare(
         &mut self,
         guard: &FolioGuard<'_>,
@@ -218,8 +218,8 @@ impl<W: World> Shrink<'_, '_, W> {
         (!added).then_some(Fate::Activated)
     }
 
-    /// Splits a large folio that was counted as scanned; whether that could be done. The pages
-    /// after the first are counted when it is their turn.
+    /// Splits a large folio that was counted as scanned, and returns true if that succeeded. The
+    /// pages after the first are counted in their own turn.
     #[cold]
     fn split(&mut self, guard: &FolioGuard<'_>, list: &mut FolioList) -> bool {
         let nr = guard.folio().nr_pages();
@@ -233,8 +233,8 @@ impl<W: World> Shrink<'_, '_, W> {
         split
     }
 
-    /// Writes an unmapped folio if it must be, takes it out of its index, and unlocks it. One that
-    /// some entry still maps is kept.
+    /// Writes an unmapped folio if needed, takes it out of its index, and unlocks it. A folio that
+    /// an entry still maps is kept.
     fn end(&mut self, guard: FolioGuard<'_>, id: FolioId, refs: u32) -> Fate {
         let mut fate = (guard.folio().mapcount() > 0).then_some(Fate::Activated);
         if fate.is_none() && guard.is_dirty() {
@@ -253,7 +253,7 @@ impl<W: World> Shrink<'_, '_, W> {
         fate
     }
 
-    /// Completes what is owed for the folios of this round.
+    /// Completes the flush owed for the folios of this round.
     fn flush(&mut self) {
         if self.gather.is_owing() {
             self.engine.world.observer().enter(Stage::Flush);
@@ -261,21 +261,21 @@ impl<W: World> Shrink<'_, '_, W> {
         }
     }
 
-    /// Files are left to their flushers: a dirty folio waits for them among the active.
+    /// Leaves a dirty folio of a file to the flushers. It waits for them among the active.
     fn leave_to_flusher(&self, folio: &Folio) -> Fate {
         self.count(folio, Counter::NrVmscanImmediateReclaim);
         folio.note_use(Recency::RECLAIM, Recency::NONE);
         Fate::Activated
     }
 
-    /// Gets a dirty folio written out; what becomes of it if it is not clean then. Reclaim writes
-    /// what swap backs, one folio at a time.
+    /// Writes a dirty folio out. Returns the decision on it if it is not clean then. Reclaim writes
+    /// only folios that swap backs, one at a time.
     fn clean(&mut self, guard: &FolioGuard<'_>, id: FolioId, refs: u32) -> Option<Fate> {
         let folio = guard.folio();
         if is_file(folio) {
             return Some(self.leave_to_flusher(folio));
         }
-        // Someone who holds a reference may write to it again: it would not be freed anyhow.
+        // The holder of another reference may write to it again, and it would not be freed anyway.
         if !self.sc.may_writepage || folio.refs() != 2 + refs {
             return Some(Fate::Kept);
         }
@@ -284,7 +284,7 @@ impl<W: World> Shrink<'_, '_, W> {
             return Some(Fate::Kept); // it was truncated meanwhile
         }
         if !folio.flags().intersects(swapped) {
-            // No CPU stores to the page any more when the index names its slot.
+            // When the index names its slot, no CPU may store to the page any more.
             self.engine.world.observer().enter(Stage::Flush);
             self.gather.flush_writable();
             if !self.sc.may_swap || !self.engine.shmem_writeout(guard, id) {
@@ -302,7 +302,7 @@ impl<W: World> Shrink<'_, '_, W> {
         (submitted != Submitted::Done).then_some(Fate::Kept)
     }
 
-    /// Takes a clean, unmapped folio from whoever could still find it, unless someone holds it.
+    /// Takes a clean, unmapped folio out of its index, unless someone else has a reference.
     fn remove(&mut self, guard: &FolioGuard<'_>, id: FolioId, refs: u32) -> Fate {
         if <W::Rules as Rules>::flush_before_remove() {
             self.flush();
@@ -321,16 +321,16 @@ impl<W: World> Shrink<'_, '_, W> {
         if freed { Fate::Freed } else { Fate::Kept }
     }
 
-    /// Drops all `expected` references at once, under the lock that finding the folio takes, and
+    /// Drops all `expected` references at once, under the lock by which the folio is found, and
     /// leaves a shadow in its place (Linux 7.3.4, __remove_mapping).
     fn remove_mapping(&mut self, guard: &FolioGuard<'_>, id: FolioId, expected: u32) -> bool {
         let (maps, folio) = (self.engine.maps, guard.folio());
         let locked = self.engine.lock_index();
         let flags = folio.flags();
-        // What was truncated meanwhile goes with its last reference.
+        // A folio that was truncated meanwhile is freed with its last reference.
         let found = flags.intersects(FolioFlags::INDEXED | FolioFlags::SWAPCACHE);
         let mut frozen = found && folio.freeze(expected);
-        // A dirty entry taken out by whoever dropped a reference just before.
+        // A reference that was dropped just before may have been that of a dirty entry.
         if frozen && guard.is_dirty() {
             folio.unfreeze(expected);
             frozen = false;
@@ -340,7 +340,7 @@ impl<W: World> Shrink<'_, '_, W> {
             if flags.contains(FolioFlags::SWAPCACHE) {
                 swap::cache::unlink(maps, &locked, guard, shadow());
             } else {
-                // Shared memory that is clean is zeros: nothing is left of it.
+                // Clean shared memory is zeros: it leaves no shadow.
                 let shadow = if is_file(folio) { shadow() } else { None };
                 cache::index::unlink(maps, &locked, id, shadow);
             }
@@ -355,14 +355,14 @@ impl<W: World> Shrink<'_, '_, W> {
     }
 }
 
-/// Whether swap has no part in the folio (the kernel's `folio_is_file_lru`).
+/// Returns true if swap does not back the folio (the kernel's `folio_is_file_lru`).
 #[inline]
 fn is_file(folio: &Folio) -> bool {
     !folio.flags().contains(FolioFlags::SWAPBACKED)
 }
 
 impl<W: World> Engine<'_, W> {
-    /// Reclaims from the tail of an inactive list: pages freed (Linux 7.3.4).
+    /// Reclaims from the tail of an inactive list, and returns the pages freed (Linux 7.3.4).
     pub(crate) fn shrink_inactive_list(
         &mut self,
         memcg: MemcgId,
@@ -391,15 +391,15 @@ impl<W: World> Engine<'_, W> {
         vmstat.add(steal, nr_reclaimed);
         vmstat.add(Counter::Pgactivate, stat.nr_activate);
         vmstat.add(rotate, seen.scanned - nr_reclaimed);
-        // Nothing but dirty folios that no one writes: the flushers are behind.
+        // All are dirty folios that are not being written: the flushers are behind.
         if stat.nr_unqueued_dirty == seen.taken {
             self.cpu.events.wakeup_flusher += 1;
         }
         nr_reclaimed
     }
 
-    /// Moves folios from the tail of an active list to the inactive one, but for executable pages
-    /// of files that are in use: pages moved (Linux 7.3.4).
+    /// Moves folios from the tail of an active list to the inactive one, except executable pages of
+    /// files that are in use. Returns the pages moved (Linux 7.3.4).
     pub(crate) fn shrink_active_list(
         &mut self,
         memcg: MemcgId,

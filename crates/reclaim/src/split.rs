@@ -1,8 +1,8 @@
-//! Splitting a large folio into folios of one page, under whoever maps it (Linux 7.3.4,
+//! Splits of large folios into folios of one page, while they are mapped (Linux 7.3.4,
 //! split_folio_to_list).
 //!
-//! The folio is unmapped as for migration, and its frames stay. While it has no references, so that
-//! no one can find it, its pages become folios of their own, and each then gets its entries back.
+//! The folio is unmapped as for migration, but keeps its frames. While it has no references, so
+//! that no one can find it, its pages become folios of their own. Then each gets its entries back.
 
 use crate::engine::Engine;
 use crate::folio::{FolioFlags, FolioGuard};
@@ -16,10 +16,10 @@ use pageout_paging::{Format, Rules};
 
 impl<W: World> Engine<'_, W> {
     /// Splits a locked, large anonymous folio that the caller has isolated and that is not in the
-    /// swap cache. It keeps its first page and stays locked; the folios of the others are put on
-    /// `tail`, isolated too. False, and nothing changed, if there are not so many entries in the
-    /// table of folios, if some entry cannot be taken out, or if someone holds a reference that is
-    /// not known of. What the gather owes is flushed.
+    /// swap cache. It keeps its first page and stays locked; the folios of the other pages are put
+    /// on `tail`, isolated too. Returns false and changes nothing if the table of folios has too
+    /// few free entries, if an entry cannot be taken out, or if there is an unknown reference. The
+    /// flush that the gather owes is completed.
     pub(crate) fn split_folio(
         &mut self,
         guard: &FolioGuard<'_>,
@@ -46,7 +46,8 @@ impl<W: World> Engine<'_, W> {
         let flags = folio.flags();
         debug_assert!(flags.contains(FolioFlags::ANON) && folio.nr_pages() > 1, "to be split");
         let busy = FolioFlags::SWAPCACHE | FolioFlags::WRITEBACK | FolioFlags::READING;
-        // Known are the entries' and whoever's isolated it (Linux 7.3.4, folio_expected_ref_count).
+        // Known are the references of entries and of the task that isolated it (Linux 7.3.4,
+        // folio_expected_ref_count).
         if flags.intersects(busy) || folio.refs() != 1 + folio.mapcount() {
             return false;
         }
@@ -57,7 +58,7 @@ impl<W: World> Engine<'_, W> {
             0 => Unmapped { all: true, refs: 0 },
             _ => self.try_to_migrate(guard, gather),
         };
-        // Entries come back to the same frames, in blocks of other sizes.
+        // The entries come back for the same frames, in blocks of other sizes.
         if <W::Rules as Rules>::flush_before_restore() {
             gather.flush();
         }
@@ -76,13 +77,13 @@ impl<W: World> Engine<'_, W> {
         true
     }
 
-    /// Makes the pages of a frozen folio after the first folios of their own, over `entries` of the
+    /// Makes the pages of a frozen folio after the first folios of their own, with `entries` of the
     /// table, and maps them again.
     fn part(&mut self, guard: &FolioGuard<'_>, mut entries: FolioList, tail: &mut FolioList) {
         let (maps, folio) = (self.maps, guard.folio());
         let nr = folio.nr_pages();
         let mut parted = FolioList::default();
-        // What it is charged to stays until all are.
+        // The folio stays charged to its cgroup until all pages are.
         let lists = self.lock_lruvec_of(folio);
         for k in 1..nr {
             let id = entries.pop(maps).expect("as many as pages after the first");
@@ -105,8 +106,8 @@ impl<W: World> Engine<'_, W> {
         }
     }
 
-    /// Gives a folio, whose frames are what they were, its entries back. A page of a VMA that is
-    /// locked into memory is, now that it is a folio of its own.
+    /// Gives a folio, which has kept its frames, its entries back. If a VMA that is locked into
+    /// memory maps it, it is marked as mlocked, now that it has one page.
     fn restore_page(&mut self, guard: &FolioGuard<'_>) {
         let folio = guard.folio();
         let locked = self.remove_migration_ptes(guard, folio.pfn());
@@ -115,7 +116,7 @@ impl<W: World> Engine<'_, W> {
         }
     }
 
-    /// Takes so many free entries of the table of folios; none if there are not so many.
+    /// Takes so many free entries of the table of folios, or returns `None` if there are fewer.
     fn take_folios(&mut self, nr: usize) -> Option<FolioList> {
         let mut taken = FolioList::default();
         while taken.len < nr {

@@ -1,4 +1,4 @@
-//! Counters as text: `memory.stat`, `memory.events` and `/proc/vmstat`.
+//! The counters as text: `memory.stat`, `memory.events` and `/proc/vmstat`.
 
 use crate::engine::Engine;
 use crate::id::MemcgId;
@@ -10,7 +10,7 @@ use core::fmt;
 use pageout_paging::{Env, Format};
 
 impl LruList {
-    /// The kernel's name in `memory.stat`, and after `nr_` in `/proc/vmstat`.
+    /// Returns the kernel's name in `memory.stat`, and after `nr_` in `/proc/vmstat`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::InactiveAnon => "inactive_anon",
@@ -23,7 +23,7 @@ impl LruList {
 }
 
 impl<E: Env> Engine<'_, E> {
-    /// A counter of a cgroup and all below it.
+    /// Returns a counter of a cgroup and all below it.
     pub fn counter(&mut self, memcg: MemcgId, counter: Counter) -> u64 {
         let tree = self.lock_tree();
         let sum = self.maps.sum(memcg, counter);
@@ -33,8 +33,8 @@ impl<E: Env> Engine<'_, E> {
 }
 
 impl Maps<'_> {
-    /// Sums a counter over a subtree, of which parts may be taken between two changes of one
-    /// page: a state never sums to less than 0. The caller holds the tree's lock.
+    /// Sums a counter over a subtree. Concurrent changes may be seen in part: a sum below 0 is
+    /// returned as 0. The caller holds the tree's lock.
     #[inline]
     pub(crate) fn sum(&self, top: MemcgId, counter: Counter) -> u64 {
         let each = self.subtree(top).map(|id| self.memcg(id).vmstat.get(counter));
@@ -44,8 +44,8 @@ impl Maps<'_> {
 }
 
 impl<E: Env> Engine<'_, E> {
-    /// Writes a cgroup's `memory.stat`: what exists here of the kernel's lines, in its order (Linux
-    /// 7.3.4, `memory_stat_format`). Amounts are bytes, events pages.
+    /// Writes a cgroup's `memory.stat`: those of the kernel's lines that exist here, in its order
+    /// (Linux 7.3.4, `memory_stat_format`). Amounts are in bytes, events in pages.
     ///
     /// # Errors
     /// Those of `out`.
@@ -85,7 +85,7 @@ impl Maps<'_> {
 }
 
 impl<E: Env> Engine<'_, E> {
-    /// Writes a cgroup's `memory.events`: calls, of it and all below (Linux 7.3.4,
+    /// Writes a cgroup's `memory.events`: numbers of calls, of it and all below (Linux 7.3.4,
     /// `__memory_events_show`).
     ///
     /// # Errors
@@ -99,8 +99,8 @@ impl<E: Env> Engine<'_, E> {
 }
 
 impl<W: World> Engine<'_, W> {
-    /// Writes what exists here of the machine's `/proc/vmstat`, in the kernel's order (Linux
-    /// 7.3.4, `vmstat_text`). All in pages.
+    /// Writes those lines of the machine's `/proc/vmstat` that exist here, in the kernel's order
+    /// (Linux 7.3.4, `vmstat_text`). All are in pages.
     ///
     /// # Errors
     /// Those of `out`.

@@ -1,11 +1,11 @@
-//! An embedder's world with checked tables, for tests of its own. [`Checked`] is an environment;
-//! here it is a world as well, whenever the environment it wraps is one.
+//! An embedder's world with checked tables, for the embedder's own tests. [`Checked`] is an
+//! environment; here it is a world as well, if the environment it wraps is one.
 
 use crate::world::{Backing, Frames, FreeBlocks, Io, Submitted, World};
 use pageout_paging::testing::Checked;
 use pageout_paging::{Order, Pfn};
 
-/// The embedder's frames. One that is freed while a TLB may reach it is a bug, which panics
+/// The embedder's frames. Freeing a frame that a TLB may still reach is a bug, and panics
 /// ([`Tlbs::check_free`](pageout_paging::testing::Tlbs::check_free)).
 impl<W: World, const HELD: usize> Frames for Checked<'_, W, HELD> {
     fn alloc(&self, order: Order) -> Option<Pfn> {

@@ -1,17 +1,17 @@
-//! Numbers as Linux reads them in what user space writes.
+//! Parsing of numbers as Linux does it for text from user space.
 
-/// C's white space.
+/// Returns true for C's white space.
 pub(crate) fn is_space(c: char) -> bool {
     c.is_ascii_whitespace() || c == '\x0b'
 }
 
-/// What C sees of it: all up to the first NUL.
+/// Returns the text as C sees it: up to the first NUL.
 pub(crate) fn c_string(text: &str) -> &str {
     text.split('\0').next().unwrap_or_default()
 }
 
-/// The digits in front of `text` as a number in the base that C gives them, and the rest; `None`
-/// past 64 bits. No digits are 0.
+/// Parses the digits at the start of `text` as a number, in the base that C gives them, and returns
+/// it with the rest. Returns `None` past 64 bits. No digits mean 0.
 pub(crate) fn number(text: &str) -> Option<(u64, &str)> {
     let hexadecimal = text.get(..2).is_some_and(|x| x.eq_ignore_ascii_case("0x"))
         && text[2..].starts_with(|c: char| c.is_ascii_hexdigit());
@@ -26,8 +26,8 @@ pub(crate) fn number(text: &str) -> Option<(u64, &str)> {
     Some((n, rest))
 }
 
-/// All of `text` as a number of 32 bits, in the base that C gives it, with a `+` before and a line
-/// end behind it if need be (Linux 7.3.4, `kstrtouint` with base 0).
+/// Parses all of `text` as a number of 32 bits, in the base that C gives it. A `+` before it and a
+/// line end behind it are allowed (Linux 7.3.4, `kstrtouint` with base 0).
 pub(crate) fn kstrtouint(text: &str) -> Option<u32> {
     let digits = text.strip_prefix('+').unwrap_or(text);
     let digits = digits.strip_suffix('\n').unwrap_or(digits);

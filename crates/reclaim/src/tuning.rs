@@ -1,44 +1,44 @@
-//! What a variant says: passed down from the entry points to every place where it matters.
+//! The decisions of a variant, passed down from the entry points to every place that needs them.
 
 use pageout_paging::contig::Getter;
 use pageout_paging::tlb::FlushPolicy;
 use pageout_paging::young::Family;
 
-/// How young bits are checked.
+/// The way to check young bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Aging {
     /// The family of checks.
     pub family: Family,
-    /// What follows a young bit found.
+    /// The flush that follows a young bit found.
     pub flush: FlushPolicy,
 }
 
-/// How many entries are taken out at once.
+/// The number of entries that are taken out at once.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum UnmapBy {
-    /// One at a time, as kernels did before file folios were unmapped in batches.
+    /// An entry at a time, as kernels did before file folios were unmapped in batches.
     PerEntry,
     /// A run of one folio's entries at a time, where that is sound (Linux 7.3.4,
     /// folio_unmap_pte_batch).
     Batched,
 }
 
-/// When other CPUs are told of entries taken out.
+/// The time at which other CPUs are told to flush entries that were taken out.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ShootdownWhen {
-    /// At once, and waited for.
+    /// At once, and the task waits for it.
     Immediate,
-    /// Before anything relies on it (the kernel's TTU_BATCH_FLUSH).
+    /// Deferred until something relies on it (the kernel's TTU_BATCH_FLUSH).
     Deferred,
-    /// Deferred on machines of four CPUs or more, else at once: a gate that drafts of arm64's
-    /// deferral had, since little is saved on small machines.
+    /// Deferred on machines of four CPUs or more, at once on others: a limit in drafts of arm64's
+    /// deferral, since little is saved on small machines.
     DeferredFrom4,
     /// Deferred on machines of eight CPUs or more, as later drafts had it.
     DeferredFrom8,
 }
 
 impl ShootdownWhen {
-    /// Whether CPUs are told later, on a machine of so many.
+    /// Returns true if the flush is deferred on a machine of so many CPUs.
     pub const fn defers(self, cpus: u16) -> bool {
         match self {
             Self::Immediate => false,
@@ -49,56 +49,59 @@ impl ShootdownWhen {
     }
 }
 
-/// How entries are taken out.
+/// The way to take out entries.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Unmapping {
-    /// How many at once.
+    /// The number of entries taken out at once.
     pub by: UnmapBy,
-    /// How the entries of a run are read after its first: gathered, as kernels do, or as they
-    /// stand, which is enough. The young check's family has the same choice
+    /// The way to read the entries of a run after its first: gathered, as kernels do, or raw, which
+    /// is enough. The young check's family has the same choice
     /// ([`Family::getter`](pageout_paging::young::Family::getter)).
     pub read: Getter,
-    /// When other CPUs are told.
+    /// The time at which other CPUs are told.
     pub shootdown: ShootdownWhen,
 }
 
-/// Whether a first access to anonymous memory asks for a folio as large as a page table maps (the
-/// kernel's `transparent_hugepage/enabled`). By what it is mapped is [`PmdLeaves`]' to say.
+/// The choice if a first access to anonymous memory asks for a folio as large as the range of a
+/// page table (the kernel's `transparent_hugepage/enabled`). [`PmdLeaves`] decides how it is
+/// mapped.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Thp {
-    /// No.
+    /// Faults do not ask for one.
     Never,
-    /// Yes, and compacts and reclaims for it (`defrag` as for memory that is madvised).
+    /// Faults ask for one, and compact and reclaim for it (`defrag` as for memory that is
+    /// madvised).
     Always,
 }
 
-/// Whether faults map what is as large as a page table maps, and lies in its VMA as a whole, by one
-/// PMD leaf where there is no page table yet, as kernels do.
+/// The choice if faults map by one PMD leaf, as kernels do. It is made for folios as large as the
+/// range of a page table that lie wholly in their VMA, if there is no page table yet.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum PmdLeaves {
-    /// No: by entries.
+    /// Faults map them by entries.
     Never,
-    /// Yes: files' folios of that size, and the folios of [`Thp::Always`].
+    /// Faults map files' folios of that size by a leaf, and the folios of [`Thp::Always`].
     WhereTheyFit,
 }
 
-/// All that a variant decides. An embedder takes [`Tuning::cheapest`]; the other choices are what
-/// kernels do and did, to compare.
+/// All decisions of a variant. An embedder takes [`Tuning::cheapest`]. The other choices are what
+/// kernels do or did, for comparison.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Tuning {
-    /// How young bits are checked.
+    /// The way to check young bits.
     pub aging: Aging,
-    /// How entries are taken out.
+    /// The way to take out entries.
     pub unmapping: Unmapping,
-    /// How large the folios are that faults make for anonymous memory.
+    /// The choice of large folios for faults on anonymous memory.
     pub thp: Thp,
-    /// By what faults map the largest.
+    /// The choice of PMD leaves for the largest folios.
     pub pmd_leaves: PmdLeaves,
 }
 
 impl Tuning {
-    /// Young bits a cache line at a time, entries unmapped in batches that are read as they stand,
-    /// other CPUs told once a batch, no huge pages. `flush` is the architecture's.
+    /// Returns the cheapest choices: young bits a cache line at a time, entries unmapped in batches
+    /// that are read raw, one deferred flush for each batch, no huge pages. `flush` is the
+    /// architecture's.
     pub const fn cheapest(flush: FlushPolicy) -> Self {
         Self {
             aging: Aging { family: Family::Line, flush },

@@ -1,5 +1,5 @@
 //! `try_to_unmap`: takes out every entry that maps a folio, in the fewest operations that are
-//! sound, and leaves behind what says where the content went.
+//! sound, and leaves entries that lead to its content.
 
 use crate::engine::Engine;
 use crate::folio::{FolioFlags, FolioGuard};
@@ -23,42 +23,42 @@ use pageout_paging::{
     Format, Level, LockedTable, Observer, Pte, Rules, Run, Stage, Table, VirtAddr, tlb,
 };
 
-/// What [`Engine::try_to_unmap`] did.
+/// The result of [`Engine::try_to_unmap`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use = "the references are the caller's to give up"]
 pub struct Unmapped {
-    /// No entry maps the folio any more. Otherwise some remain: the reverse map was locked, or a
-    /// VMA is mlocked, or a page given up lazily was written to after all.
+    /// True if no entry maps the folio any more. Otherwise some remain: the reverse map was locked,
+    /// a VMA is mlocked, or a lazyfree page was written to after all.
     pub all: bool,
-    /// References of entries taken out. They pass to the caller, who can then drop them together
-    /// with others in one operation.
+    /// The number of references of entries taken out. They pass to the caller, who can drop them
+    /// together with others in one operation.
     pub refs: u32,
 }
 
-/// What an entry that is taken out leaves.
+/// The kind of entry to leave in place of one that is taken out.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Leaves {
-    /// Nothing, or a mark of userfaultfd: a file has the content.
+    /// None, or a marker of userfaultfd: the file has the content.
     Nothing,
-    /// Nothing, if no one wrote to the page since it was given up lazily.
+    /// None, if the page was not written to since it became lazyfree.
     NothingIfClean,
     /// The page's swap slot.
     SwapSlot,
-    /// That the page is about to move.
+    /// A migration entry: the page is about to move.
     Migration,
 }
 
 impl Leaves {
-    /// Whether each entry leaves one of its own, so that they are taken out one by one.
+    /// Returns true if each entry leaves a different one, so that they are taken out one by one.
     const fn one_each(self) -> bool {
         matches!(self, Self::SwapSlot | Self::Migration)
     }
 }
 
 impl<W: World> Engine<'_, W> {
-    /// Takes out the entries that map a locked folio, of which the caller holds a reference (Linux
-    /// 7.3.4, try_to_unmap). The flush is the gather's; dirty bits go to the folio. An anonymous
-    /// folio that is not given up lazily must be in the swap cache.
+    /// Takes out the entries that map a locked folio, to which the caller holds a reference (Linux
+    /// 7.3.4, try_to_unmap). The gather gets the flush, and the folio the dirty bits. An anonymous
+    /// folio that is not lazyfree must be in the swap cache.
     pub fn try_to_unmap(&mut self, guard: &FolioGuard<'_>, gather: &mut Gather<'_, W>) -> Unmapped {
         let (maps, world) = (self.maps, self.world);
         let folio = guard.folio();
@@ -83,10 +83,9 @@ impl<W: World> Engine<'_, W> {
         Unmapped { all: folio.mapcount() == 0, refs }
     }
 
-    /// Makes migration entries of those that map a locked folio, of which the caller holds a
-    /// reference (Linux 7.3.4, try_to_migrate). The flush is the gather's; dirty bits go to the
-    /// folio as well as into the new entries. Whoever meets one of them waits until the page has
-    /// moved.
+    /// Replaces the entries that map a locked folio by migration entries. The caller holds a
+    /// reference to it (Linux 7.3.4, try_to_migrate). The gather gets the flush; dirty bits go to
+    /// the folio as well as into the new entries. Faults on those wait until the page has moved.
     pub(crate) fn try_to_migrate(
         &mut self,
         guard: &FolioGuard<'_>,
@@ -108,13 +107,13 @@ struct Unmap<'a, 'e, 'g, W: World> {
     leaves: Leaves,
     gather: &'a mut Gather<'g, W>,
     refs: u32,
-    /// Entries of the VMA at hand were taken out, of which no secondary MMU was told yet.
+    /// True if entries of the current VMA were taken out and secondary MMUs were not notified yet.
     cleared: bool,
 }
 
 impl<W: World> Unmap<'_, '_, '_, W> {
-    /// Takes out the entries of each VMA, until none is left or one has to stay. The caller holds
-    /// the lock of the reverse map. References of the entries taken out.
+    /// Takes out the entries of each VMA, until none is left or one has to stay. Returns the number
+    /// of their references. The caller holds the lock of the reverse map.
     fn all(mut self) -> u32 {
         let (maps, folio) = (self.engine.maps, self.guard.folio());
         let past = folio.index() + folio.nr_pages() as u64;
@@ -127,7 +126,7 @@ impl<W: World> Unmap<'_, '_, '_, W> {
         self.refs
     }
 
-    /// Takes out the entries of one VMA; breaks where one has to stay.
+    /// Takes out the entries of one VMA. Breaks if one has to stay.
     fn one(&mut self, vma: &Vma) -> ControlFlow<()> {
         let folio = self.guard.folio();
         let Some((range, _)) = vma.range_of::<W::Format>(folio) else {
@@ -135,7 +134,7 @@ impl<W: World> Unmap<'_, '_, '_, W> {
         };
         let mm = self.engine.maps.mm(vma.mm());
         let (start, nr) = (range.start, pages::<W::Format>(&range));
-        // Entries of a large folio may be in the middle of a change to others of its own.
+        // A task may be in the middle of replacing entries of a large folio by others.
         let lock = if folio.nr_pages() > 1 { LockWhen::Always } else { LockWhen::Plausible };
         let target = RmapTarget {
             root: mm.root(),
@@ -149,8 +148,8 @@ impl<W: World> Unmap<'_, '_, '_, W> {
         let mut walk = self.engine.walk_mapped(target);
         let (mut done, mut kept) = (ControlFlow::Continue(()), 0);
         while let Some(hit) = walk.next_hit() {
-            // What is locked into memory may move there. It stays marked, though munlock of another
-            // VMA took the mark away.
+            // Pages of an mlocked VMA may move, but are not unmapped. The folio is marked as
+            // mlocked again, in case munlock of another VMA took the mark away.
             if vma.flags().contains(VmFlags::LOCKED) && self.leaves != Leaves::Migration {
                 done = ControlFlow::Break(());
                 kept += 1;
@@ -173,7 +172,7 @@ impl<W: World> Unmap<'_, '_, '_, W> {
                     self.pmd(walk.locked(), mm, addr);
                     Some(1)
                 }
-                // Lent to a device.
+                // The page is lent to a device.
                 Hit::Pte(..) => None,
             };
             let Some(nr) = taken else {
@@ -185,7 +184,8 @@ impl<W: World> Unmap<'_, '_, '_, W> {
             folio.take_mappings(counted);
             self.refs += counted;
         }
-        // Once for all of them, as kernels do (Linux 7.3.4, mmu_notifier_invalidate_range_start).
+        // Secondary MMUs are notified once for all entries, as in kernels (Linux 7.3.4,
+        // mmu_notifier_invalidate_range_start).
         if mem::take(&mut self.cleared) {
             tlb::forget_secondary(self.engine.world, mm.asid(), start, nr, Level::Pte);
         }
@@ -193,8 +193,8 @@ impl<W: World> Unmap<'_, '_, '_, W> {
         done
     }
 
-    /// Takes out the run of entries at `addr`, which `pte` begins; how many. `None`, and nothing
-    /// changed, if they have to stay.
+    /// Takes out the run of entries at `addr`, which `pte` begins, and returns their number.
+    /// Returns `None` and changes nothing if they have to stay.
     fn ptes(
         &mut self,
         pt: &LockedTable<'_, W>,
@@ -240,14 +240,15 @@ impl<W: World> Unmap<'_, '_, '_, W> {
             Leaves::Migration => W::Format::swap(self.migration_entry(was)),
         };
         if !left.is_none() {
-            // Markers are alike; swap and migration entries are not, and taken out one by one.
+            // Markers are alike. Swap and migration entries differ, and are taken out one by one.
             let marked = <W::Rules as Rules>::entries_marked(nr);
             (i..i + marked).for_each(|i| pt.table().set(i, left));
         }
         Some(nr)
     }
 
-    /// Entries from `addr` on that may be taken out at once (Linux 7.3.4, folio_unmap_pte_batch).
+    /// Returns the number of entries from `addr` on that may be taken out at once (Linux 7.3.4,
+    /// folio_unmap_pte_batch).
     fn batch(&self, pt: &LockedTable<'_, W>, vma: &Vma, addr: VirtAddr, mut pte: Pte) -> usize {
         let folio = self.guard.folio();
         let batched = self.engine.tuning.unmapping.by == UnmapBy::Batched
@@ -267,13 +268,14 @@ impl<W: World> Unmap<'_, '_, '_, W> {
         folio_pte_batch_flags::<W::Format, _>(pt.table(), run, &mut pte, flags)
     }
 
-    /// Whether a folio given up lazily may be thrown away: clean, and referred to by no one but the
-    /// entries and whoever isolated it. One that was written to is backed by swap again.
+    /// Returns true if a lazyfree folio may be thrown away: it is clean, and the only references
+    /// are those of the entries and of the task that isolated it. If it was written to, it is
+    /// backed by swap again.
     fn may_discard(&self) -> bool {
         let folio = self.guard.folio();
         let refs = folio.refs();
-        // Whoever held a reference and wrote through it made the folio dirty before dropping it
-        // (Linux 6c8e2a256915).
+        // A task that held a reference and wrote through it made the folio dirty before it dropped
+        // the reference (Linux 6c8e2a256915).
         fence(Acquire);
         if self.guard.is_dirty() {
             self.guard.set(FolioFlags::SWAPBACKED);
@@ -282,8 +284,8 @@ impl<W: World> Unmap<'_, '_, '_, W> {
         refs == 1 + folio.mapcount() + self.refs
     }
 
-    /// The entry that names the slot of the page that `was` mapped, counted. `None` if no more can
-    /// be counted.
+    /// Makes the entry that names the slot of the page that `was` mapped, and counts it. Returns
+    /// `None` if no more can be counted.
     fn swap_entry(&mut self, was: Pte) -> Option<SwapEntry> {
         let folio = self.guard.folio();
         let pfn = W::Format::pfn(was);
@@ -301,7 +303,7 @@ impl<W: World> Unmap<'_, '_, '_, W> {
         })
     }
 
-    /// The entry that stands for `was` while its page moves.
+    /// Makes the entry that stands for `was` while its page moves.
     fn migration_entry(&self, was: Pte) -> SwapEntry {
         let pfn = W::Format::pfn(was);
         let moving = Moving {
@@ -323,7 +325,7 @@ impl<W: World> Unmap<'_, '_, '_, W> {
         }
     }
 
-    /// Takes out a file's PMD leaf, which is flushed at once (Linux 7.3.4, pmdp_huge_clear_flush).
+    /// Takes out a file's PMD leaf, and flushes it at once (Linux 7.3.4, pmdp_huge_clear_flush).
     #[cold]
     fn pmd(&mut self, pt: &LockedTable<'_, W>, mm: &Mm, addr: VirtAddr) {
         let i = W::Format::index(Level::Pmd, addr);
@@ -336,7 +338,8 @@ impl<W: World> Unmap<'_, '_, '_, W> {
     }
 }
 
-/// What keeps a page of a file write-protected by userfaultfd while it is not mapped.
+/// Returns the entry that keeps a page of a file write-protected by userfaultfd while it is not
+/// mapped.
 fn marker<F: Format>(was: Pte) -> Pte {
     if !F::is_uffd_wp(was) {
         return Pte::NONE;

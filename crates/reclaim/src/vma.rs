@@ -7,7 +7,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use pageout_paging::{Format, VirtAddr, VirtRange};
 
 bitflags::bitflags! {
-    /// Properties of a VMA that reclaim looks at, named as kernels name them (`VM_…`).
+    /// The properties of a VMA that reclaim reads, with the kernel's names (`VM_…`).
     #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
     pub struct VmFlags: u32 {
         /// Readable.
@@ -32,16 +32,18 @@ bitflags::bitflags! {
 }
 
 impl VmFlags {
-    /// Any of these: accesses do not predict further accesses (the kernel's `vma_has_recency`).
+    /// The flags of VMAs whose accesses do not predict further ones (the kernel's
+    /// `vma_has_recency`).
     pub const NO_RECENCY: Self = Self::SEQ_READ.union(Self::RAND_READ).union(Self::NOREUSE);
 }
 
-/// One VMA, 56 bytes: listed in its address space by address, and in the reverse maps of its file
-/// and of its anonymous pages by page offset. Changed with the mmap lock held for writing and the
-/// locks of its reverse maps, so either kind of lock keeps it as it is.
+/// A VMA, in 56 bytes. It is in the list of its address space by address, and in the reverse maps
+/// of its file and of its anonymous pages by page offset. To change it, a task holds the mmap lock
+/// for writing and the locks of its reverse maps; each of these locks keeps it as it is.
 ///
-/// Anonymous pages count offsets as the file does, and in anonymous memory from the page number of
-/// the address it was first mapped at, so one offset serves both reverse maps.
+/// The offsets of anonymous pages are those of the VMA's file. In anonymous memory they begin at
+/// the page number of the address where it was first mapped. So one offset serves both reverse
+/// maps.
 #[derive(Debug, Default)]
 pub struct Vma {
     start: AtomicU64,
@@ -51,24 +53,25 @@ pub struct Vma {
     mm: AtomicU32,
     file: AtomicU32,
     anon: AtomicU32,
-    /// The next VMA of the address space, or for a free one the next free.
+    /// The next VMA of the address space. In a free entry, the next free one.
     pub(crate) next: AtomicU32,
     next_of_file: AtomicU32,
     next_of_anon: AtomicU32,
 }
 
-/// What a new VMA maps.
+/// The properties of a new VMA.
 #[derive(Clone, Debug)]
 pub struct NewVma {
     /// The address space.
     pub mm: MmId,
-    /// Addresses, page-aligned.
+    /// The addresses, page-aligned.
     pub range: VirtRange,
-    /// Properties.
+    /// The flags.
     pub flags: VmFlags,
-    /// Whose pages it maps.
+    /// The mapping whose pages it maps.
     pub mapping: MappingId,
-    /// Page of the mapping at `range.start`: for anonymous memory, the page number of that address.
+    /// The page of the mapping at `range.start`. For anonymous memory, it is the page number of
+    /// that address.
     pub pgoff: u64,
 }
 
@@ -104,7 +107,7 @@ impl Vma {
         self.flags.store(flags.bits(), Relaxed);
     }
 
-    /// The link to the next VMA in the reverse map of its file, or of its anonymous pages.
+    /// Returns the link to the next VMA in the reverse map of its file, or of its anonymous pages.
     #[inline]
     pub(crate) fn next_of(&self, kind: MappingKind) -> &AtomicU32 {
         match kind {
@@ -113,14 +116,15 @@ impl Vma {
         }
     }
 
-    /// The file or the shared memory that it maps; none for anonymous memory.
+    /// Returns the file or the shared memory that it maps, or `None` for anonymous memory.
     #[inline]
     pub fn file(&self) -> Option<MappingId> {
         let id = self.file.load(Relaxed);
         (id != NONE).then_some(MappingId(id))
     }
 
-    /// The reverse map of its anonymous pages; none before a file's VMA has the first.
+    /// Returns the reverse map of its anonymous pages. A file's VMA has none before its first such
+    /// page.
     #[inline]
     pub fn anon(&self) -> Option<MappingId> {
         let id = self.anon.load(Relaxed);
@@ -131,55 +135,55 @@ impl Vma {
         self.anon.store(mapping.0, Relaxed);
     }
 
-    /// Whether a store makes a private copy of the page.
+    /// Returns true if a store makes a private copy of the page.
     #[inline]
     pub fn is_private(&self) -> bool {
         !self.flags().contains(VmFlags::SHARED)
     }
 
-    /// First address.
+    /// Returns the first address.
     #[inline]
     pub fn start(&self) -> VirtAddr {
         VirtAddr::new(self.start.load(Relaxed))
     }
 
-    /// First address past the end.
+    /// Returns the first address past the end.
     #[inline]
     pub fn end(&self) -> VirtAddr {
         VirtAddr::new(self.end.load(Relaxed))
     }
 
-    /// Page of the mapping at [`Vma::start`].
+    /// Returns the page of the mapping at [`Vma::start`].
     #[inline]
     pub fn pgoff(&self) -> u64 {
         self.pgoff.load(Relaxed)
     }
 
-    /// Properties.
+    /// Returns the flags.
     #[inline]
     pub fn flags(&self) -> VmFlags {
         VmFlags::from_bits_retain(self.flags.load(Relaxed))
     }
 
-    /// The address space.
+    /// Returns the address space.
     #[inline]
     pub fn mm(&self) -> MmId {
         MmId(self.mm.load(Relaxed))
     }
 
-    /// Addresses.
+    /// Returns the addresses.
     pub fn range(&self) -> VirtRange {
         self.start()..self.end()
     }
 
-    /// Page of the mapping at `addr`, which lies in the VMA or at its end.
+    /// Returns the page of the mapping at `addr`, which lies in the VMA or at its end.
     #[inline]
     pub fn pgoff_at<F: Format>(&self, addr: VirtAddr) -> u64 {
         self.pgoff() + ((addr.get() - self.start().get()) >> F::PAGE_SHIFT)
     }
 
-    /// Where the VMA maps the folio's pages, were they all mapped: the intersection of both, with
-    /// the first page's offset into the folio. `None` if they share no page.
+    /// Returns the range in which the VMA would map all of the folio's pages that it shares, with
+    /// the offset of the first of them in the folio. Returns `None` if it shares none.
     #[inline]
     pub fn range_of<F: Format>(&self, folio: &Folio) -> Option<(VirtRange, usize)> {
         let (start, end) = (self.start(), self.end());

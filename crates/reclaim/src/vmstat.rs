@@ -1,11 +1,11 @@
-//! Counters, under the kernel's names.
+//! Event and state counters, with the kernel's names.
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 macro_rules! counters {
     ($($(#[$doc:meta])* $counter:ident = $name:literal,)*) => {
-        /// What is counted of a cgroup, in pages unless named otherwise. Hierarchical figures are
-        /// sums over the subtree, taken when they are read.
+        /// A counter of a cgroup, in pages unless stated otherwise. Hierarchical figures are summed
+        /// over the subtree when they are read.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
         #[repr(u8)]
         pub enum Counter {
@@ -16,7 +16,7 @@ macro_rules! counters {
             /// Every counter, in the kernel's order.
             pub const ALL: [Self; [$($name),*].len()] = [$(Self::$counter),*];
 
-            /// The kernel's name in `/proc/vmstat` or `memory.stat`.
+            /// Returns the kernel's name in `/proc/vmstat` or `memory.stat`.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$counter => $name,)*
@@ -31,29 +31,29 @@ counters! {
     WorkingsetRefaultAnon = "workingset_refault_anon",
     /// File pages faulted in again that left a shadow.
     WorkingsetRefaultFile = "workingset_refault_file",
-    /// Anonymous refaults near enough to be made active at once.
+    /// Anonymous refaults near enough to be activated at once.
     WorkingsetActivateAnon = "workingset_activate_anon",
-    /// File refaults near enough to be made active at once.
+    /// File refaults near enough to be activated at once.
     WorkingsetActivateFile = "workingset_activate_file",
-    /// Anonymous refaults of what had been a working set.
+    /// Anonymous refaults of pages that had been in a working set.
     WorkingsetRestoreAnon = "workingset_restore_anon",
-    /// File refaults of what had been a working set.
+    /// File refaults of pages that had been in a working set.
     WorkingsetRestoreFile = "workingset_restore_file",
     /// Pages charged now that hold anonymous memory.
     NrAnonPages = "nr_anon_pages",
     /// Pages charged now that hold a file's, or are in the index of shared memory.
     NrFilePages = "nr_file_pages",
-    /// Those of them that are in the index of shared memory.
+    /// Pages charged now that are in the index of shared memory.
     NrShmem = "nr_shmem",
     /// Pages that reclaim began to write out.
     NrVmscanWrite = "nr_vmscan_write",
-    /// Dirty pages of files that reclaim met and marked for reclaim at the end of write-out.
+    /// Dirty pages of files that reclaim found and marked for reclaim at the end of write-out.
     NrVmscanImmediateReclaim = "nr_vmscan_immediate_reclaim",
     /// Pages reclaimed by background reclaim.
     PgstealKswapd = "pgsteal_kswapd",
     /// Pages reclaimed by direct reclaim.
     PgstealDirect = "pgsteal_direct",
-    /// Pages reclaimed because user space asked.
+    /// Pages reclaimed at user space's request.
     PgstealProactive = "pgsteal_proactive",
     /// Anonymous pages reclaimed.
     PgstealAnon = "pgsteal_anon",
@@ -63,15 +63,15 @@ counters! {
     PgscanKswapd = "pgscan_kswapd",
     /// Pages examined by direct reclaim.
     PgscanDirect = "pgscan_direct",
-    /// Pages examined because user space asked.
+    /// Pages examined at user space's request.
     PgscanProactive = "pgscan_proactive",
     /// Anonymous pages examined.
     PgscanAnon = "pgscan_anon",
     /// File pages examined.
     PgscanFile = "pgscan_file",
-    /// Anonymous pages that reclaim looked at in vain.
+    /// Anonymous pages that reclaim examined in vain.
     PgrotateAnon = "pgrotate_anon",
-    /// File pages that reclaim looked at in vain.
+    /// File pages that reclaim examined in vain.
     PgrotateFile = "pgrotate_file",
     /// Active pages examined.
     Pgrefill = "pgrefill",
@@ -81,17 +81,17 @@ counters! {
     Pswpout = "pswpout",
     /// Direct reclaims (calls) of the whole machine.
     Allocstall = "allocstall_normal",
-    /// Pages made active.
+    /// Pages activated.
     Pgactivate = "pgactivate",
-    /// Pages made inactive.
+    /// Pages deactivated.
     Pgdeactivate = "pgdeactivate",
-    /// Anonymous pages that their process gave up lazily.
+    /// Anonymous pages that their process made lazyfree.
     Pglazyfree = "pglazyfree",
-    /// Faults, whatever came of them.
+    /// Faults, whatever their outcome.
     Pgfault = "pgfault",
     /// Faults that waited for a read.
     Pgmajfault = "pgmajfault",
-    /// Pages given up lazily that were freed unwritten.
+    /// Lazyfree pages that were freed unwritten.
     Pglazyfreed = "pglazyfreed",
     /// Background reclaims (calls).
     Pageoutrun = "pageoutrun",
@@ -101,29 +101,29 @@ counters! {
     PgmigrateSuccess = "pgmigrate_success",
     /// Pages that were to move and could not.
     PgmigrateFail = "pgmigrate_fail",
-    /// Frames that compaction looked at for folios to move.
+    /// Frames that compaction scanned for folios to move.
     CompactMigrateScanned = "compact_migrate_scanned",
-    /// Frames, or free blocks, that compaction looked at for room to move to.
+    /// Frames, or free blocks, that compaction scanned for room to move to.
     CompactFreeScanned = "compact_free_scanned",
-    /// Pages that compaction took off lists, and free pages that it took.
+    /// Pages that compaction isolated, and free pages that it took.
     CompactIsolated = "compact_isolated",
-    /// Compactions (calls) for whoever found no large run.
+    /// Compactions (calls) for tasks that found no large run.
     CompactStall = "compact_stall",
-    /// Those after which there was none either.
+    /// Such compactions (calls) after which there was still none.
     CompactFail = "compact_fail",
-    /// Those after which there was one.
+    /// Such compactions (calls) after which there was one.
     CompactSuccess = "compact_success",
-    /// First accesses (calls) that got a folio as large as a page table maps.
+    /// First accesses (calls) that got a folio as large as the range of a page table.
     ThpFaultAlloc = "thp_fault_alloc",
-    /// Those that were to get one and got a smaller.
+    /// First accesses (calls) that asked for such a folio and got a smaller one.
     ThpFaultFallback = "thp_fault_fallback",
-    /// Folios as large as a page table maps that were split into single pages.
+    /// Folios of that size that were split into single pages.
     ThpSplitPage = "thp_split_page",
-    /// Those that were to be and could not.
+    /// Folios of that size that could not be split.
     ThpSplitPageFailed = "thp_split_page_failed",
-    /// PMD leaves split into entries, or taken out to be mapped by them.
+    /// PMD leaves split into entries, or taken out so that faults map entries instead.
     ThpSplitPmd = "thp_split_pmd",
-    /// Folios as large as a page table maps that were split since they found no slots in a row.
+    /// Folios of that size that were split since they found no slots in a row.
     ThpSwpoutFallback = "thp_swpout_fallback",
     /// Reclaims (calls) below the low protection, because nothing else was left.
     EventLow = "low",
@@ -154,19 +154,19 @@ impl VmStat {
         }
     }
 
-    /// Takes from a counter that tells a state.
+    /// Subtracts from a counter of a state.
     #[inline]
     pub(crate) fn sub(&self, counter: Counter, nr: u64) {
         self.counters[counter as usize].fetch_sub(nr, Relaxed);
     }
 
-    /// A counter.
+    /// Returns a counter.
     #[inline]
     pub fn get(&self, counter: Counter) -> u64 {
         self.counters[counter as usize].load(Relaxed)
     }
 
-    /// Adds what another counted, which is no more.
+    /// Adds the counts of another, which is removed.
     pub(crate) fn absorb(&self, other: &Self) {
         for counter in Counter::ALL {
             self.add(counter, other.get(counter));

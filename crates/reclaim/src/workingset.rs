@@ -1,8 +1,8 @@
-//! Refault distance: what is left of an evicted folio, and what it says when it comes back.
+//! Refault distance: the shadows of evicted folios, and the judgement of refaults by them.
 //!
-//! Each cgroup has a clock that counts pages evicted and activated in its subtree. A folio evicted
-//! leaves the time; one that comes back after fewer pages than the lists could have kept for it is
-//! part of the working set, and made active at once.
+//! Each cgroup has a clock that counts the pages evicted and activated in its subtree. An evicted
+//! folio leaves the time in its shadow. If it refaults after fewer pages than the lists could have
+//! kept for it, it is part of the working set, and activated at once.
 
 use crate::engine::Engine;
 use crate::folio::{Folio, FolioFlags, LruFlags};
@@ -15,9 +15,9 @@ use core::num::NonZeroU64;
 use core::sync::atomic::Ordering::Relaxed;
 use pageout_paging::Env;
 
-/// What an evicted folio leaves where it was: when that was, on whose clock, and whether it had
-/// been part of a working set. The time is 46 bits wide, in pages, and wraps; in the
-/// multi-generational LRU it is a generation and uses.
+/// The shadow of an evicted folio: the time of its eviction, the cgroup whose clock has that time,
+/// and if the folio had been part of a working set. The time is 46 bits wide, in pages, and wraps.
+/// In the multi-generational LRU it is a generation and uses instead.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Shadow(pub(crate) NonZeroU64);
 
@@ -30,7 +30,7 @@ const MEMCG_SHIFT: u32 = 2;
 const AGE_SHIFT: u32 = MEMCG_SHIFT + u16::BITS;
 
 impl Shadow {
-    /// The times that fit.
+    /// The mask of the times that fit.
     pub(crate) const AGE_MASK: u64 = u64::MAX >> AGE_SHIFT;
 
     #[inline]
@@ -40,36 +40,37 @@ impl Shadow {
         Self(NonZeroU64::new(packed).expect("bit 0 is set"))
     }
 
-    /// Whose clock it was read from.
+    /// Returns the cgroup from whose clock the time was read.
     pub(crate) fn memcg(self) -> MemcgId {
         MemcgId((self.0.get() >> MEMCG_SHIFT) as u16)
     }
 
-    /// Whether the folio had been part of a working set.
+    /// Returns true if the folio had been part of a working set.
     pub(crate) fn was_workingset(self) -> bool {
         self.0.get() & WORKINGSET != 0
     }
 
-    /// When the folio was evicted.
+    /// Returns the time at which the folio was evicted.
     pub(crate) fn age(self) -> u64 {
         self.0.get() >> AGE_SHIFT
     }
 
-    /// Pages evicted or activated since, if the clock is at `now`.
+    /// Returns the pages evicted or activated since, if the clock is at `now`.
     pub(crate) fn distance(self, now: u64) -> u64 {
         now.wrapping_sub(self.age()) & Self::AGE_MASK
     }
 }
 
-/// What of a cgroup's lists a folio that came back could have displaced: with swap both types,
-/// but of its own type the active pages alone, which the inactive ones had to outlive.
+/// The pages of a cgroup's lists, by type. A refaulting folio could have displaced both types if
+/// there is swap, but of its own type only the active pages, which the inactive ones had to
+/// outlive.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ListSizes {
     pub(crate) inactive: [u64; 2],
     pub(crate) active: [u64; 2],
 }
 
-/// How far away an eviction may be for its folio to count as part of the working set.
+/// Returns the largest refault distance at which a folio counts as part of the working set.
 pub(crate) fn workingset_size(sizes: ListSizes, file: bool, swap: bool) -> u64 {
     let mut size = sizes.active[1];
     if !file {
@@ -85,7 +86,7 @@ pub(crate) fn workingset_size(sizes: ListSizes, file: bool, swap: bool) -> u64 {
 }
 
 impl Maps<'_> {
-    /// Lets the clocks that shadows read go on, of the cgroup and all above (Linux 7.3.4,
+    /// Advances the clocks that shadows read, of the cgroup and all above (Linux 7.3.4,
     /// `workingset_age_nonresident`).
     #[inline]
     pub(crate) fn age_nonresident(&self, memcg: MemcgId, nr_pages: u64) {
@@ -94,8 +95,8 @@ impl Maps<'_> {
         }
     }
 
-    /// What a folio leaves that is about to be evicted by a reclaim of `target`, on whose clock
-    /// that counts (Linux 7.3.4, `workingset_eviction`).
+    /// Makes the shadow of a folio that is about to be evicted by a reclaim of `target`, and
+    /// advances that cgroup's clock (Linux 7.3.4, `workingset_eviction`).
     #[inline]
     pub fn workingset_eviction(&self, folio: &Folio, target: Option<MemcgId>) -> Shadow {
         if self.lru_gen_enabled() {
@@ -109,8 +110,8 @@ impl Maps<'_> {
 }
 
 impl<E: Env> Engine<'_, E> {
-    /// Judges a folio that came back and is on no list yet, by what it left: one evicted not too
-    /// long ago is to go to the active list (Linux 7.3.4, `workingset_refault`).
+    /// Judges a folio that refaulted and is on no list yet, by its shadow. If it was evicted
+    /// recently enough, it will go to the active list (Linux 7.3.4, `workingset_refault`).
     pub fn workingset_refault(&self, id: FolioId, shadow: Shadow) {
         let maps = self.maps;
         let folio = maps.folio(id);
@@ -141,9 +142,9 @@ impl<E: Env> Engine<'_, E> {
 }
 
 impl Maps<'_> {
-    /// Whether the folio was evicted so lately that a little more room would have kept it
-    /// (`workingset_test_recent`). The cgroup may have been removed since and its entry used anew;
-    /// the answer is a guess then, as kernels' is.
+    /// Returns true if the folio was evicted so recently that a little more room would have kept it
+    /// (`workingset_test_recent`). If the cgroup was removed since and its entry used anew, the
+    /// answer is a guess, as in kernels.
     #[inline]
     fn is_recent(&self, shadow: Shadow, file: bool) -> bool {
         let lruvec = &self.memcg(shadow.memcg()).lruvec;

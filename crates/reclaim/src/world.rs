@@ -1,51 +1,52 @@
-//! What reclaim needs of the world besides page tables and their MMU: frames, and storage.
+//! The world that reclaim needs besides page tables and their MMU: frames, and storage.
 
 use crate::id::{FolioId, MappingId, SwapSlot};
 use core::ops::Range;
 use pageout_paging::{Env, Order, Pfn};
 
-/// Physical memory: where frames come from, and what is done to their content.
+/// Physical memory: the supply of frames, and operations on their content.
 pub trait Frames {
-    /// A free run of 2^`order` frames, aligned to its size, content undefined. `None` if there is
-    /// none now.
+    /// Returns a free run of 2^`order` frames, aligned to its size, with undefined content. Returns
+    /// `None` if there is none now.
     fn alloc(&self, order: Order) -> Option<Pfn>;
-    /// Takes back what [`Frames::alloc`] gave, or a page of it alone: each in its turn, once
-    /// reclaim has split the folio over it.
+    /// Frees a run that [`Frames::alloc`] returned, or a single page of it: reclaim may split the
+    /// folio over a run, and then frees each of its pages separately.
     fn free(&self, pfn: Pfn, order: Order);
-    /// A frame that holds an empty page table. `None` if there is none now: a fault then reclaims
-    /// and asks again, as for a single frame.
+    /// Returns a frame that holds an empty page table. Returns `None` if there is none now: a fault
+    /// then reclaims and asks again, as for a single frame.
     fn alloc_table(&self) -> Option<Pfn>;
-    /// Takes back a page table that is empty again.
+    /// Frees a page table that is empty again.
     fn free_table(&self, frame: Pfn);
     /// Fills `nr` frames with zeros.
     fn zero(&self, pfn: Pfn, nr: usize);
     /// Copies `nr` frames.
     fn copy(&self, from: Pfn, to: Pfn, nr: usize);
-    /// Frames free now, in pages: what watermarks are compared with.
+    /// Returns the number of free frames, in pages. Watermarks are compared with it.
     fn free_pages(&self) -> usize;
-    /// Free memory by place, if it gets fragmented and may be compacted. By default it does not.
+    /// Returns the blocks of free memory, if it gets fragmented and may be compacted. The default
+    /// is `None`.
     fn blocks(&self) -> Option<&dyn FreeBlocks> {
         None
     }
 }
 
-/// A supply of frames whose free runs are aligned blocks of 2^order that split and merge: what
-/// compaction needs of it.
+/// A supply of frames whose free runs are aligned blocks of 2^order that split and merge, as
+/// compaction needs it.
 pub trait FreeBlocks {
-    /// All of its frames.
+    /// Returns the range of all its frames.
     fn frames(&self) -> Range<Pfn>;
-    /// The order of the free block that begins at `pfn`; `None` if none does.
+    /// Returns the order of the free block that begins at `pfn`, or `None` if none does.
     fn block_at(&self, pfn: Pfn) -> Option<Order>;
     /// Takes the first 2^`order` frames of the free block that begins at `pfn`, as
-    /// [`Frames::alloc`] would; false if there is none so large.
+    /// [`Frames::alloc`] would. Returns false if there is none so large.
     fn alloc_at(&self, pfn: Pfn, order: Order) -> bool;
-    /// Whether [`Frames::alloc`] would find a run of `order` now.
+    /// Returns true if [`Frames::alloc`] would find a run of `order` now.
     fn has_block(&self, order: Order) -> bool;
-    /// Pages that are to stay free while a large run is put together.
+    /// Returns the number of pages that should stay free while a large run is put together.
     fn low_watermark(&self) -> usize;
 }
 
-/// What backs a folio.
+/// The place in storage that backs a folio.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {
     /// Pages of a file from this page offset on.
@@ -54,50 +55,51 @@ pub enum Place {
     Swap(SwapSlot),
 }
 
-/// A transfer between frames and what backs them.
+/// A transfer between frames and the storage that backs them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Io {
-    /// Whose frames; named again when the transfer ends.
+    /// The folio of the frames. The call at the end of the transfer names it again.
     pub folio: FolioId,
-    /// The other end.
+    /// The place in storage.
     pub place: Place,
-    /// First frame.
+    /// The first frame.
     pub pfn: Pfn,
-    /// Pages.
+    /// The number of pages.
     pub nr: usize,
 }
 
-/// What became of a transfer at once.
+/// The result of starting a transfer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Submitted {
-    /// It is complete.
+    /// The transfer is complete.
     Done,
-    /// It goes on; its end is told by [`Engine::read_done`](crate::Engine::read_done) or
+    /// The transfer goes on. At its end the world calls
+    /// [`Engine::read_done`](crate::Engine::read_done) or
     /// [`Engine::write_done`](crate::Engine::write_done).
     Pending,
-    /// It failed.
+    /// The transfer failed.
     Failed,
 }
 
-/// Storage. Nothing here waits: a transfer is started, and the engine told of its end.
+/// Storage. No call waits: it starts a transfer, and the engine is called at its end.
 pub trait Backing {
-    /// Starts to fill frames from what backs them: all `nr` pages of them, with zeros past the end
-    /// of a file.
+    /// Starts to fill frames from storage: all `nr` pages of them, with zeros past the end of a
+    /// file.
     fn read(&self, io: Io) -> Submitted;
-    /// Starts to write frames to what backs them. Content is taken from the frames between this
-    /// call and the end of the transfer.
+    /// Starts to write frames to storage. The content is read from the frames between this call and
+    /// the end of the transfer.
     fn write(&self, io: Io) -> Submitted;
 }
 
-/// All that reclaim and faults stand on. For tests,
-/// [`Checked`](pageout_paging::testing::Checked) of one is one.
+/// The world that reclaim and faults run on. For tests, wrap one in
+/// [`Checked`](pageout_paging::testing::Checked), which is a world too.
 pub trait World: Env + Frames + Backing {
-    /// Whether the calling task is to give up what can be given up (EINTR).
+    /// Returns true if the calling task is to end calls that can be interrupted (EINTR).
     fn signal_pending(&self) -> bool {
         false
     }
 
-    /// Milliseconds since a start of the world's choosing: what generations' ages count from. The
-    /// root cgroup's first generations are as old as that start.
+    /// Returns the milliseconds since a start of the world's choosing. The ages of generations are
+    /// measured by it. The root cgroup's first generations are as old as that start.
     fn now_ms(&self) -> u64;
 }

@@ -1,4 +1,4 @@
-//! Transfers between folios and what backs them: how they start, and what their end means.
+//! Transfers between folios and storage: their start, and the handling of their end.
 
 use crate::engine::Engine;
 use crate::folio::{FolioFlags, FolioGuard};
@@ -15,7 +15,7 @@ use pageout_paging::walk::{Hit, LockWhen, Match, RmapTarget};
 use pageout_paging::{Format, Level, LockedTable, Pte, VirtAddr, tlb};
 
 impl Maps<'_> {
-    /// The transfer that would fill or save the folio.
+    /// Returns the transfer that would fill or save the folio.
     #[inline]
     fn io(&self, id: FolioId) -> Io {
         let folio = self.folio(id);
@@ -26,9 +26,9 @@ impl Maps<'_> {
         Io { folio: id, place, pfn: folio.pfn(), nr: folio.nr_pages() }
     }
 
-    /// Starts to write out a locked dirty folio. It is clean from here on, so that whoever writes
-    /// to it meanwhile makes it dirty again. While the transfer is pending it is `WRITEBACK`, and
-    /// has a reference for that.
+    /// Starts to write out a locked dirty folio. It is clean from here on, so that a store to it
+    /// meanwhile makes it dirty again. While the transfer is pending, the folio is `WRITEBACK`, and
+    /// the transfer holds a reference.
     pub(crate) fn start_write<W: World>(
         &self,
         world: &W,
@@ -37,7 +37,7 @@ impl Maps<'_> {
     ) -> Submitted {
         guard.test_and_clear(FolioFlags::DIRTY | FolioFlags::ERROR);
         guard.set(FolioFlags::WRITEBACK);
-        // Before the transfer starts: its end may come from another CPU at any time.
+        // This comes before the transfer: its end may come from another CPU at any time.
         guard.folio().get(1);
         let submitted = world.write(self.io(id));
         if submitted != Submitted::Pending {
@@ -50,11 +50,11 @@ impl Maps<'_> {
 }
 
 impl<W: World> Engine<'_, W> {
-    /// Starts to write out a dirty folio of a file, as flushers do, who name it with a reference of
-    /// their own. First, every entry that maps it is made clean and loses its permission to write,
-    /// so that a store from then on faults and makes the folio dirty again (Linux 7.3.4,
-    /// folio_clear_dirty_for_io and folio_mkclean). `None` if it is clean, is being written or is
-    /// shared memory, which has no flusher.
+    /// Starts to write out a dirty folio of a file. Flushers call it, with a reference of their own
+    /// to the folio. First, every entry that maps the folio is made clean and read-only, so that a
+    /// later store faults and makes the folio dirty again (Linux 7.3.4, folio_clear_dirty_for_io
+    /// and folio_mkclean). Returns `None` if the folio is clean, in a transfer, or shared memory,
+    /// which has no flusher.
     pub fn write_back(&mut self, id: FolioId) -> Option<Submitted> {
         let guard = self.lock_folio(id);
         let busy = FolioFlags::WRITEBACK | FolioFlags::READING | FolioFlags::SWAPBACKED;
@@ -68,7 +68,7 @@ impl<W: World> Engine<'_, W> {
         submitted
     }
 
-    /// Takes what entries know of stores into the folio, and permission for more out of them.
+    /// Moves the dirty bits of the folio's entries to the folio, and makes the entries read-only.
     fn make_clean(&mut self, guard: &FolioGuard<'_>) {
         let maps = self.maps;
         let folio = guard.folio();
@@ -99,7 +99,8 @@ impl<W: World> Engine<'_, W> {
         let mut walk = self.walk_mapped(target);
         while let Some(hit) = walk.next_hit() {
             match hit {
-                // Lent to a device: it writes to the page, and says so when it comes back.
+                // The page is lent to a device, which writes to it and reports so when it gives it
+                // back.
                 Hit::Pte(_, pte) if !W::Format::is_present(pte) => {}
                 Hit::Pte(at, pte) if W::Format::is_write(pte) || W::Format::is_dirty(pte) => {
                     if take_stores(world, walk.locked(), mm, at) {
@@ -121,9 +122,9 @@ impl<W: World> Engine<'_, W> {
         drop(walk);
     }
 
-    /// A write that [`Backing::write`](crate::Backing::write) left pending has ended, well or not.
-    /// A folio that reclaim is waiting for moves to where it is taken next, unless it is dirty
-    /// again (Linux 7.3.4, folio_end_writeback).
+    /// Ends a write that [`Backing::write`](crate::Backing::write) left pending. `ok` is false if
+    /// it failed. If reclaim waits for the folio and it is not dirty again, it moves to the place
+    /// where reclaim takes it next (Linux 7.3.4, folio_end_writeback).
     pub fn write_done(&mut self, id: FolioId, ok: bool) {
         let guard = self.lock_folio(id);
         let awaited = end_write(&guard, ok) && !guard.is_dirty();
@@ -134,7 +135,8 @@ impl<W: World> Engine<'_, W> {
         self.release(id, 1);
     }
 
-    /// A read of a folio marked `READING`, with a reference for that, has ended, well or not.
+    /// Ends the read of a folio marked `READING`, which has a reference for it. `ok` is false if it
+    /// failed.
     pub fn read_done(&mut self, id: FolioId, ok: bool) {
         let guard = self.lock_folio(id);
         let was = guard.test_and_clear(FolioFlags::READING);
@@ -145,8 +147,8 @@ impl<W: World> Engine<'_, W> {
     }
 }
 
-/// Makes one entry clean and read-only, and every TLB forget it; whether it was dirty (Linux 7.3.4,
-/// page_vma_mkclean_one).
+/// Makes one entry clean and read-only, and flushes it from every TLB. Returns true if it was dirty
+/// (Linux 7.3.4, page_vma_mkclean_one).
 fn take_stores<W: World>(world: &W, pt: &LockedTable<'_, W>, mm: &Mm, at: VirtAddr) -> bool {
     let was = get_and_clear_ptes(world, pt, mm.asid(), at, 1);
     if W::Format::is_valid(was) {
@@ -157,12 +159,13 @@ fn take_stores<W: World>(world: &W, pt: &LockedTable<'_, W>, mm: &Mm, at: VirtAd
     W::Format::is_dirty(was)
 }
 
-/// The entry, clean and read-only.
+/// Returns the entry, clean and read-only.
 fn without_stores<W: World>(pte: Pte) -> Pte {
     W::Format::mkclean(W::Format::wrprotect(pte))
 }
 
-/// Marks the end of a write; whether reclaim waits for the folio. What failed stays dirty.
+/// Ends a write. Returns true if reclaim waits for the folio. If the write failed, the folio stays
+/// dirty.
 #[inline]
 fn end_write(guard: &FolioGuard<'_>, ok: bool) -> bool {
     let was = guard.test_and_clear(FolioFlags::WRITEBACK);

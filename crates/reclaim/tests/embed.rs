@@ -1,4 +1,4 @@
-//! The examples for embedders run, and find what their processes did.
+//! The examples for embedders run, and find the uses and values of their processes.
 
 #[path = "../examples/embed.rs"]
 mod example;

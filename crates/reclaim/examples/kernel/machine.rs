@@ -1,6 +1,6 @@
-//! What an embedder does not write for the engine: a CPU that walks page tables and sets their
-//! accessed and dirty bits, a process on it, and what any kernel has, an allocator of frames and a
-//! device to swap to.
+//! The parts that an embedder does not write for the engine: a CPU that walks page tables and sets
+//! their accessed and dirty bits, a process on it, and the parts of any kernel, an allocator of
+//! frames and a swap device.
 
 use super::{Kernel, page_fault};
 use core::cell::{Cell, RefCell};
@@ -14,7 +14,7 @@ use pageout_paging::{Env, Format, Level, Mmu, Pfn, Table, VirtAddr};
 use pageout_reclaim::{Access, Engine, Fault, MmId, Submitted};
 use std::collections::HashMap;
 
-/// Frames of memory, and the first.
+/// The number of frames of memory, and the first frame.
 pub(crate) const RAM: usize = 64;
 pub(crate) const FIRST: Pfn = Pfn::new(0x100);
 const PAGE_WORDS: usize = X86_64::PTES;
@@ -25,7 +25,7 @@ pub(crate) fn ram() -> Vec<AtomicU64> {
 
 pub(crate) struct Machine<'m> {
     ram: &'m [AtomicU64],
-    /// All of memory, any frame of which may be a page table.
+    /// All of memory. Any frame of it may be a page table.
     pub(crate) tables: HostTables<'m, X86_64>,
     pub(crate) tlb: Tlb,
     free: RefCell<Vec<Pfn>>,
@@ -82,12 +82,12 @@ impl<'m> Machine<'m> {
         Submitted::Done
     }
 
-    /// The timer: a millisecond goes by each time someone looks.
+    /// Returns the time of a timer that advances a millisecond at each call.
     pub(crate) fn now_ms(&self) -> u64 {
         self.ms.replace(self.ms.get() + 1)
     }
 
-    /// A load or a store of a page's first word, as a CPU does it: `None` for a page fault.
+    /// Loads or stores a page's first word, as a CPU does. Returns `None` for a page fault.
     fn access(
         &self,
         kernel: &Kernel<'_>,
@@ -113,7 +113,7 @@ impl<'m> Machine<'m> {
     }
 }
 
-/// TLB maintenance. This CPU keeps no translations; a real one executes INVLPG or writes CR3, and
+/// TLB maintenance. This CPU keeps no translations. A real one executes INVLPG or writes CR3, and
 /// interrupts others.
 pub(crate) struct Tlb;
 
@@ -127,9 +127,9 @@ impl Mmu for Tlb {
     fn barrier(&self, _: Barrier) {}
 }
 
-/// What the process did.
+/// The result of the process's run.
 pub(crate) struct Report {
-    /// Loads that found what was stored last: all.
+    /// The number of loads that found the value stored last: all of them.
     pub(crate) found: u64,
     pub(crate) faults: u64,
 }

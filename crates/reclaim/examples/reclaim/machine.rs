@@ -1,8 +1,8 @@
-//! What an embedder supplies: the machine, and the engine's traits on it.
+//! The parts that an embedder supplies: the machine, and the engine's traits on it.
 //!
-//! riscv64 without Svadu: walkers set neither accessed nor dirty bits, so that each first use is a
-//! fault (the software access flag), and a TLB forgets what an interrupt tells it to. The two CPUs
-//! take turns here; a kernel's call the same `&Maps` at once.
+//! The machine is a riscv64 without Svadu. Walkers set neither accessed nor dirty bits, so that
+//! each first use is a fault (the software access flag), and TLBs of other CPUs are flushed by
+//! interrupts. The two CPUs take turns here; those of a kernel call the same `&Maps` concurrently.
 
 use core::cell::{Cell, RefCell};
 use core::sync::atomic::AtomicU64;
@@ -14,9 +14,10 @@ use pageout_paging::{Env, Format, Level, Mmu, Notifier, Order, Pfn, Sound, Table
 use pageout_reclaim::{Backing, Frames, Io, Lock, Mm, Place, Submitted, World, WriteGuard};
 use std::collections::HashMap;
 
-/// Frames of memory, apart from those of page tables.
+/// The number of frames of memory, besides those of page tables.
 pub(crate) const FRAMES: usize = 64;
-/// Page tables: for each of three processes one of each level, and a second of the last.
+/// The number of page tables: for each of three processes one of each level, and a second of the
+/// last.
 pub(crate) const TABLES: usize = 3 * 5;
 pub(crate) const CPUS: usize = 2;
 const FIRST_TABLE: Pfn = Pfn::new(1 << 20);
@@ -39,24 +40,24 @@ pub(crate) struct Machine<'m> {
     used: RefCell<[bool; FRAMES]>,
     disk: RefCell<Disk>,
     pub(crate) cpus: Cpus,
-    /// The timer: an access takes a millisecond here.
+    /// The time in milliseconds: an access takes one here.
     now_ms: Cell<u64>,
 }
 
-/// Frame of a page of an address space, and whether it may be stored to.
+/// The frame of each page of an address space, and true if it may be stored to.
 type Tlb = HashMap<(Asid, u64), (Pfn, bool)>;
 
 /// The CPUs, as far as others see them.
 #[derive(Default)]
 pub(crate) struct Cpus {
     tlbs: RefCell<[Tlb; CPUS]>,
-    /// The one that runs.
+    /// The CPU that runs.
     pub(crate) current: Cell<usize>,
-    /// Times that one told another to forget.
+    /// The number of times that one CPU interrupted another to flush its TLB.
     pub(crate) interrupts: Cell<u32>,
 }
 
-/// TLB maintenance. Where hardware broadcasts (arm64), `invalidate` is TLBI and `barrier` DSB.
+/// TLB maintenance. If hardware broadcasts it (arm64), `invalidate` is TLBI and `barrier` DSB.
 impl Mmu for Cpus {
     fn caps(&self) -> Caps {
         Caps {
@@ -73,14 +74,14 @@ impl Mmu for Cpus {
         (0..CPUS).for_each(|cpu| self.forget(cpu, what));
     }
 
-    /// Those interrupted have answered already.
+    /// Does nothing: interrupted CPUs have answered already.
     fn barrier(&self, _: Barrier) {}
 
     fn invalidate_local(&self, what: Invalidate) {
         self.forget(self.current.get(), what);
     }
 
-    /// Whether another CPU has to be told at all.
+    /// Returns true if another CPU may hold a translation of the address space.
     fn remote(&self, asid: Asid) -> bool {
         let tlbs = self.tlbs.borrow();
         let mut others = (0..CPUS).filter(|cpu| *cpu != self.current.get());
@@ -125,7 +126,7 @@ impl<'m> Env for Machine<'m> {
         self.table_locks[frame.offset_from(FIRST_TABLE) as usize].try_write()
     }
 
-    /// No virtual machine and no device shares an address space.
+    /// Returns `None`: no virtual machine and no device shares an address space.
     fn notifier(&self, _: Asid) -> Option<&dyn Notifier> {
         None
     }
@@ -176,7 +177,7 @@ impl Frames for Machine<'_> {
     }
 }
 
-/// A disk that holds the file and what is swapped out, and works off a queue.
+/// A disk that holds the file and the swap slots, and works off a queue.
 pub(crate) struct Disk {
     file: Vec<Page>,
     swap: Vec<Page>,
@@ -184,7 +185,7 @@ pub(crate) struct Disk {
 }
 
 impl Disk {
-    /// With so many pages of the file, all zeros, and swap slots.
+    /// Makes a disk with so many pages of the file, all zeros, and so many swap slots.
     pub(crate) fn new(file: usize, swap: usize) -> Self {
         Self { file: vec![[0; 512]; file], swap: vec![[0; 512]; swap], queue: Vec::new() }
     }
@@ -234,7 +235,7 @@ impl<'m> Machine<'m> {
         }
     }
 
-    /// A load or a store as a CPU does it: the word, or `None` for a page fault.
+    /// Loads or stores a word as a CPU does. Returns the word, or `None` for a page fault.
     pub(crate) fn access(&self, mm: &Mm, at: Word, store: Option<u64>) -> Option<u64> {
         self.now_ms.set(self.now_ms.get() + 1);
         let pfn = self.translate(mm, at.page, store.is_some())?;
@@ -243,7 +244,7 @@ impl<'m> Machine<'m> {
         Some(*word)
     }
 
-    /// The frame of a page, by the TLB or by a walk that the TLB then remembers.
+    /// Returns the frame of a page, by the TLB or by a walk whose result the TLB then keeps.
     fn translate(&self, mm: &Mm, page: u64, store: bool) -> Option<Pfn> {
         let tlb = &mut self.cpus.tlbs.borrow_mut()[self.cpus.current.get()];
         let held = tlb.get(&(mm.asid(), page)).filter(|(_, stores)| *stores || !store);
@@ -263,7 +264,7 @@ impl<'m> Machine<'m> {
         Some(Riscv64::pfn(pte))
     }
 
-    /// Carries out the disk's queue: what was transferred, and whether written.
+    /// Executes the disk's queue, and returns the transfers, with true for writes.
     pub(crate) fn run_disk(&self) -> Vec<(Io, bool)> {
         let disk = &mut *self.disk.borrow_mut();
         let queue = core::mem::take(&mut disk.queue);

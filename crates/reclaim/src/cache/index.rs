@@ -14,7 +14,7 @@ use core::num::NonZeroU64;
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use pageout_paging::Env;
 
-/// What the index has for a page.
+/// The index's entry for a page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Found {
     /// The folio that holds it.
@@ -23,10 +23,10 @@ pub(crate) enum Found {
     Slot(SwapSlot),
 }
 
-/// Entries that one shadow may be in.
+/// The number of entries that may hold one shadow.
 const WAYS: usize = 4;
 
-/// The place of a folio: which one of its order in its file.
+/// The place of a folio: its number among the folios of its order in its file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Key {
     mapping: MappingId,
@@ -48,7 +48,7 @@ impl Key {
         Self::at(MappingId(slot.mapping.load(Relaxed)), slot.index.load(Relaxed), 0)
     }
 
-    /// Consecutive for consecutive folios; files and orders begin anywhere.
+    /// A hash that is consecutive for consecutive folios. Each file and order begins anywhere.
     #[inline]
     fn place(self) -> u64 {
         let file = u64::from(self.mapping.0) << 4 | u64::from(self.order);
@@ -77,7 +77,8 @@ impl<'e, E: Env> Engine<'e, E> {
 }
 
 impl<E: Env> Engine<'_, E> {
-    /// The folio that holds page `index` of the file, with a reference that the caller gives up.
+    /// Returns the folio that holds page `index` of the file, with a reference that the caller
+    /// gives up.
     pub fn filemap_get_folio(&mut self, mapping: MappingId, index: u64) -> Option<FolioId> {
         let maps = self.maps;
         let locked = self.lock_index();
@@ -89,12 +90,12 @@ impl<E: Env> Engine<'_, E> {
         found
     }
 
-    /// Puts a folio into its file's index, which takes a reference. The caller holds one and the
-    /// folio's lock. The shadow of what was last evicted there, forgotten hereby if the folio
-    /// covers all of its pages.
+    /// Puts a folio into its file's index, which takes a reference. The caller holds a reference
+    /// and the folio's lock. Returns the shadow of the last folio that was evicted there. The index
+    /// forgets that shadow if the new folio covers all of its pages.
     ///
     /// # Errors
-    /// [`Exists`] if one of its pages is there already; nothing is changed then.
+    /// [`Exists`] if the index has one of its pages already; nothing is changed then.
     pub fn filemap_add_folio(&mut self, id: FolioId) -> Result<Option<Shadow>, Exists> {
         let maps = self.maps;
         let folio = maps.folio(id);
@@ -117,12 +118,12 @@ impl<E: Env> Engine<'_, E> {
         done
     }
 
-    /// Takes a folio out of its file's index: the index's reference passes to the caller. The
-    /// caller holds the folio's lock. It leaves no shadow. How a file is truncated is in
-    /// [`contract`](crate::contract).
+    /// Takes a folio out of its file's index, without leaving a shadow. The index's reference
+    /// passes to the caller. The caller holds the folio's lock. [`contract`](crate::contract) says
+    /// how a file is truncated.
     ///
     /// # Panics
-    /// If it is not there.
+    /// If the folio is not in the index.
     pub fn filemap_remove_folio(&mut self, id: FolioId) {
         let locked = self.lock_index();
         unlink(self.maps, &locked, id, None);
@@ -130,8 +131,8 @@ impl<E: Env> Engine<'_, E> {
     }
 }
 
-/// Puts a locked folio into its file's index, where nothing stands for its pages. The caller gives
-/// it a reference for that.
+/// Puts a locked folio into its file's index, which has nothing for its pages. The caller gives the
+/// index a reference to it.
 pub(crate) fn link(maps: &Maps<'_>, _: &Locked<'_>, id: FolioId) {
     let folio = maps.folio(id);
     let (key, mapping) = (Key::of(folio), maps.mapping(folio.mapping()));
@@ -155,7 +156,8 @@ pub(crate) fn unlink(maps: &Maps<'_>, _: &Locked<'_>, id: FolioId, shadow: Optio
     }
 }
 
-/// Counts what is in the index of shared memory (Linux 7.3.4, shmem_update_stats).
+/// Counts the pages that enter or leave the index of shared memory (Linux 7.3.4,
+/// shmem_update_stats).
 #[inline]
 fn count_shmem(maps: &Maps<'_>, folio: &Folio, added: bool) {
     if !folio.flags().contains(FolioFlags::SWAPBACKED) || !folio.is_charged() {
@@ -186,7 +188,7 @@ pub(crate) fn unlink_slot(maps: &Maps<'_>, _: &Locked<'_>, slot: SwapSlot) {
     entry.mapping.store(NONE, Relaxed);
 }
 
-/// Puts a number at the head of the chain of `key`, whose mapping now knows the order.
+/// Puts a number at the head of the chain of `key`, and notes the order in the mapping.
 #[inline]
 fn chain(maps: &Maps<'_>, key: Key, next: &AtomicU32, number: u32) {
     let orders = &maps.mapping(key.mapping).orders;
@@ -199,7 +201,7 @@ fn chain(maps: &Maps<'_>, key: Key, next: &AtomicU32, number: u32) {
 /// Takes a number out of the chain of `key`.
 ///
 /// # Panics
-/// If it is not there.
+/// If the number is not in the chain.
 #[inline]
 fn unchain(maps: &Maps<'_>, key: Key, number: u32) {
     let mut link = bucket(maps, key);
@@ -215,7 +217,7 @@ fn unchain(maps: &Maps<'_>, key: Key, number: u32) {
     }
 }
 
-/// What comes after a number in its chain.
+/// Returns the link to the number after `number` in its chain.
 #[inline]
 fn next_of<'a>(maps: &'a Maps<'_>, number: u32) -> &'a AtomicU32 {
     match number & SLOT {
@@ -224,7 +226,7 @@ fn next_of<'a>(maps: &'a Maps<'_>, number: u32) -> &'a AtomicU32 {
     }
 }
 
-/// What the index has for a page.
+/// Returns the index's entry for a page.
 pub(crate) fn find(
     maps: &Maps<'_>,
     _: &Locked<'_>,
@@ -235,9 +237,9 @@ pub(crate) fn find(
     orders.into_iter().find_map(|order| lookup(maps, Key::at(mapping, index, order)))
 }
 
-/// A look at all that the index has for a mapping from some page on, but what begins before it.
-/// Where that may be fewer pages than there are buckets, it looks for each of them, and otherwise
-/// into each bucket.
+/// A walk over all that the index has for a mapping from some page on, except a folio that begins
+/// before that page. If the range may have fewer pages than there are buckets, the walk looks up
+/// each page. Otherwise it looks into each bucket.
 #[derive(Debug)]
 pub(crate) struct IndexWalk {
     mapping: MappingId,
@@ -246,11 +248,11 @@ pub(crate) struct IndexWalk {
     buckets: bool,
     /// The next page, or the next bucket.
     next: u64,
-    /// How many of this bucket were left there.
+    /// The number of the mapping's entries in this bucket that the caller left there.
     left: usize,
 }
 
-/// Pages, or buckets, that a walk looks at under one hold of the lock.
+/// The number of pages, or of buckets, that a walk examines under one hold of the lock.
 const STEP: u64 = 512;
 
 impl IndexWalk {
@@ -261,7 +263,8 @@ impl IndexWalk {
         Self { mapping, from, past, buckets, next, left: 0 }
     }
 
-    /// A page for which the index has something; none of a step, or none at all any more.
+    /// Returns a page for which the index has an entry, `Some(None)` if this step found none, or
+    /// `None` at the end of the walk.
     pub(crate) fn step(&mut self, maps: &Maps<'_>, locked: &Locked<'_>) -> Option<Option<u64>> {
         let end = if self.buckets { nr_buckets(maps) } else { self.past };
         if self.next >= end {
@@ -289,7 +292,7 @@ impl IndexWalk {
         Some(None)
     }
 
-    /// The page found has been taken out, or was `left` there.
+    /// Goes on: the caller has taken the page that was found out, or has `left` it there.
     pub(crate) fn passed(&mut self, left: bool) {
         match self.buckets {
             true => self.left += usize::from(left),
@@ -297,7 +300,7 @@ impl IndexWalk {
         }
     }
 
-    /// A page of the mapping that is in the next bucket, past those that were left.
+    /// Finds a page of the mapping in the next bucket, past those that were left.
     fn in_bucket(&self, maps: &Maps<'_>) -> Option<u64> {
         let mut left = self.left;
         let mut at = maps.folios.table[self.next as usize].bucket.load(Relaxed);
@@ -319,8 +322,8 @@ impl IndexWalk {
     }
 }
 
-/// Forgets the shadows of a mapping from some page on. Where there may be more of them than fit,
-/// those of the pages before are forgotten too.
+/// Forgets the shadows of a mapping from some page on. If that range has more pages than the table
+/// has entries, forgets all shadows of the mapping.
 pub(crate) fn forget_shadows(maps: &Maps<'_>, _: &Locked<'_>, mapping: MappingId, from: u64) {
     let of = maps.mapping(mapping);
     let (orders, past) = (Orders(of.orders.load(Relaxed)), of.past.load(Relaxed));
@@ -335,8 +338,8 @@ pub(crate) fn forget_shadows(maps: &Maps<'_>, _: &Locked<'_>, mapping: MappingId
     }
 }
 
-/// Notes that the index has nothing more of a mapping from page `from` on, but what a folio that
-/// begins before holds.
+/// Notes that the index has nothing of a mapping from page `from` on, except the rest of a folio
+/// that begins before it.
 pub(crate) fn set_past(maps: &Maps<'_>, locked: &Locked<'_>, mapping: MappingId, from: u64) {
     let last = from.checked_sub(1).and_then(|last| find(maps, locked, mapping, last));
     let end = match last {
@@ -347,7 +350,7 @@ pub(crate) fn set_past(maps: &Maps<'_>, locked: &Locked<'_>, mapping: MappingId,
     past.store(past.load(Relaxed).min(end), Relaxed);
 }
 
-/// Orders of folios, a bit each.
+/// A set of folio orders, one bit each.
 #[derive(Clone, Copy)]
 struct Orders(u32);
 
@@ -358,7 +361,7 @@ impl Orders {
             .map(u32::trailing_zeros)
     }
 
-    /// Every key whose folio would share a page with this one, the largest folios first.
+    /// Returns every key whose folio would share a page with this one, the largest folios first.
     #[inline]
     fn keys_within(self, folio: &Folio) -> impl Iterator<Item = Key> {
         let (mapping, index) = (folio.mapping(), folio.index());
@@ -372,13 +375,13 @@ impl Orders {
     }
 }
 
-/// The head of the bucket of `key`: the folios' own table has one an entry.
+/// Returns the head of the bucket of `key`. Each entry of the table of folios has one bucket.
 #[inline]
 fn bucket<'a>(maps: &'a Maps<'_>, key: Key) -> &'a AtomicU32 {
     &maps.folios.table[(key.place() & (nr_buckets(maps) - 1)) as usize].bucket
 }
 
-/// As many as there are entries for folios, but a power of two.
+/// The number of buckets: that of the entries for folios, rounded down to a power of two.
 #[inline]
 fn nr_buckets(maps: &Maps<'_>) -> u64 {
     maps.folios.table.len().checked_ilog2().map_or(0, |order| 1 << order)
@@ -405,7 +408,7 @@ fn lookup(maps: &Maps<'_>, key: Key) -> Option<Found> {
     None
 }
 
-/// The entries that may hold the shadow of `key`.
+/// Returns the entries that may hold the shadow of `key`.
 #[inline]
 fn ways<'a>(maps: &'a Maps<'_>, key: Key) -> &'a [ShadowEntry] {
     let sets = maps.stored.shadows.len() / WAYS;
@@ -416,7 +419,7 @@ fn ways<'a>(maps: &'a Maps<'_>, key: Key) -> &'a [ShadowEntry] {
     &maps.stored.shadows[first..first + WAYS]
 }
 
-/// The shadow of `key`, forgotten unless it is to be kept.
+/// Returns the shadow of `key`, and forgets it unless `keep` is set.
 #[inline]
 fn take_shadow(maps: &Maps<'_>, key: Key, keep: bool) -> Option<Shadow> {
     let print = key.print(maps);

@@ -1,10 +1,10 @@
 //! Compaction: folios move from the bottom of memory to free frames at its top, until a free block
-//! of the order that is wanted has come together (Linux 7.3.4, compaction.c).
+//! of the wanted order has come together (Linux 7.3.4, compaction.c).
 //!
-//! It lives beside reclaim, since a fault that finds no large run turns to both, and asks the
-//! supply of frames for little: [`FreeBlocks`]. One zone; every block of pages may be scanned:
-//! neither kinds of mobility nor hints of blocks to skip are kept, and nothing runs in the
-//! background.
+//! It is part of this crate because a fault that finds no large run of frames needs both compaction
+//! and reclaim. It asks little of the supply of frames: [`FreeBlocks`]. There is one zone, and
+//! every block of pages may be scanned: neither mobility types nor skip hints are kept. Nothing
+//! runs in the background.
 
 use crate::compaction::scan::Compaction;
 use crate::engine::Engine;
@@ -17,16 +17,16 @@ use pageout_paging::{Order, Pfn};
 mod scan;
 pub(crate) mod state;
 
-/// Rounds of reclaim before compaction is tried without enough free memory
+/// The number of rounds of reclaim before compaction is tried without enough free memory
 /// (`MAX_RECLAIM_RETRIES`).
 const RETRIES: u32 = 16;
 
-/// How a compaction ended (the kernel's `enum compact_result`).
+/// The result of a compaction (the kernel's `enum compact_result`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Compacted {
     /// There is too little free memory to move anything to.
     Skipped,
-    /// The last ones failed: it is not worth a try now.
+    /// The last tries failed, so that another one is not worth its cost now.
     Deferred,
     /// A block of the order is free.
     Success,
@@ -37,7 +37,7 @@ pub enum Compacted {
 }
 
 impl<'e, W: World> Engine<'e, W> {
-    /// Compacts all of memory, whatever is free (Linux: `/proc/sys/vm/compact_memory`).
+    /// Compacts all of memory, whatever is free (Linux: `/proc/sys/vm/compact_memory`). Returns
     /// [`Compacted::Skipped`] if the supply of frames cannot be compacted.
     pub fn compact_memory(&mut self) -> Compacted {
         let (maps, world) = (self.maps, self.world);
@@ -49,9 +49,9 @@ impl<'e, W: World> Engine<'e, W> {
         Compaction::new(self, blocks, None).run()
     }
 
-    /// Frames for a large folio, by direct compaction and reclaim if need be (Linux 7.3.4,
-    /// __alloc_pages_slowpath for a costly order): compaction, reclaim until there is enough free
-    /// memory for another, and that one.
+    /// Allocates frames for a large folio, with direct compaction and reclaim if needed (Linux
+    /// 7.3.4, __alloc_pages_slowpath for a costly order): compacts, reclaims until there is enough
+    /// free memory for another compaction, and compacts again.
     pub(crate) fn alloc_costly(&mut self, order: Order) -> Option<Pfn> {
         let world = self.world;
         let found = world.alloc(order);
@@ -70,7 +70,7 @@ impl<'e, W: World> Engine<'e, W> {
         })
     }
 
-    /// Compacts for whoever found no run of `order`, and takes what has come together
+    /// Compacts for a caller that found no run of `order`, and allocates the run
     /// (`__alloc_pages_direct_compact`, `try_to_compact_pages`).
     fn direct_compact(&mut self, blocks: &'e dyn FreeBlocks, order: Order) -> Option<Pfn> {
         let (maps, world) = (self.maps, self.world);
@@ -97,8 +97,8 @@ impl<'e, W: World> Engine<'e, W> {
     }
 }
 
-/// Whether there is free memory enough to compact for `order`: twice the block beyond the low
-/// watermark (`compaction_suitable`, `compact_gap`; without its index of fragmentation).
+/// Returns true if there is free memory enough to compact for `order`: twice the block beyond the
+/// low watermark (`compaction_suitable`, `compact_gap`; without its index of fragmentation).
 fn is_suitable<W: World>(world: &W, blocks: &dyn FreeBlocks, order: Order) -> bool {
     world.free_pages() >= blocks.low_watermark() + 2 * order.nr_pages()
 }

@@ -1,5 +1,5 @@
-//! The two scanners: one finds folios to move, from the bottom up, the other frames to move them
-//! to, from the top down.
+//! The two scanners: one finds folios to move, from the bottom up; the other finds free frames to
+//! move them to, from the top down.
 
 use crate::compaction::Compacted;
 use crate::compaction::state::CompactionState;
@@ -12,16 +12,16 @@ use crate::world::{FreeBlocks, World};
 use core::sync::atomic::Ordering::Relaxed;
 use pageout_paging::{Format, Order, Pfn};
 
-/// One compaction (the kernel's `struct compact_control`).
+/// A compaction in progress (the kernel's `struct compact_control`).
 pub(super) struct Compaction<'a, 'e, W> {
     engine: &'a mut Engine<'e, W>,
-    /// The order wanted; none for all that can be had.
+    /// The order wanted, or `None` to compact all of memory.
     order: Option<Order>,
     /// The next frame that the migration scanner looks at.
     migrate: Pfn,
     start: Pfn,
     free: FreeScanner<'e, W>,
-    /// It begins at both ends of memory.
+    /// True if the scanners began at both ends of memory.
     whole: bool,
     scanned: u64,
     isolated: u64,
@@ -58,8 +58,8 @@ impl<'a, 'e, W: World> Compaction<'a, 'e, W> {
         Self { engine, order, migrate, start, free, whole, scanned, isolated }
     }
 
-    /// Moves folios, a batch at a time, until a block of pages is done and there is one of the
-    /// order wanted, or the scanners meet (`compact_zone`, `compact_finished`).
+    /// Moves folios, a batch at a time, until a block of pages is done and a free block of the
+    /// wanted order exists, or until the scanners meet (`compact_zone`, `compact_finished`).
     pub(super) fn run(mut self) -> Compacted {
         let ended = loop {
             if self.free.block_of(self.migrate) >= self.free.block_of(self.free.first) {
@@ -79,7 +79,7 @@ impl<'a, 'e, W: World> Compaction<'a, 'e, W> {
         ended
     }
 
-    /// Takes folios off their lists, up to 32 pages of one block of pages (`isolate_migratepages`).
+    /// Isolates folios of up to 32 pages, all of one block of pages (`isolate_migratepages`).
     fn isolate(&mut self) -> FolioList {
         let mut folios = FolioList::default();
         let mut pages = 0;
@@ -100,12 +100,12 @@ impl<'a, 'e, W: World> Compaction<'a, 'e, W> {
         folios
     }
 
-    /// Frames of the free block at a frame, or 1.
+    /// Returns the number of frames in the free block that begins at `at`, or 1 if none does.
     fn frames_passed(&self, at: Pfn) -> u64 {
         self.free.blocks.block_at(at).map_or(1, |order| order.nr_pages() as u64)
     }
 
-    /// The folio in a frame, off its list, if it is smaller than what is wanted
+    /// Isolates the folio in a frame, if it is smaller than the wanted order
     /// (`skip_isolation_on_order`).
     fn movable(&mut self, at: Pfn) -> Option<crate::FolioId> {
         let id = self.engine.maps.folio_of(at)?;
@@ -115,7 +115,8 @@ impl<'a, 'e, W: World> Compaction<'a, 'e, W> {
         self.engine.isolate_movable(at)
     }
 
-    /// Keeps where the scanners are, or begins anew when they met, and counts.
+    /// Keeps the scanners' positions for the next compaction, or resets them if the scanners met.
+    /// Adds to the counters.
     fn keep(&self, ended: Compacted) {
         let met = ended != Compacted::Success;
         let state = &self.engine.maps.compaction;
@@ -130,22 +131,23 @@ impl<'a, 'e, W: World> Compaction<'a, 'e, W> {
     }
 }
 
-/// Finds free frames, a block of pages at a time from the top down, and in each from its beginning
-/// (`isolate_freepages`).
+/// The free scanner: finds free frames, a block of pages at a time from the top down, and in each
+/// block from its beginning (`isolate_freepages`).
 struct FreeScanner<'a, W> {
     world: &'a W,
     blocks: &'a dyn FreeBlocks,
-    /// The size of a block of pages: what one page table maps (`pageblock_order`).
+    /// The size of a block of pages: the range of one page table (`pageblock_order`).
     block: Order,
-    /// Free blocks so large are what is wanted, and not broken up.
+    /// The order of free blocks that are large enough already, and are not broken up.
     spared: Order,
-    /// Where memory ends.
+    /// The end of memory.
     top: Pfn,
-    /// Where the block of pages begins that is being scanned, the next frame in it, and its end.
+    /// The first frame of the block of pages that is being scanned, the next frame in it, and its
+    /// end.
     first: Pfn,
     next: Pfn,
     end: Pfn,
-    /// The block of pages that the other scanner is in.
+    /// The block of pages where the migration scanner is.
     limit: Pfn,
     scanned: u64,
     isolated: u64,
@@ -156,13 +158,14 @@ impl<W> FreeScanner<'_, W> {
         Pfn::new(pfn.get() >> self.block.get() << self.block.get())
     }
 
-    /// Frames at the top that later compactions need not look at: the blocks of pages above.
+    /// Returns the number of frames at the top that later compactions need not scan: all blocks of
+    /// pages above this one.
     fn done(&self) -> u64 {
         self.top.offset_from(self.end)
     }
 
-    /// Goes to the next block of pages below that is not the block wanted; false if the other
-    /// scanner is there.
+    /// Goes down to the next block of pages that is not a free block of the wanted order. Returns
+    /// false if the other scanner is there.
     fn step_down(&mut self) -> bool {
         while self.first > self.limit {
             let below = self.block_of(Pfn::new(self.first.get() - 1));

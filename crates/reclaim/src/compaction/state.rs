@@ -1,29 +1,30 @@
-//! What is kept from one compaction to the next: where the scanners were, and how often they
-//! failed.
+//! The state kept from one compaction to the next: the scanners' positions, and the number of
+//! failures.
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use pageout_paging::Order;
 
-/// How far failures put off the next try: to every 64th (`COMPACT_MAX_DEFER_SHIFT`).
+/// The limit of deferral: failures put tries off to at most every 64th (`COMPACT_MAX_DEFER_SHIFT`).
 const MAX_DEFER_SHIFT: u32 = 6;
 
-/// What is kept from one compaction to the next (of the kernel's `struct zone`).
+/// The state kept from one compaction to the next (in the kernel, in `struct zone`).
 #[derive(Debug, Default)]
 pub(crate) struct CompactionState {
-    /// Frames below that the migration scanner has done.
+    /// The number of frames at the bottom that the migration scanner has done.
     pub(super) migrate: AtomicU64,
-    /// Frames above that the free scanner has done.
+    /// The number of frames at the top that the free scanner has done.
     pub(super) free: AtomicU64,
-    /// Tries asked for since the last failure.
+    /// The number of tries asked for since the last failure.
     considered: AtomicU32,
-    /// Only every 2^n-th is made,
+    /// The shift n: only every 2^n-th try is made,
     defer_shift: AtomicU32,
     /// for orders from this one on. 0 before the first failure.
     order_failed: AtomicU32,
 }
 
 impl CompactionState {
-    /// Whether a try for `order` is to be left out (`compaction_deferred`).
+    /// Returns true if a try for `order` is to be left out, and counts that try
+    /// (`compaction_deferred`).
     pub(super) fn is_deferred(&self, order: Order) -> bool {
         let failed = self.order_failed.load(Relaxed);
         if failed == 0 || u32::from(order.get()) < failed {
@@ -35,7 +36,7 @@ impl CompactionState {
         considered < limit
     }
 
-    /// A compaction for `order` failed (`defer_compaction`).
+    /// Notes that a compaction for `order` failed (`defer_compaction`).
     pub(super) fn defer(&self, order: Order) {
         self.considered.store(0, Relaxed);
         let shift = (self.defer_shift.load(Relaxed) + 1).min(MAX_DEFER_SHIFT);
@@ -47,8 +48,8 @@ impl CompactionState {
         }
     }
 
-    /// One succeeded, and what it made was `allocated` or is at least there
-    /// (`compaction_defer_reset`).
+    /// Notes that a compaction for `order` succeeded: its block was `allocated`, or at least is
+    /// free (`compaction_defer_reset`).
     pub(super) fn reset(&self, order: Order, allocated: bool) {
         if allocated {
             self.considered.store(0, Relaxed);

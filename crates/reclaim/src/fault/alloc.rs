@@ -1,4 +1,4 @@
-//! Folios for faults: frames, a place in the table of folios, a charge; and page tables.
+//! Folios for faults (frames, an entry in the table of folios, a charge), and page tables.
 
 use super::{At, CountedTables, Fault, FaultKind};
 use crate::folio::FolioFlags;
@@ -9,7 +9,7 @@ use crate::world::World;
 use pageout_paging::walk::make_table;
 use pageout_paging::{Level, Order, Pfn};
 
-/// Rounds of direct reclaim before an allocation of single pages fails (Linux 7.3.4,
+/// The number of rounds of direct reclaim before an allocation of single pages fails (Linux 7.3.4,
 /// MAX_RECLAIM_RETRIES).
 const RETRIES: u32 = 16;
 
@@ -18,7 +18,7 @@ impl<W: World> At<'_, '_, W> {
         self.engine.release(id, refs);
     }
 
-    /// A new folio, charged, its content undefined, with one reference that is the caller's.
+    /// Makes a new folio, charged and with undefined content. The caller gets its only reference.
     pub(super) fn new_folio(
         &mut self,
         order: Order,
@@ -30,7 +30,7 @@ impl<W: World> At<'_, '_, W> {
         self.folio_over(pfn, order, memcg, (mapping, index))
     }
 
-    /// The same, over frames that were allocated for it and are given back if it cannot be made.
+    /// Makes such a folio over frames that were allocated for it, and frees them if that fails.
     pub(super) fn folio_over(
         &mut self,
         pfn: Pfn,
@@ -40,7 +40,7 @@ impl<W: World> At<'_, '_, W> {
     ) -> Result<FolioId, Fault> {
         let flags = FolioFlags::empty();
         let new = NewFolio { pfn, order, mapping, index, flags };
-        // A folio that is freed leaves its entry. Large folios are not worth that.
+        // A folio that is freed leaves its entry free. Large folios are not worth that reclaim.
         let retries = if order == Order::default() { RETRIES } else { 1 };
         let added = self.reclaiming(retries, |at| match at.engine.add_folio(new) {
             Err(OutOfTable(TableKind::Folios)) => None,
@@ -58,16 +58,18 @@ impl<W: World> At<'_, '_, W> {
         Ok(id)
     }
 
-    /// Frames, after direct reclaim if need be: large folios are not worth that.
+    /// Allocates frames, after direct reclaim if needed. Large folios get only one try: they are
+    /// not worth reclaim.
     fn alloc_frames(&mut self, order: Order) -> Result<Pfn, Fault> {
         let retries = if order == Order::default() { RETRIES } else { 1 };
         let pfn = self.reclaiming(retries, |at| at.engine.world.alloc(order));
         pfn.ok_or(Fault::OutOfMemory(OutOfMemory::Frames))
     }
 
-    /// The page table of the last level that covers the page, made if it is missing, after direct
-    /// reclaim if need be (Linux 7.3.4, __pte_alloc: an allocation of a single page). A leaf that
-    /// another fault has made in its place is for the access to find.
+    /// Returns the page table of the last level that covers the page, and makes it if it is
+    /// missing, after direct reclaim if needed (Linux 7.3.4, __pte_alloc: an allocation of a single
+    /// page). If another fault has made a leaf in its place, this fault is done: the access will
+    /// find the leaf.
     pub(super) fn make_table(&mut self) -> Result<Pfn, Fault> {
         let (root, addr) = (self.mm.root(), self.addr);
         let made = self.reclaiming(RETRIES, |at| {
@@ -79,7 +81,7 @@ impl<W: World> At<'_, '_, W> {
         made.unwrap_or(Err(Fault::OutOfMemory(OutOfMemory::PageTables)))
     }
 
-    /// Tries up to so many times, with direct reclaim in between, as long as that frees something
+    /// Tries up to `retries` times, with direct reclaim in between, as long as that frees something
     /// (Linux 7.3.4, __alloc_pages_slowpath).
     fn reclaiming<T>(
         &mut self,

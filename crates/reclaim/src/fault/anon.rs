@@ -10,10 +10,10 @@ use pageout_paging::contig::set_ptes;
 use pageout_paging::{Format, Level, LockedTable, Order, Pfn, Table, VirtAddr};
 
 impl<W: World> At<'_, '_, W> {
-    /// Maps a new folio of zeros, the largest that the variant and the mapping ask for and that
-    /// finds its whole range empty and inside the VMA (Linux 7.3.4, do_anonymous_page). There is no
-    /// shared page of zeros: a first load gets a folio as well. Without a `table` it makes one, or
-    /// a leaf.
+    /// Maps a new folio of zeros (Linux 7.3.4, do_anonymous_page): the largest that the variant and
+    /// the mapping ask for and whose whole range is empty and inside the VMA. There is no shared
+    /// page of zeros: a first load gets a folio as well. Without a `table` it makes a table or a
+    /// leaf.
     pub(super) fn anon_fault(&mut self, table: Option<Pfn>) -> Outcome {
         let mapping = self.anon_mapping()?;
         if table.is_none() && self.map_anon_leaf()? {
@@ -42,8 +42,8 @@ impl<W: World> At<'_, '_, W> {
         MINOR
     }
 
-    /// A folio of zeros around the page, and the address it is for; with `huge` perhaps one for all
-    /// that the page table maps.
+    /// Makes a folio of zeros around the page, and returns it with the address that its first page
+    /// is for. With `huge`, it may be one folio for the whole range of the page table.
     fn zeroed_folio(&mut self, table: Pfn, huge: bool) -> Result<(FolioId, VirtAddr), Fault> {
         if huge && let Some(found) = self.huge_folio(table)? {
             return Ok(found);
@@ -69,8 +69,9 @@ impl<W: World> At<'_, '_, W> {
         }
     }
 
-    /// A folio of zeros for all that the page table maps, and the first address it maps, where that
-    /// is asked for and the VMA has room (Linux 7.3.4, do_huge_pmd_anonymous_page).
+    /// Makes a folio of zeros for the whole range of the page table, and returns it with the first
+    /// address of that range. Returns `None` if no huge folio is asked for or the VMA has no room
+    /// (Linux 7.3.4, do_huge_pmd_anonymous_page).
     fn huge_folio(&mut self, table: Pfn) -> Result<Option<(FolioId, VirtAddr)>, Fault> {
         let order = Order::new(W::Format::TABLE_SHIFT as u8).expect("a table's order is one");
         let start = self.addr.align_down(W::Format::shift(Level::Pmd));
@@ -82,8 +83,8 @@ impl<W: World> At<'_, '_, W> {
         Ok(self.make_huge(start)?.map(|id| (id, start)))
     }
 
-    /// A folio of zeros as large as a page table maps, for the addresses from `start` on, if there
-    /// is memory for it.
+    /// Makes a folio of zeros as large as a page table maps, for the addresses from `start` on, if
+    /// there is memory for it.
     pub(super) fn make_huge(&mut self, start: VirtAddr) -> Result<Option<FolioId>, Fault> {
         let order = Order::new(W::Format::TABLE_SHIFT as u8).expect("a table's order is one");
         let at = (self.anon_mapping()?, self.vma.pgoff_at::<W::Format>(start));
@@ -105,8 +106,8 @@ impl<W: World> At<'_, '_, W> {
         folio.update_flags(FolioFlags::UPTODATE, FolioFlags::empty());
     }
 
-    /// Whether `nr` pages from `start` on, this one among them, lie in the VMA, its file and one
-    /// table, over empty entries.
+    /// Returns true if `nr` pages from `start` on, this one among them, lie in the VMA, its file
+    /// and one table, over empty entries.
     pub(super) fn fits(&self, table: W::Table, start: VirtAddr, nr: usize) -> bool {
         let end = start.add((nr as u64) << W::Format::PAGE_SHIFT);
         let inside = self.vma.start() <= start && end <= self.end();

@@ -1,4 +1,4 @@
-//! Fault-around: pages of a file that are in memory already are mapped before they are asked for.
+//! Fault-around: maps pages of a file that are in memory already before they are accessed.
 
 use super::{At, FaultKind};
 use crate::folio::FolioFlags;
@@ -8,14 +8,14 @@ use crate::vma::VmFlags;
 use crate::world::World;
 use pageout_paging::{Format, Level, LockedTable, Mmu, Pfn, Pte, Table, VirtAddr, VirtRange};
 
-/// Folios looked up before a table is locked to map them.
+/// The number of folios looked up before a table is locked to map them.
 const BATCH: usize = 16;
 
 impl<'e, W: World> At<'_, 'e, W> {
-    /// Maps what the index has around the page, so that whole blocks become contiguous, and the
-    /// page's own folio: one that was in memory as far as the window goes, one that was read before
-    /// all others (Linux 7.3.4, do_read_fault). The folio is locked; others that are locked are
-    /// passed over.
+    /// Maps the page's own folio and the folios that the index has around the page, so that whole
+    /// blocks become contiguous (Linux 7.3.4, do_read_fault). A folio that was in memory is mapped
+    /// as far as the window reaches; one that was read is mapped before all others. The caller has
+    /// locked the page's folio. Other folios are skipped if they are locked.
     pub(super) fn map_around(&mut self, table: Pfn, (id, kind): (FolioId, FaultKind), pfn: Pfn) {
         let around = self.mm.fault_around() > W::Format::PAGE_SIZE && self.marker.is_none();
         if around && kind == FaultKind::Minor {
@@ -29,8 +29,9 @@ impl<'e, W: World> At<'_, 'e, W> {
         }
     }
 
-    /// A new entry for a load. It permits no stores, since a file has to know of them; shared
-    /// memory learns of them when the entry is taken out (Linux 7.3.4, vma_wants_writenotify).
+    /// Makes a new entry for a load. It permits no stores, since a file has to know of them. For
+    /// shared memory the dirty bit is read when the entry is taken out (Linux 7.3.4,
+    /// vma_wants_writenotify).
     fn loaded_pte(&self, pfn: Pfn) -> Pte {
         let flags = self.vma.flags();
         let shmem = || {
@@ -44,7 +45,7 @@ impl<'e, W: World> At<'_, 'e, W> {
         }
     }
 
-    /// Where the VMA ends, or before that its file.
+    /// Returns the end of the VMA, or of its file if that is earlier.
     pub(super) fn end(&self) -> VirtAddr {
         let (vma, end) = (self.vma, self.vma.end());
         let size = vma.file().map_or(u64::MAX, |file| self.engine.maps.mapping(file).size());
@@ -52,7 +53,7 @@ impl<'e, W: World> At<'_, 'e, W> {
         VirtAddr::new(end.get() - (past << W::Format::PAGE_SHIFT))
     }
 
-    /// The window around the page: aligned, inside the VMA, its file and the table.
+    /// Returns the window around the page: aligned, inside the VMA, its file and the table.
     fn window(&self) -> VirtRange {
         let window = self.mm.fault_around().ilog2();
         let start = self.addr.align_down(window.min(W::Format::shift(Level::Pmd)));
@@ -96,8 +97,8 @@ impl<'e, W: World> At<'_, 'e, W> {
     }
 
     /// Maps the pages of a folio from `start` to `end` whose entries are empty, run by run, if its
-    /// content is there. On arm64, where hardware will say when one is used, only the run that was
-    /// asked for is young (Linux 7.3.4, set_pte_range).
+    /// content is there. On arm64 with hardware access flags, only the run that was asked for is
+    /// young (Linux 7.3.4, set_pte_range).
     fn map_present(&self, pt: &LockedTable<'e, W>, id: FolioId, start: VirtAddr, end: VirtAddr) {
         let folio = self.engine.maps.folio(id);
         if !folio.flags().contains(FolioFlags::UPTODATE | FolioFlags::INDEXED) {

@@ -9,8 +9,8 @@ use pageout_paging::contig::{AccessFlags, get_and_clear_ptes, set_ptes};
 use pageout_paging::{Format, Level, LockedTable, Order, Pfn, Pte, tlb};
 
 impl<'e, W: World> At<'_, 'e, W> {
-    /// A store through `pte`, which forbids it, in a private VMA: the page becomes writable if no
-    /// one else can see it, and is copied if someone may (Linux 7.3.4, do_wp_page).
+    /// Handles a store through `pte`, which forbids it, in a private VMA. The page becomes writable
+    /// if no one else can see it, and is copied otherwise (Linux 7.3.4, do_wp_page).
     pub(super) fn copy_on_write(
         &mut self,
         table: Pfn,
@@ -34,9 +34,9 @@ impl<'e, W: World> At<'_, 'e, W> {
         outcome
     }
 
-    /// Whether the only references to a folio are one mapping's and this fault's. No one can add
-    /// one but by forking this address space, whose lock is held. Who isolated it for reclaim, or
-    /// holds its lock, counts as someone else: a copy is never wrong.
+    /// Returns true if the only references to a folio are one mapping's and this fault's. Only a
+    /// fork of this address space could add one, and its lock is held. A reclaim that isolated the
+    /// folio, or a holder of its lock, counts as someone else: a copy is never wrong.
     pub(super) fn is_alone(&mut self, id: FolioId) -> bool {
         let folio = self.engine.maps.folio(id);
         let guard = self.engine.try_lock_folio(id);
@@ -54,14 +54,14 @@ impl<'e, W: World> At<'_, 'e, W> {
         self.grant(pt, AccessFlags::YoungDirtyWrite)
     }
 
-    /// Whether the entry still maps this frame without permitting stores.
+    /// Returns true if the entry still maps this frame without permitting stores.
     fn still_maps(&self, pt: &LockedTable<'e, W>, pfn: Pfn) -> bool {
         let now = self.read(pt);
         W::Format::is_valid(now) && W::Format::pfn(now) == pfn && !W::Format::is_write(now)
     }
 
-    /// Maps a copy of the page in frame `from` of a folio, to which the caller has a reference,
-    /// in place of an entry that maps it, or of none.
+    /// Maps a copy of the page in frame `from` of a folio, in place of an entry that maps that
+    /// page, or of none. The caller has a reference to the folio.
     pub(super) fn copy(
         &mut self,
         table: Pfn,
@@ -75,12 +75,12 @@ impl<'e, W: World> At<'_, 'e, W> {
         let folio = self.engine.maps.folio(id);
         self.engine.world.copy(from, folio.pfn(), 1);
         folio.update_flags(FolioFlags::UPTODATE, FolioFlags::empty());
-        // An entry that is there is taken out below, and forgotten at once.
+        // An entry that is there is taken out and flushed below.
         let lock = if instead.is_none() { self.lock_folio(source) } else { None };
         let pt = self.lock(table);
         let unchanged = match instead {
             Some(_) => self.still_maps(&pt, from),
-            // What left the index meanwhile is the page no more.
+            // If the folio left the index meanwhile, it no longer holds the page.
             None => is_indexed(self.engine.maps.folio(source)) && self.is_vacant(self.read(&pt)),
         };
         if unchanged {
@@ -104,8 +104,8 @@ impl<'e, W: World> At<'_, 'e, W> {
         MINOR
     }
 
-    /// Takes out the entry that maps a page of the folio `old`, makes every TLB forget it, and
-    /// counts one mapping less; the mapping's reference passes to the caller.
+    /// Takes out the entry that maps a page of the folio `old`, flushes it from every TLB, and
+    /// counts one mapping less. The mapping's reference passes to the caller.
     fn take_out(&self, pt: &LockedTable<'e, W>, old: FolioId) {
         let was = get_and_clear_ptes(self.engine.world, pt, self.asid(), self.addr, 1);
         tlb::forget(self.engine.world, self.asid(), self.addr, 1, Level::Pte);

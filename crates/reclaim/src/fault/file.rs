@@ -1,4 +1,4 @@
-//! The first access to a page of a file: found in its index, or read.
+//! The first access to a page of a file: found in the file's index, or read.
 
 use super::{Access, At, Fault, FaultKind, MINOR, Outcome};
 use crate::folio::{Folio, FolioFlags, FolioGuard};
@@ -32,7 +32,7 @@ impl<'e, W: World> At<'_, 'e, W> {
         outcome.map(|_| kind)
     }
 
-    /// Maps a page of a folio found or read, or a copy.
+    /// Maps a page of a folio that was found or read, or a copy of it.
     fn map_page(
         &mut self,
         table: Option<Pfn>,
@@ -54,7 +54,7 @@ impl<'e, W: World> At<'_, 'e, W> {
         }
         let lock = self.lock_folio(id);
         match self.access {
-            // It left the index meanwhile: the access finds what is there now.
+            // The folio left the index meanwhile: the access finds the page's new folio.
             _ if !is_indexed(folio) => {}
             Access::Write => self.map_written(table, id, pfn),
             Access::Read | Access::Exec => self.map_around(table, (id, kind), pfn),
@@ -63,8 +63,8 @@ impl<'e, W: World> At<'_, 'e, W> {
         MINOR
     }
 
-    /// The lock of a file's folio that is to be mapped or copied: what is owed for its entries is
-    /// complete then.
+    /// Locks a file's folio that is to be mapped or copied. Once it is locked, every flush owed for
+    /// its entries is complete.
     pub(super) fn lock_folio(&self, id: FolioId) -> Option<Ranked<'e, FolioGuard<'e>>> {
         let locks = <W::Rules as Rules>::faults_lock_folios();
         locks.then(|| self.engine.lock_folio(id))
@@ -84,9 +84,10 @@ impl<'e, W: World> At<'_, 'e, W> {
         drop(pt);
     }
 
-    /// Maps the page of a locked folio by such an entry, if nothing is mapped there; whether it
-    /// did. With it the whole folio, if that lies in the VMA, the file and the table, where nothing
-    /// is mapped, and userfaultfd wants no fault for each page (Linux 7.3.4).
+    /// Maps the page of a locked folio by the entry that `pte` makes, if nothing is mapped there;
+    /// returns true if it did. Maps the whole folio if that lies in the VMA, the file and the
+    /// table, nothing else is mapped there, and userfaultfd wants no fault for each page (Linux
+    /// 7.3.4).
     pub(super) fn finish_fault(
         &self,
         pt: &LockedTable<'e, W>,
@@ -106,7 +107,7 @@ impl<'e, W: World> At<'_, 'e, W> {
         vacant
     }
 
-    /// Where a large folio begins that may be mapped whole.
+    /// Returns the first address of a large folio if all of it may be mapped.
     fn whole_from(&self, pt: &LockedTable<'e, W>, folio: &Folio) -> Option<VirtAddr> {
         let (nr, (range, skipped)) = (folio.nr_pages(), self.vma.range_of::<W::Format>(folio)?);
         let a_fault_each = self.vma.flags().contains(VmFlags::UFFD_WP) || self.marker.is_some();
@@ -114,7 +115,7 @@ impl<'e, W: World> At<'_, 'e, W> {
         (whole && self.fits(pt.table(), range.start, nr)).then_some(range.start)
     }
 
-    /// Maps so many pages of a folio from an address on, over empty entries, the first by `pte`
+    /// Maps a number of pages of a folio from an address on, over empty entries, the first by `pte`
     /// (Linux 7.3.4).
     pub(super) fn set_pte_range(
         &self,
@@ -137,8 +138,9 @@ impl<'e, W: World> At<'_, 'e, W> {
         self.submit_read(id, self.place_of(id))
     }
 
-    /// Makes a folio for the page, the largest of the file's order that lies in what the VMA maps
-    /// and over nothing else, and puts it into the index, with a reference for the caller.
+    /// Makes a folio for the page and puts it into the index, with a reference for the caller. The
+    /// folio is the largest of up to the file's order that lies in what the VMA maps and covers no
+    /// other folio.
     pub(super) fn add_new(&mut self, file: MappingId, index: u64) -> Result<FolioId, Fault> {
         let mut order = self.engine.maps.mapping(file).order().get();
         let past = self.vma.pgoff_at::<W::Format>(self.vma.end());
@@ -155,7 +157,7 @@ impl<'e, W: World> At<'_, 'e, W> {
                     true => return Ok(id),
                     false if order > 0 => self.release(id, 1),
                     false => {
-                        // Another fault was first: the access finds what is there.
+                        // Another fault was first: the access finds its folio.
                         self.release(id, 1);
                         return Err(Fault::Done(FaultKind::Minor));
                     }
@@ -167,8 +169,8 @@ impl<'e, W: World> At<'_, 'e, W> {
         }
     }
 
-    /// Puts a new folio, which no one else knows, into its file's index, about to be read, or for
-    /// shared memory full of zeros; false if a page of it is there.
+    /// Puts a new folio, which no one else knows, into its file's index: marked as being read, or
+    /// for shared memory full of zeros. Returns false if the index already has one of its pages.
     fn insert(&mut self, id: FolioId) -> bool {
         if self.engine.maps.folio(id).flags().contains(FolioFlags::SWAPBACKED) {
             self.zero(id);
@@ -188,8 +190,8 @@ impl<'e, W: World> At<'_, 'e, W> {
         true
     }
 
-    /// Starts to fill a folio marked as being read, of which the caller holds a reference: it is
-    /// the caller's again only if the content is there at once.
+    /// Starts to fill a folio that is marked as being read. The caller gives a reference, and gets
+    /// it back only if the content is there at once.
     pub(super) fn submit_read(
         &mut self,
         id: FolioId,
@@ -197,7 +199,7 @@ impl<'e, W: World> At<'_, 'e, W> {
     ) -> Result<(FolioId, FaultKind), Fault> {
         let folio = self.engine.maps.folio(id);
         let io = Io { folio: id, place, pfn: folio.pfn(), nr: folio.nr_pages() };
-        // Here, since a fault that waits comes back when the page is there.
+        // Counted here, since a fault that waits comes back when the page is in memory.
         self.engine.maps.memcg(self.mm.memcg()).vmstat.add(Counter::Pgmajfault, 1);
         folio.get(1); // the transfer's, which its end gives up
         let submitted = self.engine.world.read(io);
@@ -220,8 +222,8 @@ impl<'e, W: World> At<'_, 'e, W> {
         Err(fault)
     }
 
-    /// A folio found, with a reference, once its content is there. One whose read failed is read
-    /// again.
+    /// Returns a folio that was found, with its reference, if its content is there. If it is being
+    /// read, the fault is pending. If its read failed, it is read again.
     pub(super) fn await_content(
         &mut self,
         id: FolioId,
@@ -249,13 +251,13 @@ impl<'e, W: World> At<'_, 'e, W> {
     }
 }
 
-/// Whether the index still leads to a locked folio (Linux 7.3.4, filemap_fault and shmem_get_folio:
-/// `folio->mapping` after the lock).
+/// Returns true if the index still leads to a locked folio (Linux 7.3.4, filemap_fault and
+/// shmem_get_folio: `folio->mapping` after the lock).
 pub(super) fn is_indexed(folio: &Folio) -> bool {
     folio.flags().contains(FolioFlags::INDEXED)
 }
 
-/// The frames of a folio.
+/// Returns the frames of a folio.
 #[inline]
 pub(crate) fn frames(folio: &Folio) -> core::ops::Range<Pfn> {
     folio.pfn()..folio.pfn().add(folio.nr_pages() as u64)

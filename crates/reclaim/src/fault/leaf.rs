@@ -12,9 +12,9 @@ use pageout_paging::walk::make_table;
 use pageout_paging::{Format, Level, Mmu, Pfn, Pte, Table, VirtAddr};
 
 impl<'e, W: World> At<'_, 'e, W> {
-    /// The first address that a leaf around the page would map, if leaves are asked for and its
-    /// range lies in the VMA; for a file's, if it lies in the file and begins where a folio of that
-    /// size may (Linux 7.3.4, thp_vma_suitable_order).
+    /// Returns the first address that a leaf around the page would map, if leaves are asked for and
+    /// its range lies in the VMA. A file's leaf must also lie in the file, at a page offset where a
+    /// folio of that size may begin (Linux 7.3.4, thp_vma_suitable_order).
     pub(super) fn leaf_range(&self) -> Option<VirtAddr> {
         let start = leaf_start::<W::Format>(self.addr);
         let end = start.add(1 << W::Format::shift(Level::Pmd));
@@ -27,8 +27,8 @@ impl<'e, W: World> At<'_, 'e, W> {
         (wanted && (self.vma.file().is_none() || aligned())).then_some(start)
     }
 
-    /// Maps a file's folio by a leaf, if it is as large as one; whether it did. A store finds it
-    /// dirty, a load may not store (Linux 7.3.4, do_set_pmd).
+    /// Maps a file's folio by a leaf, if it is as large as one; returns true if it did. A leaf made
+    /// for a store is dirty; one made for a load permits no stores (Linux 7.3.4, do_set_pmd).
     pub(super) fn map_file_leaf(&mut self, id: FolioId) -> bool {
         let folio = self.engine.maps.folio(id);
         let Some(start) = self.leaf_range() else {
@@ -57,8 +57,9 @@ impl<'e, W: World> At<'_, 'e, W> {
         vacant
     }
 
-    /// Maps a new folio of zeros by a leaf, if that is asked for and there is memory for it:
-    /// whether there was, or another fault was first (Linux 7.3.4, do_huge_pmd_anonymous_page).
+    /// Maps a new folio of zeros by a leaf, if that is asked for and there is memory for it.
+    /// Returns true if it did, or if another fault was first (Linux 7.3.4,
+    /// do_huge_pmd_anonymous_page).
     pub(super) fn map_anon_leaf(&mut self) -> Result<bool, Fault> {
         let Some(start) = self.leaf_range().filter(|_| self.engine.tuning.thp == Thp::Always)
         else {
@@ -92,20 +93,20 @@ impl<'e, W: World> At<'_, 'e, W> {
         Ok(true)
     }
 
-    /// The PMD table for the page; none if there is no frame for one.
+    /// Returns the PMD table for the page, made if needed, or `None` if there is no frame for it.
     fn pmd_table(&self) -> Option<Pfn> {
         let frames = &mut WorldTables(self.engine.world);
         make_table(self.engine.world, self.mm.root(), self.addr, Level::Pmd, frames)
     }
 
-    /// A new leaf: young, since the access is on its way, and dirty where it may be written.
+    /// Makes a new leaf: young, since the access follows, and dirty if it permits stores.
     fn new_leaf(&self, pfn: Pfn, write: bool) -> Pte {
         let prot = prot_of(self.vma.flags(), write);
         let pmd = W::Format::mkyoung(W::Format::leaf(Level::Pmd, pfn, prot));
         if W::Format::is_write(pmd) { W::Format::mkdirty(pmd) } else { pmd }
     }
 
-    /// A fault on a leaf, in the PMD table in frame `table`.
+    /// Handles a fault on a leaf in the PMD table in frame `table`.
     pub(super) fn leaf_fault(&mut self, table: Pfn) -> Outcome {
         let pt = self.lock(table);
         let pmd = leaf_at(&pt, self.addr).filter(|pmd| W::Format::is_valid(*pmd));
@@ -142,14 +143,15 @@ impl<'e, W: World> At<'_, 'e, W> {
         if anon && self.is_alone(id) {
             self.reuse_leaf(table, pfn);
         } else {
-            // The page is copied by itself, once the access is tried again.
+            // The page is copied when the access is tried again.
             self.engine.split_leaf(table, (self.mm, self.vma), self.addr);
         }
         self.release(id, 1);
         MINOR
     }
 
-    /// Makes a leaf writable whose folio no one else can see (Linux 7.3.4, do_huge_pmd_wp_page).
+    /// Makes a leaf writable if it still maps its folio, which no one else can see (Linux 7.3.4,
+    /// do_huge_pmd_wp_page).
     fn reuse_leaf(&mut self, table: Pfn, pfn: Pfn) {
         let pt = self.lock(table);
         let same = |pmd: &Pte| W::Format::is_valid(*pmd) && W::Format::pfn(*pmd) == pfn;
@@ -159,7 +161,8 @@ impl<'e, W: World> At<'_, 'e, W> {
         }
     }
 
-    /// Lets the leaf permit the access and notes it there. This CPU may hold it as it was before.
+    /// Makes the leaf permit the access and record it. Invalidates this CPU's translation, which
+    /// may be the old one.
     fn grant_leaf(&self, pt: Locked<'e, W>, grant: impl Fn(Pte) -> Pte) -> Outcome {
         let i = W::Format::index(Level::Pmd, self.addr);
         let mut pmd = pt.table().load(i);
@@ -174,7 +177,7 @@ impl<'e, W: World> At<'_, 'e, W> {
     }
 }
 
-/// The leaf, as a store may use it.
+/// Returns the leaf as a store needs it: writable, young and dirty.
 fn writable<F: Format>(pmd: Pte) -> Pte {
     F::mkdirty(F::mkwrite(F::mkyoung(pmd)))
 }

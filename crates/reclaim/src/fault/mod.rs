@@ -1,10 +1,10 @@
-//! Page faults: what hardware could not do by itself.
+//! Page faults: accesses that hardware could not complete by itself.
 //!
-//! A fault holds the mmap lock to read. It takes the table's lock to look at the entry, gives it up
-//! to allocate, read or copy, takes it again, and does nothing if the entry has changed meanwhile:
-//! the access, tried again, finds what is there now. A reference keeps a folio found in the file
-//! index from being reclaimed between the look-up and the mapping, since reclaim frees none to
-//! which there are more references than it knows of.
+//! A fault holds the mmap lock to read. It takes the table's lock to read the entry, and releases
+//! it to allocate, read or copy. Then it takes the lock again, and does nothing if the entry has
+//! changed: the access is tried again and finds the new entry. A reference keeps a folio that was
+//! found in the file index from being reclaimed before it is mapped, since reclaim frees no folio
+//! with more references than it knows of.
 
 mod alloc;
 
@@ -35,54 +35,56 @@ use pageout_paging::pte::{Entry, Prot, SwapKind};
 use pageout_paging::walk::{self, Descent, TableFrames};
 use pageout_paging::{Format, Level, LockedTable, Pfn, Pte, Table, VirtAddr};
 
-/// What an access does.
+/// The kind of an access.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Access {
-    /// Loads.
+    /// A load.
     Read,
-    /// Stores.
+    /// A store.
     Write,
-    /// Fetches an instruction.
+    /// The fetch of an instruction.
     Exec,
 }
 
-/// How a fault was resolved.
+/// The way a fault was resolved.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum FaultKind {
-    /// From memory.
+    /// The page was in memory.
     Minor,
-    /// By reading from storage.
+    /// The page was read from storage.
     Major,
 }
 
-/// What became of a fault.
+/// The outcome of a fault.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use = "an access is tried again, waits, or fails"]
 pub enum Fault {
-    /// The access is to be tried again.
+    /// Done: the access is to be tried again.
     Done(FaultKind),
-    /// This folio is being read, or one of shared memory is being written to swap: the access is to
-    /// be tried again when [`Engine::read_done`](crate::Engine::read_done) or
-    /// [`Engine::write_done`](crate::Engine::write_done) was told of its end. Until then
-    /// [`Maps::transfer_is_pending`](crate::Maps::transfer_is_pending) says so.
+    /// Pending: the folio is being read, or it is shared memory that is being written to swap. The
+    /// access is to be tried again after [`Engine::read_done`](crate::Engine::read_done) or
+    /// [`Engine::write_done`](crate::Engine::write_done) was called for the folio.
+    /// [`Maps::transfer_is_pending`](crate::Maps::transfer_is_pending) returns true until then.
     Pending(FolioId),
-    /// No VMA, or one that forbids the access (SIGSEGV).
+    /// There is no VMA, or it forbids the access (SIGSEGV).
     BadAddress,
-    /// userfaultfd write-protects the page: who registered it is to be told.
+    /// userfaultfd write-protects the page: notify the program that registered it.
     WriteProtected,
-    /// This ran out, and reclaim made no room now. While a transfer goes on, its end may make some:
-    /// the access waits for that and is tried again. Where none does, the process cannot go on
-    /// (VM_FAULT_OOM).
+    /// The given resource ran out, and reclaim made no room. If a transfer is in progress, its end
+    /// may make some: the access waits for that and is tried again. If none is, the process cannot
+    /// go on (VM_FAULT_OOM).
     OutOfMemory(OutOfMemory),
-    /// The file ends before the page ([`Mapping::set_size`](crate::Mapping::set_size)) (SIGBUS).
+    /// The page is past the end of the file ([`Mapping::set_size`](crate::Mapping::set_size))
+    /// (SIGBUS).
     PastEnd,
-    /// The page could not be read (SIGBUS).
+    /// Reading the page failed (SIGBUS).
     IoError,
-    /// An entry that faults do not handle: device memory, poisoned pages, pages without a folio.
+    /// The entry is one that faults do not handle: device memory, poisoned pages, pages without a
+    /// folio.
     Unsupported,
 }
 
-/// What the handler of one case comes to: how it was resolved, or what else became of it.
+/// The result of a handler: the way the fault was resolved, or another outcome.
 type Outcome = Result<FaultKind, Fault>;
 
 const MINOR: Outcome = Ok(FaultKind::Minor);
@@ -90,23 +92,24 @@ const MINOR: Outcome = Ok(FaultKind::Minor);
 /// The lock of a page table, held.
 type Locked<'e, W> = Ranked<'e, LockedTable<'e, W>>;
 
-/// One fault being handled.
+/// A fault in progress.
 struct At<'a, 'e, W: World> {
     engine: &'a mut Engine<'e, W>,
     mm: &'e Mm,
     id: VmaId,
     vma: &'e Vma,
-    /// First address of the page.
+    /// The first address of the page.
     addr: VirtAddr,
     access: Access,
-    /// A marker stands where the page was: it is to be write-protected by userfaultfd again.
+    /// The marker that stands in place of the entry, if there is one. It asks for userfaultfd's
+    /// write protection of the new entry.
     marker: Option<Pte>,
 }
 
 impl<W: World> Engine<'_, W> {
-    /// Resolves the fault of an access to `addr` (Linux 7.3.4, handle_mm_fault). Nothing waits for
-    /// I/O. On [`Fault::Done`] the access may fault again: what the entry said has changed
-    /// meanwhile, or a second fault makes the copy that the first could not.
+    /// Resolves the fault of an access to `addr` (Linux 7.3.4, handle_mm_fault). It never waits for
+    /// I/O. After [`Fault::Done`] the access may fault again: the entry has changed meanwhile, or
+    /// the copy is left to a second fault.
     pub fn handle_fault(&mut self, mm: MmId, addr: VirtAddr, access: Access) -> Fault {
         let maps = self.maps;
         let mm = maps.mm(mm);
@@ -134,10 +137,10 @@ impl<W: World> Engine<'_, W> {
 }
 
 impl Maps<'_> {
-    /// Whether the transfer that [`Fault::Pending`] or a truncation named still goes on. A task
-    /// that is to sleep queues itself first and asks then, and whoever calls [`Engine::read_done`]
-    /// or [`Engine::write_done`] wakes the queue after it: so no end is missed. The number may be
-    /// another folio's by now, and its transfer end later.
+    /// Returns true while the transfer goes on that [`Fault::Pending`] or a truncation named. No
+    /// end is missed if a task queues itself before it calls this and sleeps, and the caller of
+    /// [`Engine::read_done`] or [`Engine::write_done`] wakes the queue afterwards. The number may
+    /// belong to another folio by then, so that the answer is about a later transfer.
     pub fn transfer_is_pending(&self, id: FolioId) -> bool {
         self.folio(id).flags().intersects(FolioFlags::READING | FolioFlags::WRITEBACK)
     }
@@ -151,14 +154,15 @@ fn permits(flags: VmFlags, access: Access) -> bool {
     })
 }
 
-/// What entries of a VMA permit, those that may be written by whom the caller says.
+/// Returns the protection for entries of a VMA. Entries permit stores only if the VMA does and
+/// `write` is set.
 pub(crate) fn prot_of(flags: VmFlags, write: bool) -> Prot {
     let none = !flags.intersects(VmFlags::READ | VmFlags::WRITE | VmFlags::EXEC);
     let write = write && flags.contains(VmFlags::WRITE);
     Prot { write, exec: flags.contains(VmFlags::EXEC), none }
 }
 
-/// Page tables from the world's frames.
+/// A supply of page tables: the world's frames.
 pub(crate) struct WorldTables<'a, W>(pub(crate) &'a W);
 
 impl<W: World> TableFrames for WorldTables<'_, W> {
@@ -171,7 +175,7 @@ impl<W: World> TableFrames for WorldTables<'_, W> {
     }
 }
 
-/// The same, and whether there was none left.
+/// The same supply, which also notes if it ran out.
 struct CountedTables<'a, W> {
     world: &'a W,
     ran_out: bool,
@@ -194,17 +198,17 @@ impl<'e, W: World> At<'_, 'e, W> {
         self.mm.asid()
     }
 
-    /// Page offset of the page in the VMA's mappings.
+    /// Returns the page offset of the page in the VMA's mappings.
     fn index(&self) -> u64 {
         self.vma.pgoff_at::<W::Format>(self.addr)
     }
 
-    /// Index of the page's entry in its table.
+    /// Returns the index of the page's entry in its table.
     fn entry_index(&self) -> usize {
         W::Format::index(Level::Pte, self.addr)
     }
 
-    /// A new entry: young, since the access is on its way.
+    /// Makes a new entry: young, since the access follows.
     fn new_pte(&self, pfn: Pfn, write: bool) -> Pte {
         let prot = prot_of(self.vma.flags(), write);
         let pte = W::Format::mkyoung(W::Format::leaf(Level::Pte, pfn, prot));
@@ -215,12 +219,13 @@ impl<'e, W: World> At<'_, 'e, W> {
         self.engine.lock_table(table)
     }
 
-    /// The page's entry, young and dirty gathered over its block.
+    /// Reads the page's entry, with the young and dirty bits of its block gathered.
     fn read(&self, pt: &LockedTable<'e, W>) -> Pte {
         gather::<W::Format, _>(pt.table(), self.entry_index())
     }
 
-    /// Whether nothing is mapped yet: empty, or still the marker that this fault found.
+    /// Returns true if nothing is mapped yet: the entry is empty, or still the marker that this
+    /// fault found.
     fn is_vacant(&self, pte: Pte) -> bool {
         pte.is_none() || Some(pte) == self.marker
     }
@@ -241,7 +246,7 @@ impl<'e, W: World> At<'_, 'e, W> {
         drop(pt);
         match W::Format::entry(pte) {
             Entry::None => self.vacant_fault(Some(table)),
-            // Its VMA permits the access now, so an mprotect is about to change the entry.
+            // The VMA permits the access by now, so an mprotect is about to change the entry.
             Entry::Present | Entry::ProtNone => MINOR,
             Entry::Swap(entry) => match entry.kind {
                 SwapKind::Device(_) => self.swap_fault(table, pte, entry),
@@ -255,8 +260,8 @@ impl<'e, W: World> At<'_, 'e, W> {
         }
     }
 
-    /// Waits until the page that `pte` stands for has moved, or is there no more (Linux 7.3.4,
-    /// migration_entry_wait). Whoever moves it needs nothing that a fault holds.
+    /// Waits until the page of the migration entry `pte` has moved, or the entry is gone (Linux
+    /// 7.3.4, migration_entry_wait). The migration needs nothing that a fault holds.
     fn await_migration(&self, table: Pfn, pte: Pte) -> Outcome {
         while self.engine.world.table(table).load(self.entry_index()) == pte {
             self.engine.world.relax();
@@ -264,7 +269,8 @@ impl<'e, W: World> At<'_, 'e, W> {
         MINOR
     }
 
-    /// Nothing is mapped, in the table in frame `table`, or if a leaf may be made, there was none.
+    /// Handles a fault on an empty entry of the table in frame `table`. `None` means that there is
+    /// no table, and a leaf may be made.
     fn vacant_fault(&mut self, table: Option<Pfn>) -> Outcome {
         match self.vma.file() {
             Some(file) => self.file_fault(table, file),
@@ -272,8 +278,8 @@ impl<'e, W: World> At<'_, 'e, W> {
         }
     }
 
-    /// The reverse map for the VMA's anonymous pages: for those of a file's VMA the address
-    /// space's, made by the first to need it (Linux: anon_vma_prepare).
+    /// Returns the reverse map for the VMA's anonymous pages. A file's VMA uses that of the address
+    /// space, which the first fault that needs it makes (Linux: anon_vma_prepare).
     fn anon_mapping(&mut self) -> Result<MappingId, Fault> {
         if let Some(mapping) = self.vma.anon() {
             return Ok(mapping);

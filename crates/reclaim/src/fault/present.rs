@@ -1,5 +1,5 @@
-//! Faults on entries that map a page: access flags that software sets, and stores to what may not
-//! be written yet.
+//! Faults on entries that map a page: for access flags that software sets, and for stores that the
+//! entry does not permit yet.
 
 use super::{Access, At, Fault, Locked, MINOR, Outcome};
 use crate::world::World;
@@ -8,7 +8,7 @@ use pageout_paging::mmu::Invalidate;
 use pageout_paging::{Format, Level, Mmu, Pfn, Pte};
 
 impl<'e, W: World> At<'_, 'e, W> {
-    /// The entry in `pt`, the locked table in frame `table`, maps a page.
+    /// Handles a fault on an entry that maps a page, in `pt`, the locked table in frame `table`.
     pub(super) fn present_fault(&mut self, table: Pfn, pt: Locked<'e, W>, pte: Pte) -> Outcome {
         if self.access != Access::Write {
             return self.grant(pt, AccessFlags::Young);
@@ -31,8 +31,8 @@ impl<'e, W: World> At<'_, 'e, W> {
         self.grant(pt, AccessFlags::YoungDirtyWrite)
     }
 
-    /// Lets the entry permit the access and notes it there. An entry that did already was cached
-    /// by this CPU as it was before.
+    /// Makes the entry permit the access and record it. If it did already, this CPU had an old
+    /// translation, which is invalidated.
     pub(super) fn grant(&mut self, pt: Locked<'e, W>, flags: AccessFlags) -> Outcome {
         let (asid, start) = (self.asid(), self.addr);
         if !set_access_flags(self.engine.world, &pt, asid, start, flags) {

@@ -8,9 +8,9 @@ use crate::world::{Place, World};
 use pageout_paging::Order;
 
 impl<W: World> At<'_, '_, W> {
-    /// The folio of a page, with a reference: the one in the index, one that is swapped in again,
-    /// or a new one of zeros (Linux 7.3.4, shmem_get_folio). When the caller has locked it, it may
-    /// have left the index.
+    /// Returns the folio of a page, with a reference: the one in the index, one that is swapped in,
+    /// or a new one of zeros (Linux 7.3.4, shmem_get_folio). The folio may leave the index before
+    /// the caller locks it.
     pub(super) fn shmem_get_folio(
         &mut self,
         mapping: MappingId,
@@ -23,8 +23,8 @@ impl<W: World> At<'_, '_, W> {
         }
     }
 
-    /// Brings a page that was swapped out back into the index, with all of its folio if the swap
-    /// cache still has that. What is being written there is waited for (Linux 7.3.4,
+    /// Brings a page that was swapped out back into the index, with the rest of its folio if the
+    /// swap cache still has that. If the folio is being written, the fault is pending (Linux 7.3.4,
     /// shmem_swapin_folio).
     fn shmem_swapin_folio(
         &mut self,
@@ -48,7 +48,7 @@ impl<W: World> At<'_, '_, W> {
         Err(if writing { Fault::Pending(id) } else { Fault::Done(FaultKind::Minor) })
     }
 
-    /// Makes a folio for a slot, charged to the cgroup its page belonged to, and starts to read it.
+    /// Makes a folio for a slot, charged to its page's cgroup, and starts to read it.
     fn shmem_read(
         &mut self,
         (mapping, index): (MappingId, u64),

@@ -42,7 +42,7 @@ impl<W: World> At<'_, '_, W> {
         pfn: Pfn,
     ) -> bool {
         let folio = self.engine.maps.folio(id);
-        // No other process names the slot or maps the folio: only the cache and this fault.
+        // No other process names the slot or maps the folio: only the cache and this fault hold it.
         let sole = self.engine.maps.slot_entries(slot) == 1 && folio.refs() == 2;
         let exclusive = entry.exclusive || (sole && folio.nr_pages() == 1);
         let mut pte = self.new_pte(pfn, exclusive);
@@ -58,7 +58,7 @@ impl<W: World> At<'_, '_, W> {
         let pt = self.lock(table);
         let unchanged = self.read(&pt) == swapped;
         if unchanged {
-            // Whoever read it may have wanted another page, whose slot this was before. Kernels too
+            // The folio may have been read for another page that had the slot before. Kernels too
             // give a folio its place with its first entry (Linux 7.3.4, folio_add_new_anon_rmap).
             if folio.mapcount() == 0 {
                 let mapping = self.vma.anon().expect("a page that was swapped out is anonymous");
@@ -72,7 +72,7 @@ impl<W: World> At<'_, '_, W> {
         unchanged
     }
 
-    /// Makes a folio for a slot, charged to the cgroup its page belonged to, and starts to read it.
+    /// Makes a folio for a slot, charged to its page's cgroup, and starts to read it.
     fn swap_in(&mut self, slot: SwapSlot) -> Result<(FolioId, FaultKind), Fault> {
         let mapping = self.anon_mapping()?;
         let memcg = self.engine.maps.slot_memcg(slot);
@@ -91,7 +91,7 @@ impl<W: World> At<'_, '_, W> {
         let added = self.engine.swap_cache_add_folio(&guard, id, slot);
         drop(guard);
         let Ok(shadow) = added else {
-            // Another fault was first, or the entry is gone: the access finds what is there now.
+            // Another fault was first, or the entry is gone: the access finds the new state.
             self.release(id, 1);
             return Err(Fault::Done(FaultKind::Minor));
         };

@@ -12,29 +12,29 @@ use crate::rank::{Rank, Ranked};
 use core::sync::atomic::Ordering::Relaxed;
 use pageout_paging::{Env, Rules};
 
-/// A lruvec's lock, held, and whose it is.
+/// The guard of a lruvec's lock, with the lruvec's cgroup.
 #[derive(Debug)]
 pub(crate) struct LruGuard<'a> {
     pub(crate) memcg: MemcgId,
-    /// What can be evicted joins a generation, rather than a classic list.
+    /// True if evictable folios join a generation, not a classic list.
     pub(crate) generations: bool,
     _lock: Ranked<'a, WriteGuard<'a>>,
 }
 
 impl Maps<'_> {
-    /// Pages on a list of a cgroup and of all below it.
+    /// Returns the pages on a list of a cgroup and of all below it.
     pub fn lru_size(&self, memcg: MemcgId, list: LruList) -> u64 {
         self.memcg(memcg).lruvec.subtree_size(list)
     }
 
-    /// Pages on a list of a cgroup itself.
+    /// Returns the pages on a list of a cgroup itself.
     #[inline]
     pub fn lru_size_own(&self, memcg: MemcgId, list: LruList) -> u64 {
         self.memcg(memcg).lruvec.size(list, ..=MAX_NR_ZONES - 1)
     }
 
-    /// The folios on a list of a cgroup itself, head first: for whoever keeps others from changing
-    /// it meanwhile.
+    /// Returns the folios on a list of a cgroup itself, head first. The caller keeps others from
+    /// changing the list meanwhile.
     pub fn lru_folios(&self, memcg: MemcgId, list: LruList) -> impl Iterator<Item = FolioId> {
         self.memcg(memcg).lruvec.lists[list as usize].iter(self.folios.table)
     }
@@ -50,8 +50,8 @@ impl<'e, E: Env> Engine<'e, E> {
         LruGuard { memcg, generations, _lock: lock }
     }
 
-    /// Locks the lists the folio is on or would be put on. While the lock is held it stays charged
-    /// to the same cgroup.
+    /// Locks the lists that the folio is on or would be put on. While the lock is held, the folio
+    /// stays charged to the same cgroup.
     pub(crate) fn lock_lruvec_of(&self, folio: &Folio) -> LruGuard<'e> {
         loop {
             let guard = self.lock_lruvec(folio.memcg());
@@ -64,14 +64,14 @@ impl<'e, E: Env> Engine<'e, E> {
 }
 
 impl Maps<'_> {
-    /// Puts a folio that is on no list at the head of the one its flags say.
+    /// Puts a folio that is on no list at the head of the list of its flags.
     #[inline]
     pub(crate) fn lru_link(&self, guard: &LruGuard<'_>, id: FolioId) {
         let list = self.lru_place(guard, id);
         self.resize(guard, list, &self.in_zones(self.folio(id)));
     }
 
-    /// The same, but leaves the list's sizes to the caller.
+    /// Does the same, but leaves the list's sizes to the caller.
     #[inline]
     pub(crate) fn lru_place(&self, guard: &LruGuard<'_>, id: FolioId) -> LruList {
         let folio = self.folio(id);
@@ -87,8 +87,8 @@ impl Maps<'_> {
         list
     }
 
-    /// The same for a folio of a generation, which joins the one `age` generations before the
-    /// youngest, or the oldest there is, as its coldest.
+    /// Does the same for a folio of a generation. It joins the generation that is `age` before the
+    /// youngest, or the oldest one, at the tail.
     #[inline]
     pub(crate) fn lru_place_aged(&self, guard: &LruGuard<'_>, id: FolioId, age: u64) -> LruList {
         let folio = self.folio(id);
@@ -101,7 +101,8 @@ impl Maps<'_> {
         self.lru_gen_join(guard, id, gen_from_seq(seq), End::Tail)
     }
 
-    /// Puts a folio that is on no list at the tail, where reclaim takes it next.
+    /// Puts a folio that is on no list at the tail of the list of its flags, where reclaim takes it
+    /// next.
     #[inline]
     pub(crate) fn lru_link_tail(&self, guard: &LruGuard<'_>, id: FolioId) {
         let folio = self.folio(id);
@@ -114,7 +115,7 @@ impl Maps<'_> {
         self.resize(guard, list, &self.in_zones(folio));
     }
 
-    /// Marks the folio as being on a list, the unevictable one if it is mlocked.
+    /// Marks the folio as being on a list; as unevictable if it is mlocked.
     #[inline]
     fn settle(&self, folio: &Folio) {
         debug_assert!(!folio.lru().contains(LruFlags::LRU), "a folio is on one list");
@@ -132,7 +133,7 @@ impl Maps<'_> {
         self.resize(guard, list, &self.in_zones(self.folio(id)).map(|nr| -nr));
     }
 
-    /// The same, but leaves the list's sizes to the caller.
+    /// Does the same, but leaves the list's sizes to the caller.
     #[inline]
     pub(crate) fn lru_displace(&self, guard: &LruGuard<'_>, id: FolioId) -> LruList {
         let folio = self.folio(id);
@@ -146,7 +147,7 @@ impl Maps<'_> {
         list
     }
 
-    /// The pages of a folio, in its zone.
+    /// Returns the pages of a folio, in its zone.
     #[inline]
     pub(crate) fn in_zones(&self, folio: &Folio) -> Zones {
         let mut zones = Zones::default();
@@ -154,7 +155,7 @@ impl Maps<'_> {
         zones
     }
 
-    /// Adds pages to the sizes of each list that changes.
+    /// Adds to the sizes of each list that changes.
     #[inline]
     pub(crate) fn resize_all(&self, guard: &LruGuard<'_>, lists: &[Zones; 5]) {
         for (list, by) in LruList::ALL.into_iter().zip(lists) {
@@ -164,7 +165,7 @@ impl Maps<'_> {
         }
     }
 
-    /// Adds pages to a list's sizes; what is negative wraps around.
+    /// Adds to a list's sizes. A negative size wraps around.
     #[inline]
     pub(crate) fn resize(&self, guard: &LruGuard<'_>, list: LruList, by: &Zones) {
         #[cfg(test)]

@@ -8,21 +8,21 @@ use crate::mglru::caps::LruGenState;
 use crate::mglru::memcg_lru::MemcgLru;
 use core::sync::atomic::Ordering::Relaxed;
 
-/// The tables of cgroups and of filters, and what holds for all cgroups.
+/// The tables of cgroups and of filters, and the state common to all cgroups.
 #[derive(Debug)]
 pub(crate) struct Cgroups<'m> {
     pub(crate) table: &'m [Memcg],
     pub(crate) tree: MemcgTree,
-    /// In which order reclaim of the whole machine visits them.
+    /// The order in which reclaim of the whole machine visits them.
     pub(crate) lru: MemcgLru,
-    /// What is switched on of the multi-generational LRU.
+    /// The parts of the multi-generational LRU that are on.
     pub(crate) lru_gen_state: LruGenState,
     pub(crate) filters: &'m [BloomFilter],
     pub(crate) free_filters: FreeList,
 }
 
 impl<'m> Cgroups<'m> {
-    /// The root alone.
+    /// Makes a tree of only the root.
     pub(super) fn new(table: &'m [Memcg], filters: &'m [BloomFilter]) -> Self {
         let (tree, lru) = (MemcgTree::default(), MemcgLru::default());
         table[0].init(MemcgId::ROOT, Memcg::SWAPPINESS, false, 0);

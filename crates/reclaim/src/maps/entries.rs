@@ -1,4 +1,4 @@
-//! Entries of the engine's tables, taken and given back.
+//! Entries of the engine's tables: taking them and giving them back.
 
 use super::free_list::FreeList;
 use super::{Maps, NewFolio};
@@ -16,14 +16,14 @@ impl<E: Env> Engine<'_, E> {
     /// Adds an address space whose root table is in frame `root`.
     ///
     /// # Errors
-    /// [`OutOfTable`] if there are as many as fit.
+    /// [`OutOfTable`] if the table is full.
     pub fn add_mm(&mut self, root: Pfn, asid: Asid) -> Result<MmId, OutOfTable> {
         let id = self.take_mm(root, asid)?;
         self.lru_gen_add_mm(id);
         Ok(id)
     }
 
-    /// The same, but no walk finds it yet: it is the caller's alone.
+    /// Adds an address space that no walk finds yet: only the caller knows it.
     pub(crate) fn take_mm(&mut self, root: Pfn, asid: Asid) -> Result<MmId, OutOfTable> {
         let maps = self.maps;
         let id = self.take(&maps.spaces.free_mms, |i| &maps.spaces.mms[i].state);
@@ -42,7 +42,7 @@ impl<E: Env> Engine<'_, E> {
     /// Adds a mapping without VMAs or folios.
     ///
     /// # Errors
-    /// [`OutOfTable`] if there are as many as fit.
+    /// [`OutOfTable`] if the table is full.
     pub fn add_mapping(&mut self, kind: MappingKind) -> Result<MappingId, OutOfTable> {
         let maps = self.maps;
         let id = self.take(&maps.spaces.free_mappings, |i| &maps.spaces.mappings[i].orders);
@@ -51,14 +51,14 @@ impl<E: Env> Engine<'_, E> {
         Ok(id)
     }
 
-    /// Frees a mapping that no VMA maps. Its number may be another's from then on, so the pages of
-    /// a file have left the index before. Folios of an anonymous one that reclaim still holds, or
-    /// of which a write goes on, are mapped by no entry, and are asked for no reverse map. Shadows
-    /// of a file stay under its number, and do no harm.
+    /// Frees a mapping that no VMA maps. Its number may be another mapping's from then on, so a
+    /// file's pages must have left the index. An anonymous mapping's folios that reclaim still
+    /// holds, or that are being written, are mapped by no entry and need no reverse map. A file's
+    /// shadows stay under the number, and do no harm.
     ///
     /// # Panics
-    /// If a VMA maps it, an address space keeps its private copies there, or it is shared memory
-    /// that was not truncated to nothing.
+    /// If a VMA maps it, if an address space keeps its private copies there, or if it is shared
+    /// memory that was not truncated to nothing.
     pub fn remove_mapping(&mut self, id: MappingId) {
         let maps = self.maps;
         let mapping = maps.mapping(id);
@@ -73,8 +73,8 @@ impl<E: Env> Engine<'_, E> {
     /// Adds a folio over free frames.
     ///
     /// # Errors
-    /// [`OutOfTable`] of folios if there are as many as fit, of frames if its frames lie outside of
-    /// the table or are not aligned to its size.
+    /// [`OutOfTable`] of folios if their table is full; of frames if the folio's frames lie outside
+    /// of the table or are not aligned to its size.
     ///
     /// # Panics
     /// If one of its frames already belongs to a folio.
@@ -99,11 +99,11 @@ impl<E: Env> Engine<'_, E> {
         self.take(&maps.folios.free, |i| &maps.folios.table[i].mapping)
     }
 
-    /// Frees a folio that is on no list and to which the caller holds the last reference. Its
-    /// frames are the caller's.
+    /// Frees a folio that is on no list, and whose last reference the caller holds. The caller
+    /// keeps its frames.
     ///
     /// # Panics
-    /// If there are others, which includes an entry that maps it.
+    /// If there are other references, such as that of an entry that maps it.
     pub fn remove_folio(&mut self, id: FolioId) {
         let maps = self.maps;
         let folio = maps.folio(id);
@@ -122,7 +122,7 @@ impl<E: Env> Engine<'_, E> {
         }
     }
 
-    /// Takes a free Bloom filter, as it was left.
+    /// Takes a free Bloom filter. Its content is as the last owner left it.
     pub(crate) fn take_filter(&mut self) -> Option<u32> {
         let maps = self.maps;
         self.take(&maps.cgroups.free_filters, |i| &maps.cgroups.filters[i].next)
@@ -145,7 +145,7 @@ impl<E: Env> Engine<'_, E> {
         self.put(&maps.spaces.free_vmas, &maps.vma(id).next, id.0);
     }
 
-    /// Takes the first entry of a free list, whose links `next` finds.
+    /// Takes the first entry of a free list. `next` finds an entry's link.
     fn take<'a>(&self, from: &FreeList, next: impl Fn(usize) -> &'a AtomicU32) -> Option<u32> {
         let _guard = self.lock_write(Rank::FreeList, &self.maps.free);
         from.take(next)
@@ -159,7 +159,8 @@ impl<E: Env> Engine<'_, E> {
 }
 
 impl Maps<'_> {
-    /// The filters that no cgroup has, by number, for whoever keeps others from taking them.
+    /// Returns the numbers of the filters that no cgroup has. The caller keeps others from taking
+    /// them.
     pub fn lru_gen_free_filters(&self) -> impl Iterator<Item = u32> {
         let named = |link: &AtomicU32| Some(link.load(Relaxed)).filter(|id| *id != NONE);
         let after = move |id: &u32| named(&self.cgroups.filters[*id as usize].next);

@@ -17,13 +17,13 @@ pub(crate) struct Folios<'m> {
     frames: &'m [AtomicU32],
     pages: &'m [AtomicU8],
     pub(crate) table: &'m [Folio],
-    /// First frame of each zone but the first.
+    /// The first frame of each zone but the first.
     zone_starts: [AtomicU64; MAX_NR_ZONES - 1],
     pub(super) free: FreeList,
 }
 
 impl<'m> Folios<'m> {
-    /// No folio over any frame from `base` on.
+    /// Makes tables without folios. Their first frame is `base`.
     pub(super) fn new(
         base: Pfn,
         frames: &'m [AtomicU32],
@@ -42,7 +42,7 @@ impl<'m> Folios<'m> {
         &self.table[id.0 as usize]
     }
 
-    /// The folio that a frame belongs to.
+    /// Returns the folio that a frame belongs to.
     #[inline]
     pub(super) fn of(&self, pfn: Pfn) -> Option<FolioId> {
         let i = usize::try_from(pfn.offset_from(self.base)).ok()?;
@@ -50,13 +50,13 @@ impl<'m> Folios<'m> {
         (id != NONE).then_some(FolioId(id))
     }
 
-    /// The folios of all frames, each as often as it has some.
+    /// Returns the folios of all frames; each appears once for each of its frames.
     pub(super) fn of_all_frames(&self) -> impl Iterator<Item = &'m Folio> {
         let ids = self.frames.iter().map(|frame| frame.load(Acquire)).filter(|id| *id != NONE);
         ids.map(|id| self.get(FolioId(id)))
     }
 
-    /// The entries of `nr` frames; none if some lie outside of the table.
+    /// Returns the entries of `nr` frames, or `None` if some lie outside of the table.
     pub(super) fn frames(&self, first: Pfn, nr: usize) -> Option<&'m [AtomicU32]> {
         let first = usize::try_from(first.offset_from(self.base)).ok()?;
         self.frames.get(first..)?.get(..nr)
@@ -68,10 +68,10 @@ impl<'m> Folios<'m> {
         &self.frames[first..first + folio.nr_pages()]
     }
 
-    /// Makes the frames that a folio has say so.
+    /// Enters the folio in the table for each of its frames.
     ///
     /// # Panics
-    /// If one of them belongs to a folio.
+    /// If one of them already belongs to a folio.
     pub(crate) fn take_frames(&self, id: FolioId) {
         for frame in self.frames_of(self.get(id)) {
             assert_eq!(frame.load(Relaxed), NONE, "a frame belongs to one folio");
@@ -80,18 +80,18 @@ impl<'m> Folios<'m> {
         }
     }
 
-    /// Makes the frame of a folio of one page say so, whatever folio it belongs to.
+    /// Enters a folio of one page in the table for its frame, whatever folio the frame belonged to.
     pub(crate) fn take_frame_over(&self, id: FolioId) {
         self.frames_of(self.get(id))[0].store(id.0, Release);
     }
 
-    /// Makes the folio's frames belong to no folio.
+    /// Removes the folio from the table for each of its frames.
     #[inline]
     pub(crate) fn forget_frames(&self, folio: &Folio) {
         self.frames_of(folio).iter().for_each(|frame| frame.store(NONE, Relaxed));
     }
 
-    /// What is kept of `nr` pages from the one in a frame on.
+    /// Returns the state bytes of `nr` pages, from the one in frame `first` on.
     #[inline]
     pub(crate) fn pages(&self, first: Pfn, nr: usize) -> &'m [AtomicU8] {
         let first = first.offset_from(self.base) as usize;

@@ -1,15 +1,15 @@
-//! Free entries of a table, in a list.
+//! Lists of the free entries of a table.
 
 use crate::id::NONE;
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// The first of a table's free entries, each of which names the next. All such lists change under
-/// one lock.
+/// The number of a table's first free entry. Each free entry names the next. All such lists change
+/// under one lock.
 #[derive(Debug)]
 pub(crate) struct FreeList(AtomicU32);
 
 impl FreeList {
-    /// All entries of a table, in order, by the link of each.
+    /// Makes a list of all entries of a table, in order, from the link of each.
     pub(super) fn of<'a>(links: impl ExactSizeIterator<Item = &'a AtomicU32>) -> Self {
         let len = links.len() as u32;
         for (i, link) in (1..).zip(links) {
@@ -18,14 +18,14 @@ impl FreeList {
         Self(AtomicU32::new(if len > 0 { 0 } else { NONE }))
     }
 
-    /// The first.
+    /// Returns the first entry.
     #[inline]
     pub(crate) fn first(&self) -> Option<u32> {
         let id = self.0.load(Relaxed);
         (id != NONE).then_some(id)
     }
 
-    /// Takes the first, whose link `next` finds.
+    /// Takes the first entry off. `next` finds an entry's link.
     #[inline]
     pub(super) fn take<'a>(&self, next: impl Fn(usize) -> &'a AtomicU32) -> Option<u32> {
         let id = self.first()?;

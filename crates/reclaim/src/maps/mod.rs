@@ -1,5 +1,5 @@
-//! All that the engine knows, in the caller's memory: folios, address spaces, what is out of
-//! memory, and cgroups.
+//! All state of the engine, in the caller's memory: folios, address spaces, shadows and swap slots,
+//! and cgroups.
 
 pub(crate) mod cgroups;
 mod entries;
@@ -26,39 +26,40 @@ use pageout_paging::{Order, Pfn};
 use spaces::Spaces;
 use stored::Stored;
 
-/// What a new folio is.
+/// The properties of a new folio.
 #[derive(Clone, Copy, Debug)]
 pub struct NewFolio {
-    /// First frame, a multiple of the folio's pages.
+    /// The first frame, a multiple of the folio's pages.
     pub pfn: Pfn,
-    /// Size.
+    /// The size.
     pub order: Order,
-    /// Whose page it holds.
+    /// The mapping whose pages it holds.
     pub mapping: MappingId,
-    /// Offset of its first page in the mapping, in pages.
+    /// The offset of its first page in the mapping, in pages.
     pub index: u64,
-    /// Flags besides those of the mapping's kind.
+    /// The flags to add to those of the mapping's kind.
     pub flags: FolioFlags,
 }
 
-/// Frames to folios, address spaces, reverse maps: all the engine knows.
+/// The engine's tables: frames and their folios, address spaces, reverse maps, shadows, swap slots
+/// and cgroups.
 #[derive(Debug)]
 pub struct Maps<'m> {
     pub(crate) folios: Folios<'m>,
     spaces: Spaces<'m>,
     pub(crate) stored: Stored<'m>,
     pub(crate) cgroups: Cgroups<'m>,
-    /// Guards the lists of free entries.
+    /// The lock of the lists of free entries.
     free: Lock,
-    /// Gathers that were dropped, not finished.
+    /// The number of gathers that were dropped, not finished.
     pub(crate) dropped_gathers: AtomicU32,
     pub(crate) compaction: CompactionState,
-    /// Page tables for PMD leaves that are to be split.
+    /// The page tables in reserve for PMD leaves that are to be split.
     pub(crate) deposits: Deposits,
 }
 
 impl<'m> Maps<'m> {
-    /// Empty maps over `memory`; its first frame is `base`.
+    /// Makes empty maps over `memory`. Their first frame is `base`.
     ///
     /// # Errors
     /// [`MemoryError`] names a slice too long to number.
@@ -74,7 +75,7 @@ impl<'m> Maps<'m> {
             (slots.len(), TableKind::Slots),
             (filters.len(), TableKind::Filters),
         ];
-        // What the index has in its chains is numbered with a bit less.
+        // The index's chains use one bit of the numbers of folios and slots.
         let most = |kind| match kind {
             TableKind::Folios | TableKind::Slots => SLOT,
             _ => NONE,
@@ -101,9 +102,9 @@ impl<'m> Maps<'m> {
         })
     }
 
-    /// Whether a VMA, the private copies of an address space, a folio, or a swap slot still name a
-    /// mapping. It looks at every frame and every slot, and is for the end of a file or of memory
-    /// that processes shared.
+    /// Returns true if a VMA, the private copies of an address space, a folio, or a swap slot still
+    /// name a mapping. It reads every frame and every slot, so it is meant for the end of a file or
+    /// of shared memory.
     pub fn mapping_is_used(&self, id: MappingId) -> bool {
         let mapping = self.mapping(id);
         mapping.head.load(Relaxed) != NONE
@@ -112,19 +113,20 @@ impl<'m> Maps<'m> {
             || self.folios.of_all_frames().any(|folio| folio.mapping() == id)
     }
 
-    /// The folios charged to a cgroup itself.
+    /// Returns the folios charged to a cgroup itself.
     pub(crate) fn charged_to(&self, memcg: MemcgId) -> impl Iterator<Item = &'m Folio> {
         self.folios.table.iter().filter(move |folio| folio.memcg() == memcg)
     }
 
-    /// The folio that holds `pfn`.
+    /// Returns the folio that holds `pfn`.
     #[inline]
     pub fn folio_of(&self, pfn: Pfn) -> Option<FolioId> {
         self.folios.of(pfn)
     }
 
-    /// Where a zone of physical memory but the first begins, in the order of zones; until it is
-    /// set, a zone is empty and its frames belong to the one before. Set before folios are added.
+    /// Sets the first frame of a zone of physical memory other than the first, in the order of
+    /// zones. Until it is set, the zone is empty and its frames belong to the one before. Call this
+    /// before adding folios.
     ///
     /// # Panics
     /// If `zone` is not 1 to [`MAX_NR_ZONES`](crate::mglru::MAX_NR_ZONES) − 1.
@@ -132,43 +134,43 @@ impl<'m> Maps<'m> {
         self.folios.set_zone_start(zone, first);
     }
 
-    /// The zone of a folio's frames, 0 to [`MAX_NR_ZONES`](crate::mglru::MAX_NR_ZONES) − 1.
+    /// Returns the zone of a folio's frames, 0 to [`MAX_NR_ZONES`](crate::mglru::MAX_NR_ZONES) − 1.
     #[inline]
     pub fn zone_of(&self, folio: &Folio) -> usize {
         self.folios.zone_of(folio)
     }
 
-    /// A folio.
+    /// Returns a folio.
     #[inline]
     pub fn folio(&self, id: FolioId) -> &'m Folio {
         self.folios.get(id)
     }
 
-    /// A VMA.
+    /// Returns a VMA.
     #[inline]
     pub fn vma(&self, id: VmaId) -> &'m Vma {
         &self.spaces.vmas[id.0 as usize]
     }
 
-    /// An address space.
+    /// Returns an address space.
     #[inline]
     pub fn mm(&self, id: MmId) -> &'m Mm {
         &self.spaces.mms[id.0 as usize]
     }
 
-    /// A mapping.
+    /// Returns a mapping.
     #[inline]
     pub fn mapping(&self, id: MappingId) -> &'m Mapping {
         &self.spaces.mappings[id.0 as usize]
     }
 
-    /// A cgroup.
+    /// Returns a cgroup.
     #[inline]
     pub fn memcg(&self, id: MemcgId) -> &Memcg {
         &self.cgroups.table[usize::from(id.0)]
     }
 
-    /// The VMA that a link names.
+    /// Returns the VMA that a link names.
     #[inline]
     pub(crate) fn vma_at(&self, link: &AtomicU32) -> Option<&'m Vma> {
         let id = link.load(Relaxed);

@@ -19,7 +19,7 @@ pub(crate) struct Spaces<'m> {
 }
 
 impl<'m> Spaces<'m> {
-    /// All entries free.
+    /// Makes tables whose entries are all free.
     pub(super) fn new(vmas: &'m [Vma], mms: &'m [Mm], mappings: &'m [Mapping]) -> Self {
         mappings.iter().for_each(|mapping| mapping.head.store(NONE, Relaxed));
         Self {

@@ -1,4 +1,4 @@
-//! What is out of memory: shadows of evicted folios, and swap slots.
+//! The records of pages that are not in memory: shadows of evicted folios, and swap slots.
 
 use crate::cache::ShadowEntry;
 use crate::id::MappingId;
@@ -6,22 +6,22 @@ use crate::lock::Lock;
 use crate::swap::Slot;
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// The tables of shadows and of swap slots, and the lock of the file index and the swap cache,
-/// under which they change.
+/// The tables of shadows and of swap slots. They change under the lock of the file index and the
+/// swap cache.
 #[derive(Debug)]
 pub(crate) struct Stored<'m> {
     pub(crate) lock: Lock,
     pub(crate) shadows: &'m [ShadowEntry],
-    /// Shadows stored so far.
+    /// The number of shadows stored so far.
     pub(crate) shadow_clock: AtomicU32,
     pub(crate) slots: &'m [Slot],
     pub(crate) free_slots: AtomicU32,
-    /// Where the last search for free slots ended.
+    /// The slot at which the last search for free slots ended.
     pub(crate) slot_cursor: AtomicU32,
 }
 
 impl<'m> Stored<'m> {
-    /// No shadows, and all slots free.
+    /// Makes tables without shadows, in which all slots are free.
     pub(super) fn new(shadows: &'m [ShadowEntry], slots: &'m [Slot]) -> Self {
         shadows.iter().for_each(ShadowEntry::clear);
         slots.iter().for_each(Slot::clear);
@@ -35,7 +35,7 @@ impl<'m> Stored<'m> {
         }
     }
 
-    /// Whether a slot keeps a page of a mapping.
+    /// Returns true if a slot keeps a page of a mapping.
     pub(super) fn holds_page_of(&self, mapping: MappingId) -> bool {
         self.slots.iter().any(|slot| slot.mapping.load(Relaxed) == mapping.0)
     }

@@ -1,5 +1,5 @@
-//! How far a cgroup's generations are scanned, and when a new one is opened (Linux 7.3.4,
-//! vmscan.c).
+//! The number of pages of a cgroup to scan, and the aging in between: opening new generations
+//! (Linux 7.3.4, vmscan.c).
 
 use super::seq::evictable_types;
 use super::{MIN_LRU_BATCH, MIN_NR_GENS};
@@ -11,8 +11,8 @@ use crate::protection::Protected;
 use crate::scan::{Agent, DEF_PRIORITY, SWAPPINESS_ANON_ONLY, ScanControl};
 use crate::world::World;
 
-/// Whether a new generation is due before more is evicted: if there are too few to evict, or one
-/// more eviction would leave too few, unless the reclaim is a gentle one (`should_run_aging`).
+/// Returns true if a new generation is due before more is evicted: there are too few to evict from,
+/// or one more eviction would leave too few and the reclaim is an urgent one (`should_run_aging`).
 fn is_aging_due(min_seq: u64, max_seq: u64, priority: u8) -> bool {
     match (min_seq + MIN_NR_GENS).cmp(&max_seq) {
         core::cmp::Ordering::Less => false,
@@ -22,20 +22,21 @@ fn is_aging_due(min_seq: u64, max_seq: u64, priority: u8) -> bool {
 }
 
 impl Maps<'_> {
-    /// Pages that may be evicted some day, of the types that may (`lruvec_evictable_size`).
+    /// Returns the pages of the evictable types, in all generations (`lruvec_evictable_size`).
     pub(crate) fn evictable_size(&self, memcg: MemcgId, swappiness: u8) -> u64 {
         let lrugen = self.lru_gen(memcg);
         let of = |kind| (lrugen.min_seq(kind)..=lrugen.max_seq()).map(move |seq| (seq, kind));
         evictable_types(swappiness).flat_map(of).map(|(seq, kind)| lrugen.size(seq, kind)).sum()
     }
 
-    /// Whether a cgroup is large enough that a scan of this urgency helps (`lruvec_is_sizable`).
+    /// Returns true if a cgroup is large enough that a scan of this urgency helps
+    /// (`lruvec_is_sizable`).
     pub(crate) fn is_sizable(&self, memcg: MemcgId, sc: &ScanControl) -> bool {
         self.evictable_size(memcg, self.get_swappiness(memcg, sc)) >> sc.priority > 0
     }
 
-    /// A cgroup's swappiness for this reclaim: 0 where next to nothing can be swapped out, but
-    /// what asks for anonymous memory alone asks for it still (`get_swappiness`).
+    /// Returns a cgroup's swappiness for this reclaim. It is 0 if next to nothing can be swapped
+    /// out, unless the reclaim asks only for anonymous memory (`get_swappiness`).
     pub(crate) fn get_swappiness(&self, memcg: MemcgId, sc: &ScanControl) -> u8 {
         let swappiness = sc.swappiness.unwrap_or_else(|| self.memcg(memcg).swappiness());
         let swaps = sc.may_swap && self.free_slots() as u64 >= MIN_LRU_BATCH;
@@ -49,8 +50,8 @@ impl Maps<'_> {
 }
 
 impl<W: World> Engine<'_, W> {
-    /// Opens a new generation; false if someone else is about to. A direct reclaim that walked for
-    /// it goes on to batch what it finds used (`set_mm_walk`).
+    /// Opens a new generation. Returns false if another task is about to. If this reclaim walks
+    /// page tables for it, it batches the used folios that it finds from then on (`set_mm_walk`).
     fn age(&mut self, memcg: MemcgId, swappiness: u8, _sc: &ScanControl) -> bool {
         let seq = self.maps.lru_gen(memcg).max_seq();
         if self.should_walk_mmu() {
@@ -61,9 +62,9 @@ impl<W: World> Engine<'_, W> {
 }
 
 impl Maps<'_> {
-    /// How many pages of a cgroup this urgency scans, without what it keeps; notes where low
-    /// protection spared some. None where anonymous memory alone is wanted and there is no room to
-    /// swap it to (`get_nr_to_scan`).
+    /// Returns the number of pages of a cgroup that this urgency scans, without the protected part.
+    /// Notes in `sc` if low protection spared some. Returns 0 if only anonymous memory is wanted
+    /// and there is no room to swap it to (`get_nr_to_scan`).
     fn get_nr_to_scan(&self, memcg: MemcgId, swappiness: u8, sc: &mut ScanControl) -> u64 {
         if swappiness == SWAPPINESS_ANON_ONLY && !self.can_reclaim_anon() {
             return 0;
@@ -75,9 +76,9 @@ impl Maps<'_> {
 }
 
 impl<W: World> Engine<'_, W> {
-    /// Evicts from one cgroup as far as this reclaim is to, in rounds of 64 folios, and opens
-    /// generations between them: whether the next cgroup is to be visited before it again, since
-    /// it is protected or short of old folios (`try_to_shrink_lruvec`).
+    /// Evicts from one cgroup, in rounds of 64 folios, as much as this reclaim is to, and opens
+    /// generations in between. Returns true if the cgroup should be visited later than others,
+    /// since it is protected or short of old folios (`try_to_shrink_lruvec`).
     pub(crate) fn try_to_shrink_lruvec(&mut self, memcg: MemcgId, sc: &mut ScanControl) -> bool {
         let maps = self.maps;
         let swappiness = maps.get_swappiness(memcg, sc);
@@ -94,7 +95,7 @@ impl<W: World> Engine<'_, W> {
             }
             let batch = left.min(MIN_LRU_BATCH);
             let delta = self.evict_folios(memcg, batch, swappiness, sc);
-            // A cgroup short of old folios lets others go first, where there are others.
+            // A cgroup that is short of old folios lets others go first, if there are others.
             let next = aged && sc.root_reclaim();
             if delta == 0 || self.should_abort_scan(sc) || next {
                 break;
@@ -104,7 +105,7 @@ impl<W: World> Engine<'_, W> {
         rotate
     }
 
-    /// Whether a reclaim has enough, or is user space's and a signal is pending
+    /// Returns true if a reclaim has enough, or if it is user space's and a signal is pending
     /// (`should_abort_scan`).
     pub(crate) fn should_abort_scan(&self, sc: &ScanControl) -> bool {
         let world = self.world;
@@ -131,7 +132,7 @@ mod tests {
         ScanControl { priority, ..ScanControl::new(target, 32, Agent::Direct) }
     }
 
-    /// A cgroup below the root with so many pages of files.
+    /// Makes a cgroup below the root with so many pages of files.
     fn group(ground: &mut Ground, pages: usize) -> MemcgId {
         let id = ground.engine().add_memcg(ROOT).expect("room");
         for _ in 0..pages {
@@ -199,7 +200,7 @@ mod tests {
 
     #[test]
     fn a_cgroup_short_of_old_folios_is_rotated() {
-        // (generations, priority, memory.min, whether it is rotated, generations opened)
+        // (generations, priority, memory.min, true if it is rotated, generations opened)
         let table = [
             (4, 6, 0, false, 0),
             (3, 6, 0, true, 1),
@@ -213,7 +214,7 @@ mod tests {
             let id = group(&mut ground, 0);
             let (maps, world, cpu) = (&ground.maps, &ground.world, &mut ground.cpu);
             let lrugen = maps.lru_gen(id);
-            // All in the youngest generation, so that nothing can be evicted at once.
+            // All pages are in the youngest generation, so that nothing can be evicted at once.
             lrugen.nr_pages[3][FILE][0].store(64, Relaxed);
             lrugen.min_seq.iter().for_each(|seq| seq.store(4 - nr_gens, Relaxed));
             ground.maps.memcg(id).usage.store(64, Relaxed);
@@ -233,7 +234,7 @@ mod tests {
             let id = group(&mut ground, 0);
             let (maps, world, cpu) = (&ground.maps, &ground.world, &mut ground.cpu);
             maps.on(world, cpu, TUNING).set_lru_gen_caps(caps);
-            // All in the youngest generation: the older ones go first.
+            // All pages are in the youngest generation: the older ones go first.
             maps.lru_gen(id).nr_pages[3][FILE][0].store(64, Relaxed);
             maps.memcg(id).usage.store(64, Relaxed);
             let mut sc = control(None, 0);

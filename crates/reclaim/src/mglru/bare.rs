@@ -1,4 +1,4 @@
-//! A world without page tables, for tests of lists alone.
+//! A world without page tables, for tests that need only lists.
 
 extern crate std;
 
@@ -23,7 +23,7 @@ use pageout_paging::{Env, Mmu, Notifier, Order, Pfn, Sound};
 use std::boxed::Box;
 use std::vec::Vec;
 
-/// The world: a clock, and how often someone waited.
+/// The world: a clock, and a counter of waits.
 #[derive(Debug, Default)]
 pub(crate) struct Bare {
     pub(crate) now: AtomicU64,
@@ -112,21 +112,21 @@ impl World for Bare {
     }
 }
 
-/// Maps of up to `folios` folios and five cgroups, in three zones, with generations in use, and one
+/// Maps of up to `folios` folios and five cgroups, in three zones, with generations in use and one
 /// mapping of each type.
 pub(crate) struct Ground {
     pub(crate) maps: Maps<'static>,
     pub(crate) world: Bare,
     pub(crate) cpu: CpuCtx,
     mappings: [MappingId; 2],
-    /// Pages of a folio at most.
+    /// The largest number of pages of a folio.
     max_pages: u64,
-    /// Frames of each zone.
+    /// The number of frames of each zone.
     zone: u64,
     made: u64,
 }
 
-/// What kernels do; nothing here depends on it.
+/// The kernels' choices. Nothing here depends on them.
 pub(crate) const TUNING: Tuning = Tuning {
     aging: Aging { family: Family::Batched, flush: FlushPolicy::GENERIC },
     unmapping: Unmapping {
@@ -139,7 +139,7 @@ pub(crate) const TUNING: Tuning = Tuning {
 };
 
 impl Ground {
-    /// For folios of up to four pages.
+    /// Makes maps for folios of up to four pages.
     pub(crate) fn new(folios: usize) -> Self {
         Self::of_order(folios, 2)
     }
@@ -161,12 +161,12 @@ impl Ground {
         Self { maps, world, cpu, mappings, max_pages, zone, made: 0 }
     }
 
-    /// The engine on its one CPU.
+    /// Returns the engine on its one CPU.
     pub(crate) fn engine(&mut self) -> Engine<'_, Bare> {
         self.maps.on(&self.world, &mut self.cpu, TUNING)
     }
 
-    /// A new folio of a type in a zone, charged to a cgroup, on no list.
+    /// Makes a folio of a type in a zone, charged to a cgroup and on no list.
     pub(crate) fn folio(&mut self, kind: usize, zone: u64, order: u8, memcg: MemcgId) -> FolioId {
         let at = self.made * self.max_pages % self.zone;
         self.made += 1;
@@ -186,7 +186,7 @@ impl Ground {
         id
     }
 
-    /// The same, in the generation of a sequence number.
+    /// Does the same, and puts the folio into the generation of a sequence number.
     pub(crate) fn folio_in(&mut self, seq: u64, kind: usize, zone: u64, order: u8) -> FolioId {
         let id = self.folio(kind, zone, order, MemcgId::ROOT);
         let engine = self.engine();
@@ -204,14 +204,14 @@ impl Ground {
         self.engine().remove_folio(id);
     }
 
-    /// The folios of a generation's list of one type, head first, zone by zone.
+    /// Returns the folios of a generation's lists of one type, head first, zone by zone.
     pub(crate) fn listed(&self, memcg: MemcgId, generation: usize, kind: usize) -> Vec<FolioId> {
         let lists = &self.maps.lru_gen(memcg).lists[generation][kind];
         lists.iter().flat_map(|list| list.iter(self.maps.folios.table)).collect()
     }
 
-    /// Makes sure that every list holds folios of its own alone, once each, and every size is what
-    /// they come to: folios listed.
+    /// Checks that every list holds only its own folios, each once, and that every size is the sum
+    /// of its folios. Returns the listed folios.
     pub(crate) fn check(&self, memcg: MemcgId) -> Vec<FolioId> {
         let (maps, lrugen) = (&self.maps, self.maps.lru_gen(memcg));
         let mut sizes = [0; 5];

@@ -1,40 +1,41 @@
-//! What one CPU's reclaim keeps while it walks page tables (the kernel's `lru_gen_mm_walk`).
+//! The state of page-table walks by one CPU's reclaim (the kernel's `lru_gen_mm_walk`).
 
 use crate::id::MemcgId;
 use crate::mglru::PerGeneration;
 use pageout_paging::VirtAddr;
 
-/// What a walk counted, in entries (`enum` of `MM_…`).
+/// The counts of a walk, in entries (the kernel's `MM_…`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct MmStats {
     /// Leaf entries seen (`MM_LEAF_TOTAL`).
     pub leaf_total: u64,
     /// Young leaf entries found (`MM_LEAF_YOUNG`).
     pub leaf_young: u64,
-    /// PTE tables entered: in the filter, or forced (`MM_NONLEAF_FOUND`).
+    /// PTE tables entered: named by the filter, or forced (`MM_NONLEAF_FOUND`).
     pub nonleaf_found: u64,
     /// PTE tables worth entering next time (`MM_NONLEAF_ADDED`).
     pub nonleaf_added: u64,
 }
 
-/// Changes of generations' sizes that walks on this CPU made and have not handed in, and where the
-/// walk stands. One exists while reclaim runs on the CPU.
+/// The changes of generations' sizes that walks on this CPU made and have not handed in, and the
+/// position of the walk. One exists while reclaim runs on the CPU.
 #[derive(Clone, Debug)]
 pub(crate) struct MmWalk {
-    /// Whose generations.
+    /// The cgroup whose generations it changes.
     pub(crate) memcg: MemcgId,
     /// The youngest generation when the walk began.
     pub(crate) seq: u64,
-    /// Which types are aged.
+    /// The swappiness, which decides the types that are aged.
     pub(crate) swappiness: u8,
-    /// Walk what no filter names and what did not run since.
+    /// True if the walk also enters tables that no filter names, and address spaces that did not
+    /// run.
     pub(crate) force_scan: bool,
-    /// Where the walk of an address space goes on.
+    /// The address at which the walk of an address space goes on.
     pub(crate) next_addr: VirtAddr,
     pub(crate) stats: MmStats,
-    /// Pages by which each generation grew.
+    /// The number of pages by which each generation grew.
     pub(crate) nr_pages: PerGeneration<i64>,
-    /// Folios whose generation changed.
+    /// The number of folios whose generation changed.
     pub(crate) batched: u64,
 }
 
@@ -60,7 +61,8 @@ impl MmWalk {
         (self.seq, self.swappiness, self.force_scan) = (seq, swappiness, force_scan);
     }
 
-    /// Whether changes of the folios of `memcg` may be batched: nothing is of another cgroup's.
+    /// Returns true if changes of folios of `memcg` may be batched: the batch has none of another
+    /// cgroup.
     pub(crate) fn serves(&mut self, memcg: MemcgId) -> bool {
         if self.batched == 0 {
             self.memcg = memcg;
@@ -68,7 +70,7 @@ impl MmWalk {
         self.memcg == memcg
     }
 
-    /// Notes that a folio changed its generation (`update_batch_size`).
+    /// Adds a folio's change of generation to the batch (`update_batch_size`).
     pub(crate) fn moved(&mut self, kind: usize, zone: usize, nr: i64, from: usize, to: usize) {
         self.nr_pages[from][kind][zone] -= nr;
         self.nr_pages[to][kind][zone] += nr;

@@ -1,17 +1,17 @@
-//! Bloom filters of PTE tables worth walking.
+//! Bloom filters of the PTE tables worth walking.
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use pageout_paging::Pfn;
 
-/// Bits of a filter, as a power of two (`BLOOM_FILTER_SHIFT`).
+/// The number of bits of a filter, as a power of two (`BLOOM_FILTER_SHIFT`).
 const SHIFT: u32 = 15;
 
-/// A set of 2^15 bits and two keys, 4 KiB: it says of each PTE table inserted that it is in, and of
-/// some others too, of about a fifth once 10,000 are in and half at 20,000.
+/// A set of 2^15 bits and two keys, 4 KiB. It contains each PTE table that was inserted, and seems
+/// to contain some others: about a fifth of them once 10,000 are in, and half at 20,000.
 #[derive(Debug)]
 pub struct BloomFilter {
     words: [AtomicU64; 1 << (SHIFT - 6)],
-    /// The next free one.
+    /// The next free filter.
     pub(crate) next: AtomicU32,
 }
 
@@ -21,7 +21,7 @@ impl Default for BloomFilter {
     }
 }
 
-/// What names a PTE table: the entry of the PMD table that leads to it, by where that lies in
+/// The identity of a PTE table: the entry of the PMD table that leads to it, by its place in
 /// physical memory (kernels hash the entry's virtual address).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct PmdEntry {
@@ -30,8 +30,8 @@ pub(crate) struct PmdEntry {
 }
 
 impl PmdEntry {
-    /// The bits of a filter that stand for it (`get_item_key`): the two halves of 30 bits of the
-    /// address times the golden ratio (`hash_ptr`).
+    /// Returns the bits of a filter that stand for the table (`get_item_key`): the two halves of 30
+    /// bits of the address times the golden ratio (`hash_ptr`).
     fn keys(self) -> [u32; 2] {
         const GOLDEN_RATIO_64: u64 = 0x61c8_8646_80b5_83eb;
         let address = self.table.get() << 12 | (self.index as u64) << 3;
@@ -41,7 +41,7 @@ impl PmdEntry {
 }
 
 impl BloomFilter {
-    /// Whether the table may have been inserted.
+    /// Returns true if the table may have been inserted.
     pub(crate) fn contains(&self, entry: PmdEntry) -> bool {
         entry
             .keys()
@@ -62,7 +62,7 @@ impl BloomFilter {
         self.words.iter().for_each(|word| word.store(0, Relaxed));
     }
 
-    /// Bits set, of 2^15.
+    /// Returns the number of bits set, of 2^15.
     pub(crate) fn population(&self) -> u32 {
         self.words.iter().map(|word| word.load(Relaxed).count_ones()).sum()
     }

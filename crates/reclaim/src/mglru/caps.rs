@@ -1,4 +1,4 @@
-//! What is switched on of the multi-generational LRU.
+//! The parts of the multi-generational LRU that are on.
 
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU64};
 
@@ -8,19 +8,20 @@ bitflags::bitflags! {
     pub struct LruGenCaps: u8 {
         /// Generations instead of the classic lists.
         const CORE = 1;
-        /// Young bits of leaf entries are cleared in batches, by walking page tables.
+        /// Clearing of leaf entries' young bits in batches, by walking page tables.
         const MM_WALK = 2;
-        /// Those of entries that lead to PTE tables too.
+        /// Clearing of young bits in entries that lead to PTE tables, too.
         const NONLEAF_YOUNG = 4;
     }
 }
 
-/// What holds for all cgroups.
+/// The state of the LRU common to all cgroups.
 #[derive(Debug, Default)]
 pub(crate) struct LruGenState {
     pub(super) caps: AtomicU8,
-    /// The lists are being moved from one kind to the other: reclaim takes from both.
+    /// True while the lists are being moved from one kind to the other: reclaim takes from both.
     pub(super) switching: AtomicBool,
-    /// Milliseconds for which memory in use is not evicted, unless nothing else is left; 0 is off.
+    /// The time in milliseconds for which memory in use is not evicted, unless nothing else is
+    /// left; 0 is off.
     pub(crate) min_ttl_ms: AtomicU64,
 }

@@ -1,15 +1,15 @@
-//! Commands written to `lru_gen`, as text.
+//! The text commands that are written to `lru_gen`.
 
 use crate::errno::Errno;
 use crate::scan::SWAPPINESS_ANON_ONLY;
 use crate::text::{is_space, kstrtouint};
 
-/// What a command does to a cgroup's generations.
+/// The operation of a command on a cgroup's generations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Operation {
-    /// `+`: opens a new one.
+    /// `+`: opens a new generation.
     Age,
-    /// `-`: evicts old ones.
+    /// `-`: evicts old generations.
     Evict,
 }
 
@@ -20,25 +20,24 @@ pub(crate) struct Command {
     /// The cgroup's id.
     pub(crate) memcg: u64,
     pub(crate) node: u32,
-    /// The youngest generation to age, or to evict.
+    /// The youngest generation for `+`; for `-`, the youngest one to evict.
     pub(crate) seq: u64,
-    /// 0 to 200, or 201 for anonymous memory alone; `None` leaves it to the cgroup.
+    /// The swappiness: 0 to 200, or 201 for only anonymous memory. `None` uses the cgroup's.
     pub(crate) swappiness: Option<u8>,
-    /// Whether to walk without regard to filters, or how many pages to evict; 64 bits of ones if
-    /// it is left out.
+    /// For `+`, nonzero to walk without regard to filters; for `-`, the number of pages to evict.
+    /// All bits are set if it is left out.
     pub(crate) option: u64,
 }
 
 impl Command {
-    /// Reads a command without its separator and blanks before it, as `sscanf` with
-    /// `%c %llu %u %lu %n %4s %n %lu %n` does and what looks at its results (Linux 7.3.4,
-    /// `lru_gen_seq_write`): blanks between fields are optional, numbers are decimal and wrap
-    /// around, and swappiness is four characters at most, in C's bases or `max`, which is
-    /// 201.
+    /// Parses a command without its separator and the blanks before it, as Linux 7.3.4 does
+    /// (`lru_gen_seq_write`: `sscanf` with `%c %llu %u %lu %n %4s %n %lu %n`, and the checks of its
+    /// results). Blanks between fields are optional. Numbers are decimal and wrap around.
+    /// Swappiness is at most four characters: a number in C's bases, or `max`, which is 201.
     ///
     /// # Errors
-    /// [`Errno::EINVAL`] if a field before swappiness is missing, anything is no number that should
-    /// be one, or something is left over.
+    /// [`Errno::EINVAL`] if a field before swappiness is missing, if a number cannot be parsed, or
+    /// if text is left over.
     pub(crate) fn parse(text: &str) -> Result<Self, Errno> {
         let mut scanner = Scanner(text.as_bytes());
         let operation = match scanner.byte() {
@@ -67,11 +66,11 @@ fn swappiness(word: &[u8]) -> Result<u8, Errno> {
     number.map(|n| n as u8).ok_or(Errno::EINVAL)
 }
 
-/// What is left of a text that is read field by field.
+/// The rest of a text that is read field by field.
 struct Scanner<'t>(&'t [u8]);
 
 impl<'t> Scanner<'t> {
-    /// Characters that a string field takes at most.
+    /// The largest number of characters in a string field.
     const WORD: usize = 4;
 
     fn byte(&mut self) -> Option<u8> {
@@ -97,7 +96,7 @@ impl<'t> Scanner<'t> {
         taken
     }
 
-    /// Blanks and at least one digit.
+    /// Reads blanks and at least one digit.
     fn unsigned(&mut self) -> Result<u64, Errno> {
         self.skip_spaces();
         let digits = self.0.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -108,7 +107,7 @@ impl<'t> Scanner<'t> {
         Ok(self.take(digits).iter().fold(0, value))
     }
 
-    /// Blanks and at least one other character.
+    /// Reads blanks and at least one other character.
     fn word(&mut self) -> Option<&'t [u8]> {
         self.skip_spaces();
         let bytes = self.0.iter().take(Self::WORD);

@@ -1,4 +1,4 @@
-//! The files in which user space sees generations: `lru_gen` and `lru_gen_full`.
+//! The files that show generations to user space: `lru_gen` and `lru_gen_full`.
 
 use super::{MAX_NR_GENS, MAX_NR_TIERS, MmStats, gen_from_seq};
 use crate::engine::Engine;
@@ -9,15 +9,15 @@ use crate::world::World;
 use core::fmt::{self, Display, Write};
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Swappiness at which both types can be evicted.
+/// A swappiness at which both types can be evicted.
 const BOTH_TYPES: u8 = 100;
 
 impl<W: World> Engine<'_, W> {
-    /// Writes what `/sys/kernel/debug/lru_gen` says of these cgroups, or if `full`, what
-    /// `lru_gen_full` says: of each generation its number, its age in milliseconds and its pages,
-    /// anonymous and of files (Linux 7.3.4, `lru_gen_seq_show`, with the history of one
-    /// generation). A cgroup's id is its [`MemcgId`], and there is node 0. What changes meanwhile
-    /// is seen before or after, line by line.
+    /// Writes the text of `/sys/kernel/debug/lru_gen` for these cgroups, or of `lru_gen_full` if
+    /// `full` is set. For each generation, it has the number, the age in milliseconds and the
+    /// pages, anonymous and of files (Linux 7.3.4, `lru_gen_seq_show`, with the history of one
+    /// generation). A cgroup's id is its [`MemcgId`], and the only node is 0. A concurrent change
+    /// is seen by whole lines, before or after it.
     ///
     /// # Errors
     /// Those of `out`.
@@ -68,8 +68,8 @@ impl Maps<'_> {
         writeln!(out)
     }
 
-    /// A line a tier: averages beside the youngest generation, and what was refaulted, evicted and
-    /// protected of the oldest beside it (`lru_gen_seq_show_full`).
+    /// Writes a line for each tier: next to the youngest generation, averages; next to the oldest,
+    /// the pages refaulted, evicted and protected (`lru_gen_seq_show_full`).
     fn show_tiers(&self, memcg: MemcgId, seq: u64, out: &mut impl Write) -> fmt::Result {
         let lrugen = self.lru_gen(memcg);
         for tier in 0..MAX_NR_TIERS {
@@ -92,7 +92,7 @@ impl Maps<'_> {
     }
 }
 
-/// What walks counted so far, beside the youngest generation.
+/// Writes the walks' counts so far, next to the youngest generation.
 fn show_mm_stats(stats: Option<MmStats>, out: &mut impl Write) -> fmt::Result {
     let shown = stats.map(|stats| {
         let MmStats { leaf_total, leaf_young, nonleaf_found, nonleaf_added } = stats;

@@ -1,4 +1,5 @@
-//! Young entries of one PTE table, cleared in order: what walks and look-arounds share.
+//! Clearing of the young entries of one PTE table, in order: the common part of walks and
+//! look-arounds.
 
 use super::batch::MmWalk;
 use crate::folio::{Folio, FolioFlags};
@@ -11,24 +12,25 @@ use crate::vma::VmFlags;
 use pageout_paging::young::YoungCheck;
 use pageout_paging::{Env, Format, Level, LockedTable, Pfn, Rules, Run, VirtRange, table};
 
-/// Whether a table is worth walking: on average, each of its cache lines looked at holds a young
-/// entry (Linux 7.3.4, `suitable_to_scan`). Both are entries.
+/// Returns true if a table is worth walking: on average, each cache line of it that was read holds
+/// a young entry (Linux 7.3.4, `suitable_to_scan`). `total` and `young` are numbers of entries.
 pub(crate) const fn suitable_to_scan(total: usize, young: usize) -> bool {
     young * table::LINE >= total
 }
 
-/// What a look at entries is for: folios of one cgroup, in one address space.
+/// The context of a pass over entries: folios of one cgroup, in one address space.
 pub(crate) struct Look<'a, 'e, 'm, E: Env> {
     pub(crate) maps: &'a Maps<'m>,
     pub(crate) check: &'a YoungCheck<'e, E>,
     pub(crate) memcg: MemcgId,
-    /// The address space has secondary MMUs.
+    /// True if the address space has secondary MMUs.
     pub(crate) secondary: bool,
 }
 
 impl<'e, 'm, E: Env> Look<'_, 'e, 'm, E> {
-    /// The folio of a frame that a present entry maps, if it is in a generation of the cgroup
-    /// (Linux 7.3.4, `get_pfn_folio`). The lock of the entry's table keeps it in being.
+    /// Returns the folio of a frame that a present entry maps, if it is in a generation of the
+    /// cgroup (Linux 7.3.4, `get_pfn_folio`). The lock of the entry's table keeps the folio from
+    /// being freed.
     #[inline]
     pub(crate) fn folio(&self, pfn: Pfn) -> Option<(FolioId, &'m Folio)> {
         let id = self.maps.folio_of(pfn)?;
@@ -37,9 +39,9 @@ impl<'e, 'm, E: Env> Look<'_, 'e, 'm, E> {
         ours.then_some((id, folio))
     }
 
-    /// Clears what is young of the entries for `range`, which lies in the table and in one VMA.
-    /// `used` is told each run of entries of one folio that were young, once, and whether any of
-    /// them is dirty. Entries found young.
+    /// Clears the young bits of the entries for `range`, which lies in the table and in one VMA,
+    /// and returns the number of entries that were young. Calls `used` once for each run of young
+    /// entries of one folio, with true if any of them is dirty.
     pub(crate) fn clear_young(
         &self,
         pt: &LockedTable<'e, E>,
@@ -79,13 +81,13 @@ impl<'e, 'm, E: Env> Look<'_, 'e, 'm, E> {
     }
 }
 
-/// Entries for a range of pages.
+/// Returns the number of entries for a range of pages.
 pub(crate) fn entries<F: Format>(range: &VirtRange) -> usize {
     ((range.end.get() - range.start.get()) >> F::PAGE_SHIFT) as usize
 }
 
-/// Notes that entries of a folio found young are dirty: it has to be written before it is freed.
-/// Anonymous memory without a swap slot always has.
+/// Notes that young entries of a folio are dirty, so that the folio is written before it is freed.
+/// Anonymous memory without a swap slot is always written, and needs no note.
 #[inline]
 pub(crate) fn note_dirty(folio: &Folio) {
     let flags = folio.flags();
@@ -97,8 +99,9 @@ pub(crate) fn note_dirty(folio: &Folio) {
 }
 
 impl MmWalk {
-    /// Moves a folio that was used, through a VMA with such flags, to the youngest generation, if
-    /// it is the second time or a file's executable page (Linux 7.3.4, `walk_update_folio`).
+    /// Moves a folio that was used through a VMA with such flags to the youngest generation, if
+    /// this is its second use or it is an executable page of a file (Linux 7.3.4,
+    /// `walk_update_folio`).
     pub(crate) fn promote<R: Rules>(
         &mut self,
         maps: &Maps<'_>,

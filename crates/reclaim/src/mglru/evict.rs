@@ -1,5 +1,5 @@
-//! Eviction: folios of the oldest generation are reclaimed, or move on to where they belong (Linux
-//! 7.3.4, vmscan.c).
+//! Eviction: folios of the oldest generation are reclaimed, or moved to the generation where they
+//! belong (Linux 7.3.4, vmscan.c).
 
 use super::seq::evictable_types;
 use super::tier::{get_tier_idx, get_type_to_scan, is_lazily_promoted, tier_of};
@@ -25,29 +25,31 @@ use pageout_paging::{Observer, Stage};
 struct Isolated {
     kind: usize,
     folios: FolioList,
-    /// Their pages.
+    /// The number of their pages.
     nr: u64,
 }
 
-/// What one scan of an oldest generation did.
+/// The result of one scan of an oldest generation.
 #[derive(Clone, Copy, Debug, Default)]
 struct Scan {
-    /// Pages looked at.
+    /// The number of pages examined.
     scanned: u64,
-    /// Pages isolated.
+    /// The number of pages isolated.
     isolated: u64,
 }
 
-/// Whether what the folio holds is not what backs it, for all that is known without its lock.
+/// Returns true if the folio may differ from its copy in storage, as far as is known without its
+/// lock.
 #[inline]
 fn may_be_dirty(folio: &Folio) -> bool {
     folio.flags().contains(FolioFlags::DIRTY) || folio.is_dirtied()
 }
 
 impl Maps<'_> {
-    /// Moves a folio of the oldest generation's list to where it belongs, if that is elsewhere;
-    /// false if it is to be evicted, or is locked into memory, which is seen to where evicted
-    /// folios are put back. By how much sizes change is added to `sizes` (`sort_folio`).
+    /// Moves a folio of the oldest generation's list to the generation where it belongs, if that is
+    /// another. Returns false if it is to be evicted, or if it is locked into memory: those are
+    /// sorted out when evicted folios are put back. Adds the changes of sizes to `sizes`
+    /// (`sort_folio`).
     fn sort_folio(
         &self,
         guard: &LruGuard<'_>,
@@ -82,14 +84,15 @@ impl Maps<'_> {
         true
     }
 
-    /// Takes a folio off its generation's list, with a reference: the generation it was in, whose
-    /// sizes are left to the caller; none if it is on its way to being freed (`isolate_folio`).
+    /// Takes a folio off its generation's list, with a reference, and returns the generation it was
+    /// in, whose sizes the caller changes. Returns `None` if the folio is being freed
+    /// (`isolate_folio`).
     fn isolate_folio(&self, guard: &LruGuard<'_>, id: FolioId) -> Option<usize> {
         let folio = self.folio(id);
         if !folio.try_get() {
             return None;
         }
-        // A counter of uses without the first is a refault's memory, which has served.
+        // Counted uses without the flag of the first were kept for a refault, which has happened.
         let _ = folio.update_recency(|now| {
             let served = !now.contains(Recency::REFERENCED) && now.intersects(Recency::REFS);
             served.then(|| now.with(Recency::NONE, Recency::REFS))
@@ -99,7 +102,7 @@ impl Maps<'_> {
         Some(from.expect("what is on a generation's list is in one"))
     }
 
-    /// Goes through the oldest generation of a type: zones from the highest wanted one downwards,
+    /// Scans the oldest generation of a type, zone by zone downwards from the highest wanted one,
     /// up to `nr_to_scan` folios or until 64 pages are isolated (`scan_folios`).
     fn scan_folios(
         &self,
@@ -147,7 +150,7 @@ impl Maps<'_> {
         scan
     }
 
-    /// Counts what a scan isolated and what it moved on, in pages.
+    /// Counts the pages that a scan isolated, and those that it moved on.
     fn count_scan(
         &self,
         memcg: MemcgId,
@@ -162,9 +165,9 @@ impl Maps<'_> {
         vmstat.add(Counter::Pgrefill, sorted);
     }
 
-    /// Isolates folios of the type that comes back less, or if it had none to look at, of the
-    /// other: pages looked at. One that had some, but none of use, is tried again, not given up,
-    /// which would upset the balance of the two (`isolate_folios`).
+    /// Isolates folios of the type that refaults less, or of the other one if that had none to
+    /// examine. Returns the pages examined. If a type had folios but none could be isolated, it is
+    /// tried again: changing the type would upset the balance of the two (`isolate_folios`).
     fn isolate_folios(
         &self,
         guard: &LruGuard<'_>,
@@ -191,8 +194,9 @@ impl Maps<'_> {
 }
 
 impl<W: World> Engine<'_, W> {
-    /// Reclaims from the oldest generations of a cgroup, up to `nr_to_scan` folios of one type:
-    /// pages looked at, 0 if there are none before a new generation is opened (`evict_folios`).
+    /// Reclaims from the oldest generations of a cgroup, up to `nr_to_scan` folios of one type.
+    /// Returns the pages examined; 0 means that a new generation must be opened first
+    /// (`evict_folios`).
     ///
     /// # Panics
     /// In debug builds, if `nr_to_scan` is 0.
@@ -208,7 +212,7 @@ impl<W: World> Engine<'_, W> {
         world.observer().enter(Stage::Isolate);
         let mut isolated = Isolated::default();
         let guard = self.lock_lruvec(memcg);
-        // Folios that were freed may have left old generations empty, and so may the scan.
+        // Freed folios may have left old generations empty, and so may the scan.
         maps.try_to_inc_min_seq(&guard, swappiness);
         let scanned = maps.isolate_folios(&guard, sc, nr_to_scan, swappiness, &mut isolated);
         if scanned > 0 {
@@ -220,8 +224,8 @@ impl<W: World> Engine<'_, W> {
         scanned
     }
 
-    /// Reclaims isolated folios, tries clean ones that were rejected once more, which may have been
-    /// written out meanwhile, and puts the others back.
+    /// Reclaims isolated folios. Rejected clean ones are tried once more, since they may have been
+    /// written out meanwhile; the others are put back.
     fn shrink_isolated(&mut self, memcg: MemcgId, isolated: Isolated, sc: &mut ScanControl) {
         let maps = self.maps;
         let Isolated { kind, mut folios, nr } = isolated;
@@ -231,7 +235,7 @@ impl<W: World> Engine<'_, W> {
             let (nr_reclaimed, rejects) = self.shrink_folio_list(folios, sc, &mut stat);
             sc.nr_reclaimed += nr_reclaimed;
             total += nr_reclaimed;
-            // Nothing but dirty folios that no one writes: the flushers are behind.
+            // All are dirty folios that are not being written: the flushers are behind.
             if retry && stat.nr_unqueued_dirty == nr {
                 self.cpu.events.wakeup_flusher += 1;
             }
@@ -250,8 +254,8 @@ impl<W: World> Engine<'_, W> {
 }
 
 impl Maps<'_> {
-    /// Parts rejects into those worth another try, if there is to be one, and the others; those of
-    /// them that would join the oldest generation again are made active.
+    /// Splits rejects into those worth another try, if there is to be one, and the others. Of the
+    /// others, those that would join the oldest generation again are activated.
     #[inline]
     fn sort_rejects(
         &self,

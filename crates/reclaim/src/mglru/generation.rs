@@ -1,4 +1,4 @@
-//! The generations of one cgroup: their lists, sizes, and where a folio belongs.
+//! The generations of one cgroup: their lists and sizes, and the generation where a folio belongs.
 
 use crate::decision::is_executable;
 use crate::folio::{Folio, LruFlags};
@@ -11,24 +11,24 @@ use crate::mglru::{MAX_NR_GENS, PerGeneration, gen_from_seq};
 use crate::recency::Recency;
 use crate::vma::VmFlags;
 
-/// Which end of a generation's list.
+/// An end of a generation's list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum End {
-    /// Where folios join.
+    /// The end where folios join.
     Head,
-    /// Where eviction takes them.
+    /// The end where eviction takes folios.
     Tail,
 }
 
 impl Maps<'_> {
-    /// The generations of a cgroup.
+    /// Returns the generations of a cgroup.
     pub(crate) fn lru_gen(&self, memcg: MemcgId) -> &LruGen {
         &self.memcg(memcg).lruvec.generations
     }
 
-    /// Puts a folio that is on no list on its generation's, if generations are in use and it can be
-    /// evicted: which classic list it counts as, whose sizes are left to the caller
-    /// (`lru_gen_add_folio`).
+    /// Puts a folio that is on no list on its generation's list, if generations are in use and the
+    /// folio is evictable. Returns the classic list that it counts as, whose sizes the caller
+    /// changes (`lru_gen_add_folio`).
     #[inline]
     pub(crate) fn lru_gen_add(
         &self,
@@ -45,7 +45,7 @@ impl Maps<'_> {
         Some(self.lru_gen_join(guard, id, gen_from_seq(seq), end))
     }
 
-    /// Puts a folio that is on no list on that of a generation, which it then is in.
+    /// Puts a folio that is on no list into a generation and on its list.
     pub(crate) fn lru_gen_join(
         &self,
         guard: &LruGuard<'_>,
@@ -63,8 +63,8 @@ impl Maps<'_> {
         lrugen.list_of(generation, kind)
     }
 
-    /// Takes a folio off its generation's list, if it is on one: which classic list it counted as,
-    /// whose sizes are left to the caller. It stays active if its generation was
+    /// Takes a folio off its generation's list, if it is on one. Returns the classic list that it
+    /// counted as, whose sizes the caller changes. The folio stays active if its generation was
     /// (`lru_gen_del_folio`).
     #[inline]
     pub(crate) fn lru_gen_del(&self, guard: &LruGuard<'_>, id: FolioId) -> Option<LruList> {
@@ -75,8 +75,8 @@ impl Maps<'_> {
         Some(lrugen.list_of(generation, kind))
     }
 
-    /// Takes a folio off its generation's list, if it is on one: the generation it was in, whose
-    /// sizes are left to the caller. It stays active if its generation was, unless it is
+    /// Takes a folio off its generation's list, if it is on one. Returns the generation it was in,
+    /// whose sizes the caller changes. The folio stays active if its generation was, unless it is
     /// `reclaiming`.
     #[inline]
     pub(crate) fn lru_gen_unlink(
@@ -90,7 +90,7 @@ impl Maps<'_> {
         self.lru_gen_unlist(guard, id);
         let before = folio.update_recency(|now| Some(now.in_generation(None)));
         let before = before.unwrap_or_else(|same| same);
-        // A walk may have moved it since it was last looked at: what counts is the word replaced.
+        // A walk may have moved it since the check above: the replaced word has its generation.
         let generation = before.generation().expect("only the lock's holder takes it off");
         if !reclaiming && lrugen.is_active(generation) {
             folio.update_lru(LruFlags::ACTIVE, LruFlags::empty());
@@ -98,8 +98,8 @@ impl Maps<'_> {
         Some(generation)
     }
 
-    /// Forgets a folio's uses; whether there is no need to move it besides, since it is in the
-    /// oldest generation or in none (`lru_gen_clear_refs`).
+    /// Forgets a folio's uses. Returns true if it need not move besides, since it is in the oldest
+    /// generation or in none (`lru_gen_clear_refs`).
     #[inline]
     pub(crate) fn lru_gen_clear_refs(&self, folio: &Folio) -> bool {
         let Some(generation) = folio.recency().generation() else {
@@ -110,7 +110,7 @@ impl Maps<'_> {
         generation == gen_from_seq(oldest)
     }
 
-    /// Moves a folio from the list it is on to that of `generation`.
+    /// Moves a folio from its list to that of `generation`.
     pub(crate) fn lru_gen_move(
         &self,
         guard: &LruGuard<'_>,
@@ -141,9 +141,9 @@ impl Maps<'_> {
         folio.set_listed_in(None);
     }
 
-    /// Moves a folio of the oldest generation to the next, as if no one had used it, unless a walk
-    /// has moved it already: the generation it is in then, to whose list the caller moves it. By
-    /// how much sizes of generations change is added to `sizes` (`folio_inc_gen`).
+    /// Moves a folio of the oldest generation to the next, as if it was not used, unless a walk has
+    /// moved it already. Returns the folio's generation, to whose list the caller moves it. Adds
+    /// the changes of generations' sizes to `sizes` (`folio_inc_gen`).
     #[inline]
     pub(crate) fn folio_inc_gen(
         &self,
@@ -170,8 +170,8 @@ impl Maps<'_> {
         }
     }
 
-    /// Changes the sizes of generations, and of the classic lists that they count as, by what many
-    /// folios come to that moved together: each once, and by nothing none.
+    /// Adds the batched changes to the sizes of generations, and of the classic lists that they
+    /// count as. Each size changes at most once.
     #[inline]
     pub(crate) fn lru_gen_add_sizes(&self, guard: &LruGuard<'_>, deltas: &PerGeneration<i64>) {
         let lrugen = self.lru_gen(guard.memcg);
@@ -194,10 +194,10 @@ impl Maps<'_> {
     }
 }
 
-/// A walk found the folio young through a VMA with such flags: the first sighting marks it as
-/// referenced, the next, or the first of a file's executable page, moves it to `generation`; the
-/// generation it was in, or none if it stays where it is (`folio_update_gen`). Needs no lock but
-/// the page table's, which keeps the folio in being.
+/// Notes that a walk found the folio young through a VMA with such flags. The first time marks it
+/// as referenced. The next time, or the first for an executable page of a file, moves it to
+/// `generation`. Returns the generation that it left, or `None` if it stays (`folio_update_gen`).
+/// The only lock needed is the page table's, which keeps the folio from being freed.
 #[inline]
 pub(crate) fn folio_update_gen(
     folio: &Folio,
@@ -226,8 +226,8 @@ pub(crate) fn lru_gen_inc_refs(folio: &Folio) {
     let _ = folio.update_recency(one_more_use);
 }
 
-/// With one more use: the first is marked, the next three are counted, the fifth makes it part of a
-/// working set. `None` if that changes nothing.
+/// Returns the record with one more use. The first use is marked, the next three are counted, and
+/// the fifth makes the folio part of a working set. Returns `None` if nothing changes.
 fn one_more_use(now: Recency) -> Option<Recency> {
     if !now.contains(Recency::REFERENCED) {
         return Some(now.with(Recency::REFERENCED, Recency::REFS));
@@ -236,9 +236,9 @@ fn one_more_use(now: Recency) -> Option<Recency> {
     now.counted().or((full != now).then_some(full))
 }
 
-/// Notes a use of a folio, through VMAs with such flags, that no walk batches: whether it is to be
-/// activated, which the second use is for, or the first of a file's executable page. The third
-/// makes it part of a working set (`lru_gen_set_refs`).
+/// Notes a use of a folio, through VMAs with such flags, that no walk batches. Returns true if the
+/// folio is to be activated: at its second use, or at the first if it is an executable page of a
+/// file. The third use makes it part of a working set (`lru_gen_set_refs`).
 #[inline]
 pub(crate) fn lru_gen_set_refs(folio: &Folio, vm_flags: VmFlags) -> bool {
     let seen = Recency::REFERENCED.union(Recency::WORKINGSET);

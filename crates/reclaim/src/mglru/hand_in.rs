@@ -1,4 +1,4 @@
-//! Hands in what a CPU's walks batched.
+//! Handing in of the changes that a CPU's walks batched.
 
 use crate::engine::Engine;
 use crate::id::MemcgId;
@@ -7,7 +7,7 @@ use core::mem;
 use pageout_paging::Env;
 
 impl<E: Env> Engine<'_, E> {
-    /// Hands in what walks on this CPU batched, all of it the folios of `memcg`
+    /// Hands in the changes that walks on this CPU batched. All of them are of folios of `memcg`
     /// (`reset_batch_size`).
     pub(crate) fn reset_batch_size(&mut self, memcg: MemcgId) {
         if let Some(mut walk) = self.cpu.walk.take_if(|walk| walk.batched > 0) {
@@ -17,7 +17,7 @@ impl<E: Env> Engine<'_, E> {
         }
     }
 
-    /// Hands in what a walk batched.
+    /// Hands in the changes that a walk batched.
     pub(crate) fn hand_in(&mut self, walk: &mut MmWalk) {
         if walk.batched == 0 {
             return;

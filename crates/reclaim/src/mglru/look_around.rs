@@ -1,5 +1,5 @@
-//! Looking around: eviction that finds a folio used clears young bits near it too, and tells the
-//! next walk where it was worth it.
+//! Look-around: eviction that finds a folio used also clears young bits near it, and inserts the
+//! table into the next walk's filter if many were young.
 
 use super::bloom::PmdEntry;
 use super::entries::{Look, entries, note_dirty, suitable_to_scan};
@@ -14,12 +14,12 @@ use pageout_paging::young::YoungCheck;
 use pageout_paging::{Env, Format, Level, Observer, Pte, Rules, Stage, VirtAddr, VirtRange};
 
 impl<'e, E: Env> Engine<'e, E> {
-    /// Checks the run of an isolated folio that begins at `addr` without a flush, where `walk`
-    /// stands, and if any of it was young looks around it in the table and the VMA: entries done,
-    /// and whether any was young. What is near is promoted as by a walk: at once where there is a
-    /// walk to batch it, otherwise by moving it on its lists (Linux 7.3.4, `lru_gen_look_around`;
-    /// whether others wait for the table's lock is not known here).
-    #[inline(never)] // what the classic lists ask is not to pay for it
+    /// Checks the run of an isolated folio at `addr`, the position of `walk`, without a flush. If
+    /// any entry of it was young, looks around it in the table and the VMA. Returns the number of
+    /// entries in the run, and true if any was young. Folios nearby are promoted as by a walk:
+    /// batched if there is a walk, otherwise by moving them among lists (Linux 7.3.4,
+    /// `lru_gen_look_around`; this one does not check if others wait for the table's lock).
+    #[inline(never)] // keeps its cost out of the code for classic lists
     pub(crate) fn lru_gen_look_around(
         &mut self,
         check: &YoungCheck<'e, E>,
@@ -64,8 +64,8 @@ impl<'e, E: Env> Engine<'e, E> {
     }
 }
 
-/// What is looked at around `addr`: of its table and VMA the 64 pages it lies in the middle of, or
-/// those next to an end that is nearer.
+/// Returns the range to look at around `addr`: up to 64 pages of its table and VMA, with `addr` in
+/// the middle unless an end is nearer.
 fn window<F: Format>(addr: VirtAddr, vma: &Vma) -> VirtRange {
     let start = max(addr.align_down(F::shift(Level::Pmd)), vma.start());
     let end = min(next_boundary::<F>(addr, Level::Pmd), vma.end());
@@ -92,7 +92,7 @@ mod tests {
     use crate::vma::{NewVma, VmFlags};
     use pageout_paging::pte::{Arm64_4K, SmallX86};
 
-    /// The window around a page of a VMA, in pages.
+    /// Returns the window around a page of a VMA, in pages.
     fn pages<F: Format>(at: u64, vma: (u64, u64)) -> (u64, u64) {
         let page = |number: u64| VirtAddr::new(number << F::PAGE_SHIFT);
         let (mm, flags, mapping) = (MmId(0), VmFlags::READ, MappingId(0));

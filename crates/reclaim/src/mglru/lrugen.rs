@@ -7,40 +7,40 @@ use crate::mglru::{MAX_NR_GENS, MAX_NR_TIERS, MIN_NR_GENS, PerGeneration, gen_fr
 use crate::recency::Recency;
 use core::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
 
-/// Pages refaulted, or examined, of each type and tier.
+/// The numbers of pages refaulted, or examined, by type and tier.
 pub(crate) type PerTier = [[AtomicU64; MAX_NR_TIERS]; 2];
 
 /// The generations of a cgroup (the kernel's `lru_gen_folio`). Everything changes under the
-/// lruvec's lock but `refaulted` and `evicted`, which are counted at any time.
+/// lruvec's lock, except `refaulted` and `evicted`, which are counted at any time.
 #[derive(Debug, Default)]
 pub(crate) struct LruGen {
-    /// New folios go to a generation's list; otherwise to the classic ones.
+    /// True if new folios go to a generation's list, false if they go to the classic ones.
     pub(crate) enabled: AtomicBool,
-    /// The youngest generation's sequence number.
+    /// The sequence number of the youngest generation.
     pub(crate) max_seq: AtomicU64,
-    /// The oldest generation's, of each type.
+    /// The sequence number of the oldest generation of each type.
     pub(crate) min_seq: [AtomicU64; 2],
-    /// When each generation was born, in milliseconds of the world's clock.
+    /// The time at which each generation was opened, in milliseconds of the world's clock.
     pub(crate) timestamps: [AtomicU64; MAX_NR_GENS],
     pub(crate) lists: PerGeneration<Ends>,
-    /// Pages in each generation, wherever they are listed. A walk that has not handed in its
+    /// The pages in each generation, whatever list they are on. A walk that has not handed in its
     /// changes may leave a number negative.
     pub(crate) nr_pages: PerGeneration<AtomicI64>,
-    /// Moving averages over generations gone by.
+    /// Moving averages over past generations.
     pub(crate) avg_refaulted: PerTier,
     pub(crate) avg_total: PerTier,
-    /// Of the oldest generation: pages kept because their tier refaults more, evicted, and come
-    /// back since.
+    /// For the oldest generation: the pages protected because their tier refaults more, the pages
+    /// evicted, and the pages refaulted since.
     pub(crate) protected: PerTier,
     pub(crate) evicted: PerTier,
     pub(crate) refaulted: PerTier,
-    /// How often a size of a list or a generation was changed.
+    /// The number of changes to the size of a list or a generation.
     #[cfg(test)]
     pub(crate) size_updates: AtomicU64,
 }
 
 impl LruGen {
-    /// Four generations, all empty, born `now`.
+    /// Begins with four generations, all empty, opened at `now`.
     pub(crate) fn init(&self, enabled: bool, now: u64) {
         self.enabled.store(enabled, Relaxed);
         self.max_seq.store(MIN_NR_GENS + 1, Relaxed);
@@ -63,12 +63,12 @@ impl LruGen {
         self.min_seq[kind].load(Relaxed)
     }
 
-    /// Generations of a type, 2 to 4 (`get_nr_gens`).
+    /// Returns the number of generations of a type, 2 to 4 (`get_nr_gens`).
     pub(crate) fn nr_gens(&self, kind: usize) -> u64 {
         self.max_seq() - self.min_seq(kind) + 1
     }
 
-    /// Whether a generation is one of the two youngest, which count as active
+    /// Returns true if a generation is one of the two youngest, which count as active
     /// (`lru_gen_is_active`).
     #[inline]
     pub(crate) fn is_active(&self, generation: usize) -> bool {
@@ -76,7 +76,7 @@ impl LruGen {
         generation == gen_from_seq(max) || generation == gen_from_seq(max - 1)
     }
 
-    /// Changes the size of a generation by pages of a type and zone.
+    /// Changes the size of a generation by a number of pages of a type and zone.
     #[inline]
     pub(crate) fn grow(&self, generation: usize, kind: usize, zone: usize, by: i64) {
         #[cfg(test)]
@@ -85,7 +85,7 @@ impl LruGen {
         size.store(size.load(Relaxed) + by, Relaxed);
     }
 
-    /// Pages of a type in the generation of a sequence number, in all zones.
+    /// Returns the pages of a type in the generation of a sequence number, in all zones.
     pub(crate) fn size(&self, seq: u64, kind: usize) -> u64 {
         let zones = &self.nr_pages[gen_from_seq(seq)][kind];
         zones.iter().map(|n| n.load(Relaxed).max(0) as u64).sum()
@@ -96,8 +96,8 @@ impl LruGen {
         LruList::of_kind(kind, self.is_active(generation))
     }
 
-    /// Where a folio belongs that joins (`lru_gen_folio_seq`): the younger, the likelier it is to
-    /// be used again; one that is `reclaiming` in the oldest generation.
+    /// Returns the generation that a folio is to join (`lru_gen_folio_seq`). It is the younger, the
+    /// likelier the folio is to be used again, and the oldest for a folio that is `reclaiming`.
     #[inline]
     pub(crate) fn folio_seq(&self, folio: &Folio, reclaiming: bool) -> u64 {
         let (flags, recency) = (folio.flags(), folio.recency());

@@ -1,5 +1,5 @@
-//! Memory used within the last milliseconds is kept, even if the machine then runs out of memory
-//! (`/sys/kernel/mm/lru_gen/min_ttl_ms`).
+//! Protection of memory that was used within the last milliseconds, even if the machine then runs
+//! out of memory (`/sys/kernel/mm/lru_gen/min_ttl_ms`).
 
 use super::gen_from_seq;
 use crate::engine::Engine;
@@ -11,22 +11,22 @@ use crate::world::World;
 use core::sync::atomic::Ordering::Relaxed;
 
 impl Maps<'_> {
-    /// For how many milliseconds memory in use is kept; 0 is off.
+    /// Returns the time in milliseconds for which memory in use is kept; 0 is off.
     pub fn min_ttl_ms(&self) -> u64 {
         self.cgroups.lru_gen_state.min_ttl_ms.load(Relaxed)
     }
 
-    /// Sets for how many milliseconds memory in use is kept. Background reclaim that finds none
-    /// older says so ([`Events::out_of_memory`](crate::Events::out_of_memory)): a process is to be
-    /// ended.
+    /// Sets the time in milliseconds for which memory in use is kept. Background reclaim that finds
+    /// no older memory counts [`Events::out_of_memory`](crate::Events::out_of_memory): the caller
+    /// should end a process.
     pub fn set_min_ttl_ms(&self, ms: u64) {
         self.cgroups.lru_gen_state.min_ttl_ms.store(ms, Relaxed);
     }
 }
 
 impl<W: World> Engine<'_, W> {
-    /// Whether any cgroup has memory to give that is old enough, as background reclaim asks before
-    /// it starts (`lru_gen_age_node`).
+    /// Counts an out-of-memory event if no cgroup has reclaimable memory that is old enough.
+    /// Background reclaim calls this before it starts (`lru_gen_age_node`).
     pub(crate) fn lru_gen_age_node(&mut self, sc: &mut ScanControl) {
         let maps = self.maps;
         maps.set_initial_priority(sc);
@@ -48,8 +48,8 @@ impl<W: World> Engine<'_, W> {
 }
 
 impl Maps<'_> {
-    /// Whether a cgroup has memory to give, and its oldest generation was born more than `ttl`
-    /// milliseconds ago (`lruvec_is_reclaimable`).
+    /// Returns true if a cgroup has reclaimable memory, and its oldest generation was opened more
+    /// than `ttl` milliseconds ago (`lruvec_is_reclaimable`).
     fn is_reclaimable(&self, id: MemcgId, sc: &ScanControl, now: u64, ttl: u64) -> bool {
         if self.protected(MemcgId::ROOT, id) == Protected::BelowMin || !self.is_sizable(id, sc) {
             return false;

@@ -1,10 +1,10 @@
 //! The multi-generational LRU (Linux 7.3.4, `CONFIG_LRU_GEN`).
 //!
-//! Folios of each type stand in two to four generations, numbered by sequence: the youngest is
-//! `max_seq`, the oldest of a type `min_seq`. Aging opens a new generation and moves what was used
+//! Folios of each type are in two to four generations, numbered by sequence: the youngest is
+//! `max_seq`, the oldest of a type `min_seq`. Aging opens a new generation and moves used folios
 //! into it, by walking page tables; eviction empties the oldest. A walk changes a folio's
-//! generation without any lock ([`Recency`](crate::Recency)); the folio is moved to its
-//! generation's list when eviction meets it on an old one.
+//! generation without any lock ([`Recency`](crate::Recency)). Eviction that meets the folio on an
+//! old list moves it to its generation's list.
 
 pub(crate) mod age;
 #[cfg(test)]
@@ -39,24 +39,25 @@ pub use batch::MmStats;
 pub use bloom::BloomFilter;
 pub use caps::LruGenCaps;
 
-/// Generations that eviction leaves (`MIN_NR_GENS`): what is in them counts as active.
+/// The number of generations that eviction leaves (`MIN_NR_GENS`). Folios in them count as active.
 pub const MIN_NR_GENS: u64 = 2;
-/// Generations at most (`MAX_NR_GENS`).
+/// The largest number of generations (`MAX_NR_GENS`).
 pub const MAX_NR_GENS: usize = 4;
-/// Tiers of a generation: none, two, three or four uses through file descriptors, and those that
-/// came back (`MAX_NR_TIERS`).
+/// The number of tiers of a generation: for up to one, two, and up to four uses through file
+/// descriptors, and for folios of a working set (`MAX_NR_TIERS`).
 pub const MAX_NR_TIERS: usize = 4;
-/// Zones of physical memory.
+/// The number of zones of physical memory.
 pub const MAX_NR_ZONES: usize = 3;
-/// Folios or pages worth a turn (`MIN_LRU_BATCH`).
+/// The number of folios, or of pages, that make a batch worthwhile (`MIN_LRU_BATCH`).
 pub(crate) const MIN_LRU_BATCH: u64 = 64;
-/// Folios moved under one hold of a lock, or updated before a walk pauses (`MAX_LRU_BATCH`).
+/// The number of folios moved under one hold of a lock, or updated before a walk pauses
+/// (`MAX_LRU_BATCH`).
 pub(crate) const MAX_LRU_BATCH: u64 = 4096;
 
-/// One number for each generation, type and zone.
+/// A number for each generation, type and zone.
 pub(crate) type PerGeneration<T> = [[[T; MAX_NR_ZONES]; 2]; MAX_NR_GENS];
 
-/// Which of the four places a generation of this sequence number has.
+/// Returns the place, of the four, of the generation with this sequence number.
 pub(crate) const fn gen_from_seq(seq: u64) -> usize {
     (seq % MAX_NR_GENS as u64) as usize
 }

@@ -1,5 +1,5 @@
-//! Ways into the multi-generational LRU: reclaim of the whole machine, and of one cgroup (Linux
-//! 7.3.4, vmscan.c).
+//! Entry points of the multi-generational LRU: reclaim of the whole machine, and of one cgroup
+//! (Linux 7.3.4, vmscan.c).
 
 use super::MIN_LRU_BATCH;
 use super::batch::MmWalk;
@@ -14,17 +14,18 @@ use crate::vmstat::Counter;
 use crate::world::World;
 use pageout_paging::Env;
 
-/// Where a reclaim of so many pages starts, where `reclaimable` could be: at the urgency that is
-/// about to scan as many, but not past half of all.
+/// Returns the priority at which a reclaim of so many pages starts, if `reclaimable` pages could be
+/// reclaimed. It is the one that scans about as many, but at most half of all urgencies are
+/// skipped.
 fn initial_priority(reclaimable: u64, nr_to_reclaim: u64) -> u8 {
-    // The one rounded down, the other up.
+    // `reclaimable` is rounded down, and `nr_to_reclaim` up.
     let bits = |n: u64| i64::from(u64::BITS - n.leading_zeros());
     let priority = bits(reclaimable) - 1 - bits(nr_to_reclaim - 1);
     priority.clamp(i64::from(DEF_PRIORITY / 2), i64::from(DEF_PRIORITY)) as u8
 }
 
 impl Maps<'_> {
-    /// Skips urgencies at which a large reclaim of the whole machine would get too little
+    /// Skips the urgencies at which a large reclaim of the whole machine would get too little
     /// (`set_initial_priority`).
     pub(crate) fn set_initial_priority(&self, sc: &mut ScanControl) {
         if sc.priority != DEF_PRIORITY || sc.nr_to_reclaim < MIN_LRU_BATCH {
@@ -37,9 +38,9 @@ impl Maps<'_> {
 }
 
 impl<W: World> Engine<'_, W> {
-    /// One pass over the cgroups, those first that were visited longest ago
-    /// (`lru_gen_shrink_node`). Kernels compute what cgroups keep in background reclaim alone;
-    /// here every pass does, so that it holds whoever reclaims.
+    /// Makes one pass over the cgroups, beginning with those visited longest ago
+    /// (`lru_gen_shrink_node`). Kernels compute protections only in background reclaim; here every
+    /// pass does, so that they hold for every reclaim.
     pub(crate) fn lru_gen_shrink_node(&mut self, sc: &mut ScanControl) {
         let maps = self.maps;
         maps.set_initial_priority(sc);
@@ -56,7 +57,7 @@ impl<W: World> Engine<'_, W> {
         }
     }
 
-    /// Evicts from one cgroup for its own sake, or an ancestor's (`lru_gen_shrink_lruvec`).
+    /// Evicts from one cgroup, for its own limit or an ancestor's (`lru_gen_shrink_lruvec`).
     pub(crate) fn lru_gen_shrink_lruvec(&mut self, id: MemcgId, sc: &mut ScanControl) {
         self.set_mm_walk(sc);
         if self.try_to_shrink_lruvec(id, sc) {
@@ -65,7 +66,7 @@ impl<W: World> Engine<'_, W> {
         self.clear_mm_walk();
     }
 
-    /// Visits the oldest generation of cgroups, until there is enough (`shrink_many`).
+    /// Visits the oldest generation of cgroups, until enough is reclaimed (`shrink_many`).
     fn shrink_many(&mut self, sc: &mut ScanControl) {
         for bin in self.oldest_bins() {
             let mut next = self.next_in_bin(bin, None);
@@ -91,7 +92,7 @@ impl<W: World> Engine<'_, W> {
         }
     }
 
-    /// Evicts from one cgroup; where it goes then, if it moves (`shrink_one`).
+    /// Evicts from one cgroup, and returns its move, if it moves (`shrink_one`).
     fn shrink_one(&mut self, id: MemcgId, sc: &mut ScanControl) -> Option<MemcgLruOp> {
         let maps = self.maps;
         let again = !maps.memcg(id).lru_link.at_tail();
@@ -114,14 +115,14 @@ impl<W: World> Engine<'_, W> {
 }
 
 impl<E: Env> Engine<'_, E> {
-    /// Gives the reclaim on this CPU something to batch walks' changes in, where it has time:
-    /// direct reclaim has it only once it ages (`set_mm_walk`).
+    /// Gives the reclaim on this CPU a batch for walks' changes. Direct reclaim gets one only once
+    /// it ages (`set_mm_walk`).
     fn set_mm_walk(&mut self, sc: &ScanControl) {
         debug_assert!(self.cpu.walk.is_none(), "one reclaim runs on a CPU");
         self.cpu.walk = (sc.agent != Agent::Direct).then(MmWalk::default);
     }
 
-    /// Takes it away again.
+    /// Removes that batch.
     pub(crate) fn clear_mm_walk(&mut self) {
         let walk = self.cpu.walk.take();
         debug_assert!(walk.is_none_or(|walk| walk.batched == 0), "all changes are handed in");
@@ -134,7 +135,7 @@ mod tests {
 
     #[test]
     fn a_large_reclaim_starts_more_urgently_the_larger_it_is() {
-        // By hand: 2^20 to 2^21 − 1 pages have 21 bits, 64 pages less one 6.
+        // By hand: 2^20 to 2^21 − 1 pages have 21 bits, and 64 pages less one have 6.
         let table = [
             (1 << 20, 64, 12),
             (1 << 18, 64, 12),

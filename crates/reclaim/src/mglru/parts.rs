@@ -1,4 +1,4 @@
-//! What a walk looks at of an address space: the VMAs whose accesses say which folios to keep.
+//! The parts of an address space that a walk reads: the VMAs whose accesses predict use.
 
 use crate::mapping::MappingKind;
 use crate::maps::Maps;
@@ -8,8 +8,8 @@ use crate::vma::{VmFlags, Vma};
 use core::cmp::{max, min};
 use pageout_paging::VirtRange;
 
-/// Whether walks pass a VMA: its pages cannot be evicted, accesses to it say nothing about the
-/// next, or its type may not be evicted now (Linux 7.3.4, `should_skip_vma`; there are no
+/// Returns true if walks skip a VMA: its pages cannot be evicted, accesses to it say nothing about
+/// later ones, or its type may not be evicted now (Linux 7.3.4, `should_skip_vma`; there are no
 /// huge-page, device or gate VMAs here).
 fn should_skip_vma(maps: &Maps<'_>, vma: &Vma, swappiness: u8) -> bool {
     let flags = vma.flags();
@@ -23,12 +23,12 @@ fn should_skip_vma(maps: &Maps<'_>, vma: &Vma, swappiness: u8) -> bool {
     }
 }
 
-/// The VMAs of an address space that a walk looks at, in order. The caller holds the mmap lock.
+/// The VMAs of an address space that a walk reads, in order. The caller holds the mmap lock.
 #[derive(Debug)]
 pub(crate) struct Parts<'a, 'm> {
     maps: &'a Maps<'m>,
     swappiness: u8,
-    /// The first that may hold what is asked for next.
+    /// The first VMA that may hold the next range.
     vma: Option<&'m Vma>,
 }
 
@@ -37,13 +37,13 @@ impl<'a, 'm> Parts<'a, 'm> {
         Self { maps, swappiness, vma: maps.vma_at(&mm.head) }
     }
 
-    /// The flags of the VMA of the part found last.
+    /// Returns the flags of the VMA of the part found last.
     pub(crate) fn vm_flags(&self) -> VmFlags {
         self.vma.map_or(VmFlags::empty(), Vma::flags)
     }
 
-    /// The first part of a VMA in `range`, which begins no earlier than the range asked for before
-    /// (Linux 7.3.4, `get_next_vma`).
+    /// Returns the first part of a VMA in `range`. The range begins no earlier than that of the
+    /// call before (Linux 7.3.4, `get_next_vma`).
     pub(crate) fn next_in(&mut self, range: VirtRange) -> Option<VirtRange> {
         while let Some(vma) = self.vma {
             let part = max(vma.start(), range.start)..min(vma.end(), range.end);

@@ -1,5 +1,5 @@
-//! What an evicted folio leaves in the multi-generational LRU, and what that says when it comes
-//! back (Linux 7.3.4, workingset.c).
+//! Shadows of evicted folios in the multi-generational LRU, and the judgement of refaults by them
+//! (Linux 7.3.4, workingset.c).
 
 use super::MAX_NR_GENS;
 use super::tier::{tier_from_refs, tier_of};
@@ -14,20 +14,21 @@ use crate::workingset::Shadow;
 use core::sync::atomic::Ordering::Relaxed;
 use pageout_paging::Env;
 
-/// The token of a shadow: the oldest generation when it was left, and uses after the first, 0 to 3.
+/// Returns the token of a shadow: the oldest generation at eviction, and the uses after the first,
+/// 0 to 3.
 fn token(min_seq: u64, refs: u32) -> u64 {
     min_seq << REFS_WIDTH | u64::from(refs.saturating_sub(1))
 }
 
-/// Whether less than four generations were opened or given up since (`lru_gen_test_recent`).
+/// Returns true if fewer than four generations were opened since (`lru_gen_test_recent`).
 fn is_recent(token: u64, max_seq: u64) -> bool {
     let max_seq = max_seq & (Shadow::AGE_MASK >> REFS_WIDTH);
     max_seq.abs_diff(token >> REFS_WIDTH) < MAX_NR_GENS as u64
 }
 
 impl Maps<'_> {
-    /// What a folio leaves that is about to be evicted, which counts in its tier
-    /// (`lru_gen_eviction`).
+    /// Makes the shadow of a folio that is about to be evicted, and counts the eviction in the
+    /// folio's tier (`lru_gen_eviction`).
     #[inline]
     pub(crate) fn lru_gen_eviction(&self, folio: &Folio) -> Shadow {
         let (memcg, recency, kind) = (folio.memcg(), folio.recency(), kind_of(folio));
@@ -40,9 +41,8 @@ impl Maps<'_> {
 }
 
 impl<E: Env> Engine<'_, E> {
-    /// Judges a folio that came back: whatever its cgroup's tiers are to learn of it, and with how
-    /// many uses it starts. Nothing is known of one that came back to another cgroup
-    /// (`lru_gen_refault`).
+    /// Judges a folio that refaulted: counts the refault in its cgroup's tier, and sets the uses
+    /// that the folio starts with. A refault in another cgroup is ignored (`lru_gen_refault`).
     pub(crate) fn lru_gen_refault(&self, folio: &Folio, shadow: Shadow) {
         let maps = self.maps;
         let (memcg, kind, nr) = (folio.memcg(), kind_of(folio), folio.nr_pages() as u64);
@@ -62,7 +62,7 @@ impl<E: Env> Engine<'_, E> {
         lrugen.refaulted[kind][tier].fetch_add(nr, Relaxed);
         if shadow.was_workingset() {
             if self.cpu.in_fault {
-                // It is active as soon as it is listed.
+                // It becomes active as soon as it is on a list.
                 count(Counter::WorkingsetActivateAnon, Counter::WorkingsetActivateFile);
             }
             folio.note_use(Recency::WORKINGSET, Recency::NONE);
@@ -85,8 +85,8 @@ mod tests {
 
     const ROOT: MemcgId = MemcgId::ROOT;
 
-    /// Evicts a folio used so often, and brings it back as another: the tier in which both counted,
-    /// and what is known of the other's use.
+    /// Evicts a folio that was used so often, and brings it back as another. Returns the tier in
+    /// which both counted, and the record of the other's use.
     fn come_back(ground: &mut Ground, kind: usize, before: Recency) -> (usize, Recency) {
         let [old, new] = [(); 2].map(|()| ground.folio(kind, 0, 2, ROOT));
         let (maps, world, cpu) = (&ground.maps, &ground.world, &mut ground.cpu);
@@ -123,7 +123,7 @@ mod tests {
         }
     }
 
-    /// Refaults, activations, restores of files' pages.
+    /// Returns the refaults, activations and restores of files' pages.
     fn counters(ground: &Ground, memcg: MemcgId) -> [u64; 3] {
         let vmstat = &ground.maps.memcg(memcg).vmstat;
         [
@@ -162,9 +162,9 @@ mod tests {
         }
     }
 
-    /// By a read, it joins the oldest generation, or the next as part of a working set; by a fault,
-    /// it is marked as used and joins the next, or as part of a working set the youngest, active.
-    /// What is mlocked joins none.
+    /// A refault by a read joins the oldest generation, or the next if it was in a working set. A
+    /// refault by a fault is marked as used and joins the next, or the youngest and active if it
+    /// was in a working set. An mlocked folio joins none.
     #[test]
     fn what_comes_back_joins_a_generation_by_what_is_known_of_it() {
         let (marked, set) = (Recency::REFERENCED, Recency::WORKINGSET);
@@ -210,7 +210,7 @@ mod tests {
         {
             assert_eq!(is_recent(token(left_at, 4), now), recent, "{left_at} to {now}");
         }
-        // What the shadow's 46 bits have no room for is not compared.
+        // Bits of a generation's number that do not fit the shadow's 46 are not compared.
         let wide = Shadow::AGE_MASK >> REFS_WIDTH;
         assert!(is_recent(token(0, 0), wide + 1));
     }

@@ -1,4 +1,4 @@
-//! The folios of a cgroup that is removed join the generations of its parent.
+//! Moves of a removed cgroup's folios to the generations of its parent.
 
 use super::{MAX_NR_GENS, gen_from_seq};
 use crate::engine::Engine;
@@ -8,13 +8,12 @@ use crate::scan::SWAP_CLUSTER_MAX;
 use crate::world::World;
 
 impl<W: World> Engine<'_, W> {
-    /// Moves the folios of a cgroup's generations to its parent's of the same age, with their
-    /// charges: as the coldest of them. No walk runs, since the caller holds the tree's lock to
-    /// write.
+    /// Moves the folios of a cgroup's generations, with their charges, to its parent's generations
+    /// of the same age, at the tail. No walk runs, since the caller holds the tree's lock to write.
     ///
-    /// Kernels join generations of the same place of four instead, whatever their age there, and
+    /// Kernels instead join generations with the same place of the four, whatever their age, and
     /// open generations of the parent until it has them all (Linux 7.3.4,
-    /// `lru_gen_reparent_memcg`): that takes no look at any folio, which this must take anyhow.
+    /// `lru_gen_reparent_memcg`). That touches no folio, which this engine must do anyway.
     pub(crate) fn reparent_generations(&mut self, from: MemcgId, to: MemcgId) {
         let maps = self.maps;
         let mut moved = FolioList::default();
@@ -24,15 +23,15 @@ impl<W: World> Engine<'_, W> {
         }
     }
 
-    /// Takes some folios of one generation off its lists, with a reference to each: how many
-    /// generations are younger. Those about to be freed are left.
+    /// Takes some folios of one generation off its lists, with a reference to each, and returns the
+    /// number of younger generations. Folios that are being freed stay.
     fn isolate_generation(&mut self, from: MemcgId, out: &mut FolioList) -> Option<u64> {
         let maps = self.maps;
         let guard = self.lock_lruvec(from);
         let lrugen = maps.lru_gen(from);
         let lists = lrugen.lists.as_flattened().as_flattened();
         let mut found = None;
-        // From the head on, since each joins behind the one before.
+        // From the head on, since each folio joins behind the one before it.
         for id in lists.iter().flat_map(|list| list.iter(maps.folios.table)) {
             let folio = maps.folio(id);
             let generation = folio.recency().generation();
@@ -62,8 +61,9 @@ mod tests {
     use core::sync::atomic::Ordering::Relaxed;
     use std::vec::Vec;
 
-    /// More folios than are moved at a time, in a child some generations on: each keeps its age as
-    /// far as the parent has it, and those of one generation their order, behind the parent's own.
+    /// A child some generations ahead has more folios than are moved at a time. Each keeps its age
+    /// as far as the parent has it. Those of one generation keep their order, behind the parent's
+    /// own.
     #[test]
     fn folios_of_a_removed_cgroup_keep_their_age() {
         for (ahead, parent_oldest) in (0..4).flat_map(|n| (0..=2).map(move |seq| (n, seq))) {
@@ -77,7 +77,7 @@ mod tests {
                 maps.lru_gen(MemcgId::ROOT).min_seq[kind].store(parent_oldest, Relaxed);
             }
             let own = ground.folio_in(parent_oldest, FILE, 0, 0);
-            // The head of each list is its last: 40 folios of age 3, of pages of files.
+            // The head of each list is made last. 40 folios of files' pages have age 3.
             let mut made: Vec<_> = (0..4_u64).map(|age| (age, Vec::new())).collect();
             for (age, ids) in &mut made {
                 for _ in 0..if *age == 3 { 40 } else { 10 } {

@@ -1,4 +1,4 @@
-//! The numbers of generations: a new youngest one, and the oldest given up.
+//! The sequence numbers of generations: opening the next youngest, and retiring the oldest.
 
 use super::tier::{is_lazily_promoted, reset_ctrl_pos, tier_of};
 use super::{MAX_LRU_BATCH, MAX_NR_GENS, MIN_NR_GENS, PerGeneration, gen_from_seq};
@@ -15,8 +15,8 @@ use core::array;
 use core::ops::RangeInclusive;
 use core::sync::atomic::Ordering::Relaxed;
 
-/// The types that may be evicted: at swappiness 0 files' pages alone, at 201 anonymous memory alone
-/// (`for_each_evictable_type`).
+/// Returns the types that may be evicted: at swappiness 0 only files' pages, at 201 only anonymous
+/// memory (`for_each_evictable_type`).
 pub(crate) fn evictable_types(swappiness: u8) -> RangeInclusive<usize> {
     let first = if swappiness == 0 { FILE } else { ANON };
     let last = if swappiness > MAX_SWAPPINESS { ANON } else { FILE };
@@ -24,13 +24,14 @@ pub(crate) fn evictable_types(swappiness: u8) -> RangeInclusive<usize> {
 }
 
 impl LruGen {
-    /// Whether no folio is on the lists of a generation; some may be in it that are listed
-    /// elsewhere.
+    /// Returns true if no folio is on the lists of a generation. Folios in it may still be on
+    /// another's list.
     fn is_unlisted(&self, seq: u64, kind: usize) -> bool {
         self.lists[gen_from_seq(seq)][kind].iter().all(|list| list.tail().is_none())
     }
 
-    /// Pages of a generation as counted, which may be negative while a walk keeps changes back.
+    /// Returns the counted pages of a generation. They may be negative while a walk keeps changes
+    /// back.
     fn counted(&self, generation: usize, kind: usize) -> Zones {
         array::from_fn(|zone| self.nr_pages[generation][kind][zone].load(Relaxed))
     }
@@ -41,7 +42,7 @@ impl LruGen {
         self.min_seq[kind].store(seq, Relaxed);
     }
 
-    /// Every type has two to four generations (`seq_is_valid`).
+    /// Checks that every type has two to four generations (`seq_is_valid`).
     fn assert_valid(&self) {
         for kind in [ANON, FILE] {
             let (min, max) = (self.min_seq(kind), self.max_seq());
@@ -54,7 +55,7 @@ impl LruGen {
 }
 
 impl Maps<'_> {
-    /// The oldest generation that may be evicted, of the types that may (`evictable_min_seq`).
+    /// Returns the oldest generation of the evictable types (`evictable_min_seq`).
     #[inline]
     pub(crate) fn evictable_min_seq(&self, memcg: MemcgId, swappiness: u8) -> u64 {
         let lrugen = self.lru_gen(memcg);
@@ -64,9 +65,10 @@ impl Maps<'_> {
 }
 
 impl<W: World> Engine<'_, W> {
-    /// Opens the generation after `seq`, if that is still the youngest: whether it did. A type that
-    /// has four gives up its oldest, 4096 folios under a hold of the lock; what may not be evicted
-    /// stays where it is and becomes the youngest (Linux 7.3.4, `inc_max_seq`).
+    /// Opens the generation after `seq`, if that is still the youngest; returns true if it did. A
+    /// type that has four generations retires its oldest, 4096 folios under each hold of the lock.
+    /// If the type may not be evicted, its oldest folios stay where they are and become the
+    /// youngest (Linux 7.3.4, `inc_max_seq`).
     pub(crate) fn inc_max_seq(&mut self, memcg: MemcgId, seq: u64, swappiness: u8) -> bool {
         let world = self.world;
         loop {
@@ -83,7 +85,7 @@ impl<W: World> Engine<'_, W> {
 }
 
 impl Maps<'_> {
-    /// Opens a generation born `now`; `None` if there is more to be given up first.
+    /// Opens a generation at time `now`. Returns `None` if more folios must be moved first.
     fn try_to_open(
         &self,
         guard: &LruGuard<'_>,
@@ -103,8 +105,8 @@ impl Maps<'_> {
                 return None;
             }
         }
-        // The youngest but one ceases to count as active, the new one begins to: with what it holds
-        // already of a type that may not be evicted.
+        // The youngest generation but one no longer counts as active, and the new one begins to. It
+        // may already hold folios of a type that may not be evicted.
         let [prev, next] = [seq - 1, seq + 1].map(gen_from_seq);
         for kind in [ANON, FILE] {
             let (after, before) = (lrugen.counted(next, kind), lrugen.counted(prev, kind));
@@ -119,8 +121,8 @@ impl Maps<'_> {
         Some(true)
     }
 
-    /// Gives up the oldest generation of a type, whose folios go on to the next one's tail; false
-    /// if there are too many for one hold of the lock (Linux 7.3.4, `inc_min_seq`).
+    /// Retires the oldest generation of a type, whose folios move to the next one's tail. Returns
+    /// false if there are too many for one hold of the lock (Linux 7.3.4, `inc_min_seq`).
     fn inc_min_seq(&self, guard: &LruGuard<'_>, kind: usize, swappiness: u8) -> bool {
         let lrugen = self.lru_gen(guard.memcg);
         let oldest = lrugen.min_seq(kind);
@@ -144,7 +146,7 @@ impl Maps<'_> {
         true
     }
 
-    /// Moves a folio of the oldest generation's list on to where it belongs then.
+    /// Moves a folio of the oldest generation's list to the generation where it then belongs.
     fn carry_on(
         &self,
         guard: &LruGuard<'_>,
@@ -162,9 +164,9 @@ impl Maps<'_> {
         }
     }
 
-    /// Gives up oldest generations that list nothing, of the types that may be evicted, but leaves
-    /// two, and while both types may, neither more than one generation ahead of the other's
-    /// oldest that can be evicted (Linux 7.3.4, `try_to_inc_min_seq`).
+    /// Retires the oldest generations of the evictable types that list no folio, except the last
+    /// two. While both types may be evicted, neither gets more than one generation ahead of the
+    /// other's oldest that can be evicted (Linux 7.3.4, `try_to_inc_min_seq`).
     pub(crate) fn try_to_inc_min_seq(&self, guard: &LruGuard<'_>, swappiness: u8) {
         let lrugen = self.lru_gen(guard.memcg);
         lrugen.assert_valid();
@@ -176,7 +178,8 @@ impl Maps<'_> {
             if types.contains(&kind) { (from..newest).find(listed).unwrap_or(newest) } else { from }
         });
         if types == (ANON..=FILE) {
-            // One that can spare no more waits for the other, so that both can be evicted.
+            // A type that can spare no more generations waits for the other, so that both can be
+            // evicted.
             let [anon, file] = oldest;
             if anon == newest && file < newest - 1 {
                 oldest[ANON] = newest - 1;

@@ -1,4 +1,4 @@
-//! What is switched on (`/sys/kernel/mm/lru_gen/`).
+//! The switches of the multi-generational LRU (`/sys/kernel/mm/lru_gen/`).
 
 use crate::engine::Engine;
 use crate::id::MemcgId;
@@ -11,25 +11,25 @@ use crate::world::World;
 use core::sync::atomic::Ordering::Relaxed;
 
 impl Maps<'_> {
-    /// What is switched on.
+    /// Returns the parts that are on.
     #[inline]
     pub fn lru_gen_caps(&self) -> LruGenCaps {
         LruGenCaps::from_bits_retain(self.cgroups.lru_gen_state.caps.load(Relaxed))
     }
 
-    /// Whether generations are in use (`lru_gen_enabled`).
+    /// Returns true if generations are in use (`lru_gen_enabled`).
     #[inline]
     pub(crate) fn lru_gen_enabled(&self) -> bool {
         self.lru_gen_caps().contains(LruGenCaps::CORE)
     }
 
-    /// Whether lists are being moved from one kind to the other (`lru_gen_switching`).
+    /// Returns true if lists are being moved from one kind to the other (`lru_gen_switching`).
     #[inline]
     pub(crate) fn lru_gen_switching(&self) -> bool {
         self.cgroups.lru_gen_state.switching.load(Relaxed)
     }
 
-    /// Whether generations alone are in use: on, and not being switched on just now.
+    /// Returns true if only generations are in use: they are on, and the switch is complete.
     #[inline]
     pub(crate) fn lru_gen_settled(&self) -> bool {
         self.lru_gen_enabled() && !self.lru_gen_switching()
@@ -37,17 +37,17 @@ impl Maps<'_> {
 }
 
 impl<W: World> Engine<'_, W> {
-    /// Switches parts of the multi-generational LRU on and off. If that is generations as a whole,
-    /// the folios of every cgroup are moved from one kind of list to the other, 4096 under a hold
-    /// of a lock, while all else goes on (Linux 7.3.4, `lru_gen_change_state`).
+    /// Switches parts of the multi-generational LRU on and off. If that changes the use of
+    /// generations, the folios of every cgroup move from one kind of list to the other, 4096 under
+    /// each hold of a lock. All else goes on meanwhile (Linux 7.3.4, `lru_gen_change_state`).
     pub fn set_lru_gen_caps(&mut self, caps: LruGenCaps) {
         let (maps, world) = (self.maps, self.world);
         let state = &maps.cgroups.lru_gen_state;
-        // One at a time.
+        // Only one switch runs at a time.
         while state.switching.swap(true, Relaxed) {
             world.relax();
         }
-        // Read: the tree keeps its shape, and reclaim goes on.
+        // Locked to read: the tree keeps its shape, and reclaim goes on.
         let tree = self.lock_tree();
         let was = LruGenCaps::from_bits_retain(state.caps.swap(caps.bits(), Relaxed));
         if (was ^ caps).contains(LruGenCaps::CORE) {
@@ -81,8 +81,9 @@ impl<W: World> Engine<'_, W> {
 }
 
 impl Maps<'_> {
-    /// Moves one folio from a classic list to its generation's; false if there is none
-    /// (`fill_evictable`). It counts as listed all the while: someone may be about to free it.
+    /// Moves one folio from a classic list to its generation's. Returns false if there is none
+    /// (`fill_evictable`). The folio keeps its flag of being on a list, since another task may be
+    /// about to free it.
     fn fill_one(&self, guard: &LruGuard<'_>) -> bool {
         let lists = &self.memcg(guard.memcg).lruvec.lists;
         let found = LruList::EVICTABLE
@@ -99,7 +100,7 @@ impl Maps<'_> {
         true
     }
 
-    /// Moves one folio from a generation's list to its classic one; false if there is none
+    /// Moves one folio from a generation's list to its classic one. Returns false if there is none
     /// (`drain_evictable`).
     fn drain_one(&self, guard: &LruGuard<'_>) -> bool {
         let lists = self.lru_gen(guard.memcg).lists.as_flattened().as_flattened();
@@ -121,8 +122,8 @@ mod tests {
     use crate::mglru::bare::{Ground, TUNING};
     use crate::scan::{ANON, FILE};
 
-    /// A folio of each type and zone in each generation, switched off and on: what was in the two
-    /// youngest is active, and goes to the youngest but one again.
+    /// Has a folio of each type and zone in each generation, and switches off and on. Folios of the
+    /// two youngest generations are active, and return to the youngest but one.
     #[test]
     fn the_young_are_active_while_generations_are_off() {
         let mut ground = Ground::new(24);
@@ -152,10 +153,10 @@ mod tests {
         }
     }
 
-    /// 4096 folios under one hold, in every cgroup.
+    /// At most 4096 folios are switched under one hold, in every cgroup.
     #[test]
     fn long_lists_are_switched_in_turns() {
-        // One after each of two cgroups, and those within a list.
+        // There is one turn for each of two cgroups, and those within a list.
         for (folios, turns) in [(4095, 2), (4096, 3), (4097, 3)] {
             let mut ground = Ground::new(folios);
             let (maps, world, cpu) = (&ground.maps, &ground.world, &mut ground.cpu);

@@ -11,7 +11,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use pageout_paging::{Env, Mmu};
 
 impl<E: Env> Engine<'_, E> {
-    /// Writes what `enabled` says: `0x0007` and a line end if all is switched on that hardware can
+    /// Writes the text of `enabled`: `0x0007` and a line end if all is on that hardware supports
     /// (Linux 7.3.4, `enabled_show`).
     ///
     /// # Errors
@@ -30,14 +30,15 @@ impl<E: Env> Engine<'_, E> {
 }
 
 impl<W: World> Engine<'_, W> {
-    /// Writes to `enabled`: a number whose bits are those of [`LruGenCaps`], others ignored; or
-    /// anything that begins with `y`, all of it, or `n`, nothing (Linux 7.3.4, `enabled_store`).
+    /// Takes a write to `enabled`: a number with the bits of [`LruGenCaps`], of which others are
+    /// ignored; or a text that begins with `y` for all of them, or with `n` for none (Linux 7.3.4,
+    /// `enabled_store`).
     ///
     /// # Errors
     /// [`Errno::EINVAL`] for anything else; nothing is changed then.
     pub fn lru_gen_enabled_store(&mut self, text: &str) -> Result<(), Errno> {
         if text.is_empty() {
-            // A write of no bytes reaches no file of sysfs.
+            // sysfs passes no write of zero bytes on to the file.
             return Ok(());
         }
         let caps = match text.as_bytes()[0].to_ascii_lowercase() {
@@ -54,8 +55,9 @@ impl<W: World> Engine<'_, W> {
 }
 
 impl Maps<'_> {
-    /// Writes what `min_ttl_ms` says: for how many milliseconds memory in use is not evicted, and a
-    /// line end. The clock ticks in milliseconds: kernels with fewer ticks a second round up.
+    /// Writes the text of `min_ttl_ms`: the time in milliseconds for which memory in use is not
+    /// evicted, and a line end. The clock ticks in milliseconds: kernels with fewer ticks a second
+    /// round up.
     ///
     /// # Errors
     /// Those of `out`.
@@ -63,7 +65,7 @@ impl Maps<'_> {
         writeln!(out, "{}", self.cgroups.lru_gen_state.min_ttl_ms.load(Relaxed))
     }
 
-    /// Writes to `min_ttl_ms`: a number of 32 bits (Linux 7.3.4, `min_ttl_ms_store`).
+    /// Takes a write to `min_ttl_ms`: a number of 32 bits (Linux 7.3.4, `min_ttl_ms_store`).
     ///
     /// # Errors
     /// [`Errno::EINVAL`] for anything else; nothing is changed then.

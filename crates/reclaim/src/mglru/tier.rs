@@ -1,8 +1,8 @@
-//! Tiers: folios of one generation that were used more often through file descriptors are kept if
-//! their like came back more often, and of two types the one is evicted that comes back less.
+//! Tiers: within a generation, folios that were used more often through file descriptors are kept
+//! if such folios refault more. Of the two types, the one that refaults less is evicted.
 //!
-//! Both are one comparison of how many pages of each came back of those examined: in the oldest
-//! generation and, halved with each that goes by, in those before it (Linux 7.3.4, vmscan.c).
+//! Both compare the parts of examined pages that refaulted: in the oldest generation, and in those
+//! before it, halved with each generation that goes by (Linux 7.3.4, vmscan.c).
 
 use super::{MAX_NR_TIERS, MIN_LRU_BATCH};
 use crate::mglru::lrugen::{LruGen, PerTier};
@@ -11,12 +11,12 @@ use crate::scan::{ANON, FILE, MAX_SWAPPINESS};
 use core::ops::Range;
 use core::sync::atomic::Ordering::Relaxed;
 
-/// The tier of a folio, 0 to 3.
+/// Returns the tier of a folio, 0 to 3.
 pub(crate) const fn tier_of(recency: Recency) -> usize {
     tier_from_refs(recency.refs(), recency.contains(Recency::WORKINGSET))
 }
 
-/// The tier of so many uses, 0 to 4: their logarithm, rounded up; of a part of a working set the
+/// Returns the tier of 0 to 4 uses: their logarithm, rounded up. Folios of a working set are in the
 /// last (`lru_tier_from_refs`).
 pub(crate) const fn tier_from_refs(refs: u32, workingset: bool) -> usize {
     match workingset {
@@ -25,13 +25,13 @@ pub(crate) const fn tier_from_refs(refs: u32, workingset: bool) -> usize {
     }
 }
 
-/// Whether a folio's counter of uses is full and its mark of a working set set: it goes on to the
-/// next generation whatever its tier, and does not count as protected.
+/// Returns true if a folio's counter of uses is full and it is part of a working set. Such a folio
+/// moves to the next generation whatever its tier, and does not count as protected.
 pub(crate) const fn is_lazily_promoted(recency: Recency) -> bool {
     recency.contains(Recency::WORKINGSET) && recency.refs() == 1 << REFS_WIDTH
 }
 
-/// What came back of some tiers, and what weight that has (`struct ctrl_pos`), in pages.
+/// The refaults of some tiers, and the weight that they have (`struct ctrl_pos`), in pages.
 #[derive(Clone, Copy, Debug)]
 struct CtrlPos {
     refaulted: u64,
@@ -40,7 +40,7 @@ struct CtrlPos {
 }
 
 impl CtrlPos {
-    /// Where some tiers of a type stand (`read_ctrl_pos`).
+    /// Reads the refaults of some tiers of a type (`read_ctrl_pos`).
     fn read(lrugen: &LruGen, kind: usize, tiers: Range<usize>, gain: u8) -> Self {
         let (mut refaulted, mut total) = (0, 0);
         for tier in tiers {
@@ -51,8 +51,8 @@ impl CtrlPos {
         Self { refaulted, total, gain }
     }
 
-    /// Whether the other may be evicted as well as this: so little of it came back that it says
-    /// nothing, or no greater a part than of this (`positive_ctrl_err`).
+    /// Returns true if the other may be evicted like this one: too few of its pages refaulted to
+    /// judge, or no greater a part than of this one (`positive_ctrl_err`).
     fn allows(self, other: Self) -> bool {
         let wide =
             |n: u64, total: u64, gain: u8| u128::from(n) * u128::from(total) * u128::from(gain);
@@ -62,8 +62,8 @@ impl CtrlPos {
     }
 }
 
-/// The type to evict: the one whose pages come back less, by swappiness; 0 and 1 leave anonymous
-/// memory alone, 200 and 201 files' pages (`get_type_to_scan`).
+/// Returns the type to evict: the one that refaults less, weighted by swappiness. At 0 and 1 it is
+/// always files' pages, at 200 and 201 always anonymous memory (`get_type_to_scan`).
 pub(crate) fn get_type_to_scan(lrugen: &LruGen, swappiness: u8) -> usize {
     if swappiness <= 1 {
         return FILE;
@@ -76,19 +76,20 @@ pub(crate) fn get_type_to_scan(lrugen: &LruGen, swappiness: u8) -> usize {
     if anon.allows(all(FILE, MAX_SWAPPINESS - swappiness)) { FILE } else { ANON }
 }
 
-/// The last tier of a type to evict: those after it come back half as often again as the first
-/// (`get_tier_idx`).
+/// Returns the last tier of a type to evict. The tiers after it refault at least half as often
+/// again as the first (`get_tier_idx`).
 pub(crate) fn get_tier_idx(lrugen: &LruGen, kind: usize) -> usize {
     let first = CtrlPos::read(lrugen, kind, 0..1, 2);
     let evicted = |tier: &usize| first.allows(CtrlPos::read(lrugen, kind, *tier..*tier + 1, 3));
     (1..MAX_NR_TIERS).take_while(evicted).last().unwrap_or(0)
 }
 
-/// The oldest generation of a type goes by: what came back of it joins the averages, and the next
-/// is counted from 0 (`reset_ctrl_pos`; no history is kept). The caller holds the lruvec's lock.
+/// Resets the counts when the oldest generation of a type ends: they join the averages, and the
+/// next generation is counted from 0 (`reset_ctrl_pos`; no history is kept). The caller holds the
+/// lruvec's lock.
 pub(crate) fn reset_ctrl_pos(lrugen: &LruGen, kind: usize) {
     for tier in 0..MAX_NR_TIERS {
-        // Others count beside this, and none of what they count is to be lost.
+        // Other CPUs count concurrently, and none of their counts may be lost.
         let [refaulted, evicted, protected] =
             [&lrugen.refaulted, &lrugen.evicted, &lrugen.protected]
                 .map(|of| of[kind][tier].swap(0, Relaxed));
@@ -105,7 +106,7 @@ pub(crate) fn reset_ctrl_pos(lrugen: &LruGen, kind: usize) {
 mod tests {
     use super::*;
 
-    /// A type's counts of one tier: came back, evicted.
+    /// Sets a type's counts of one tier: refaulted and evicted pages.
     fn count(lrugen: &LruGen, kind: usize, tier: usize, refaulted: u64, evicted: u64) {
         lrugen.refaulted[kind][tier].store(refaulted, Relaxed);
         lrugen.evicted[kind][tier].store(evicted, Relaxed);
@@ -128,9 +129,9 @@ mod tests {
 
     #[test]
     fn a_tier_is_kept_that_comes_back_half_as_often_again() {
-        // Of the first tier 100 of 936 came back. By hand: refs · (936 + 64) · 2 against
-        // 101 · total · 3: with 303 examined, 45.9 would be the limit but for the 64 that say
-        // nothing; with 660 examined it is 99.99.
+        // Of the first tier 100 of 936 pages refaulted. By hand: refs · (936 + 64) · 2 against 101
+        // · total · 3. With 303 examined, the limit would be 45.9, but fewer than 64 refaults are
+        // too few to judge. With 660 examined it is 99.99.
         let cases = [(63, 303, 1), (64, 303, 0), (99, 660, 1), (100, 660, 0)];
         for (refaulted, evicted, last) in cases {
             let lrugen = LruGen::default();
@@ -162,11 +163,12 @@ mod tests {
     #[test]
     fn the_type_is_evicted_that_comes_back_less() {
         let cases = [
-            // Nothing known: files.
+            // Nothing is known: files' pages.
             (60, [0, 0], [0, 0], FILE),
             (60, [1000, 1000], [63, 63], FILE),
-            // The same part came back of both: who is asked for more gives more, and anonymous
-            // memory at 100, for the 64 pages that count as examined and well.
+            // The same part of both refaulted, so the type with the larger weight is evicted. At
+            // 100 it is anonymous memory, because of the 64 pages that are added as examined
+            // without a refault.
             (100, [640, 6400], [640, 6400], ANON),
             (101, [640, 6400], [640, 6400], ANON),
             (99, [640, 6400], [640, 6400], FILE),
@@ -176,7 +178,7 @@ mod tests {
         ];
         for (swappiness, anon, file, wanted) in cases {
             let lrugen = LruGen::default();
-            // Spread over tiers: their sum counts.
+            // The counts are spread over tiers, since their sum is compared.
             count(&lrugen, ANON, 0, anon[0], 0);
             count(&lrugen, ANON, 3, 0, anon[1]);
             count(&lrugen, FILE, 1, file[0], 0);

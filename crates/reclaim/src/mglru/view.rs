@@ -1,4 +1,4 @@
-//! Generations from outside: who is where. For audits, and whoever keeps others from changing it
+//! Generations as seen from outside, for audits. The caller keeps others from changing them
 //! meanwhile.
 
 use crate::id::{FolioId, MemcgId};
@@ -6,17 +6,17 @@ use crate::maps::Maps;
 use core::sync::atomic::Ordering::Relaxed;
 
 impl Maps<'_> {
-    /// The sequence number of a cgroup's youngest generation, and of its oldest of anonymous memory
-    /// and of files' pages.
+    /// Returns the sequence number of a cgroup's youngest generation, and those of its oldest of
+    /// anonymous memory and of files' pages.
     #[inline]
     pub fn lru_gen_seqs(&self, memcg: MemcgId) -> (u64, [u64; 2]) {
         let lrugen = self.lru_gen(memcg);
         (lrugen.max_seq(), [0, 1].map(|kind| lrugen.min_seq(kind)))
     }
 
-    /// The folios on a list of a cgroup, head first: of the generation `generation` (sequence
-    /// numbers modulo [`MAX_NR_GENS`](super::MAX_NR_GENS)), of anonymous memory (`kind` 0) or
-    /// files' pages (1), in a zone.
+    /// Returns the folios on a list of a cgroup, head first: of the generation `generation`
+    /// (sequence numbers modulo [`MAX_NR_GENS`](super::MAX_NR_GENS)), of anonymous memory (`kind`
+    /// 0) or files' pages (1), in a zone.
     pub fn lru_gen_folios(
         &self,
         memcg: MemcgId,
@@ -27,8 +27,9 @@ impl Maps<'_> {
         self.lru_gen(memcg).lists[generation][kind][zone].iter(self.folios.table)
     }
 
-    /// Pages counted in a generation, wherever they are listed; see [`Maps::lru_gen_folios`].
-    /// Negative, or too few, while a walk has not handed in its changes.
+    /// Returns the pages counted in a generation, whatever list they are on; see
+    /// [`Maps::lru_gen_folios`]. The number is negative, or too small, while a walk has not handed
+    /// in its changes.
     pub fn lru_gen_size(&self, memcg: MemcgId, generation: usize, kind: usize, zone: usize) -> i64 {
         self.lru_gen(memcg).nr_pages[generation][kind][zone].load(Relaxed)
     }

@@ -1,5 +1,5 @@
-//! Aging: the page tables of a cgroup's address spaces are walked for young bits, then a new
-//! generation is opened.
+//! Aging: walks the page tables of a cgroup's address spaces for young bits, then opens a new
+//! generation.
 
 use super::batch::MmWalk;
 use super::bloom::PmdEntry;
@@ -23,11 +23,12 @@ use pageout_paging::{
 };
 
 impl<W: World> Engine<'_, W> {
-    /// Opens the generation after `seq` once the address spaces of a cgroup have been walked, those
-    /// no CPU ran in only with `force_scan`: whether it did. Other CPUs may walk some of them, and
-    /// whoever is the last opens it. At swappiness 0 anonymous memory is not walked, at 201 files'
-    /// pages are not. Where hardware sets no accessed bits, or walks are switched off, nothing is
-    /// walked (Linux 7.3.4, `try_to_inc_max_seq`).
+    /// Opens the generation after `seq` once the address spaces of a cgroup have been walked;
+    /// returns true if this call opened it. Address spaces in which no CPU ran are walked only with
+    /// `force_scan`. Other CPUs may walk some of them, and the last to end opens the generation. At
+    /// swappiness 0 anonymous memory is not walked, and at 201 files' pages are not. If hardware
+    /// sets no accessed bits, or walks are switched off, the generation is opened without walks
+    /// (Linux 7.3.4, `try_to_inc_max_seq`).
     ///
     /// The caller keeps the cgroup from being removed.
     ///
@@ -64,14 +65,14 @@ impl<W: World> Engine<'_, W> {
 }
 
 impl<E: Env> Engine<'_, E> {
-    /// Whether page tables are walked: if that is switched on, and hardware sets accessed bits
+    /// Returns true if page tables are walked: walks are on, and hardware sets accessed bits
     /// (`should_walk_mmu`).
     pub(crate) fn should_walk_mmu(&self) -> bool {
         self.maps.lru_gen_caps().contains(LruGenCaps::MM_WALK)
             && self.world.mmu().caps().hardware_af
     }
 
-    /// Walks address spaces until the iteration ends: whether this walk ended it.
+    /// Walks address spaces until the iteration ends. Returns true if this walk ended it.
     fn walk_mms(&mut self, walk: &mut MmWalk) -> bool {
         let mut walked = None;
         loop {
@@ -85,14 +86,14 @@ impl<E: Env> Engine<'_, E> {
         }
     }
 
-    /// Walks one address space, with pauses in which others get its mmap lock, unless that is held
-    /// for writing or the generation is over (Linux 7.3.4, `walk_mm`).
+    /// Walks one address space, with pauses in which others get its mmap lock. Ends early if that
+    /// lock is held for writing or the generation is over (Linux 7.3.4, `walk_mm`).
     fn walk_mm(&mut self, mm: &Mm, walk: &mut MmWalk) {
         let (maps, env) = (self.maps, self.world);
         walk.next_addr = VirtAddr::new(0);
         let mut goes_on = true;
         while goes_on && walk.seq == maps.lru_gen(walk.memcg).max_seq() {
-            // Only tried, so its rank does not matter: reclaim may run below it.
+            // The lock is only tried, so its rank does not matter: reclaim may run below it.
             let guard = mm.lock.try_read();
             goes_on =
                 guard.is_some() && PageWalk::new(maps, env, mm, walk, self.tuning.aging).run();
@@ -113,9 +114,10 @@ struct PageWalk<'a, 'm, E: Env> {
     check: YoungCheck<'a, E>,
     walk: &'a mut MmWalk,
     parts: Parts<'a, 'm>,
-    /// The address space has secondary MMUs.
+    /// True if the address space has secondary MMUs.
     secondary: bool,
-    /// Tables behind old entries are passed, and young entries that lead to tables made old.
+    /// True if tables behind old entries are skipped, and young entries that lead to tables are
+    /// made old.
     by_nonleaf: bool,
 }
 
@@ -131,8 +133,8 @@ impl<'a, 'm, E: Env> PageWalk<'a, 'm, E> {
         Self { maps, env, mm, check, walk, parts, secondary, by_nonleaf }
     }
 
-    /// Walks on from where the walk stands: whether there is more, after a pause (Linux 7.3.4,
-    /// `walk_pud_range`).
+    /// Walks on from the current position. Returns true if there is more after a pause (Linux
+    /// 7.3.4, `walk_pud_range`).
     fn run(mut self) -> bool {
         let top = VirtAddr::new(u64::MAX);
         while let Some(part) = self.parts.next_in(self.walk.next_addr..top) {
@@ -150,31 +152,31 @@ impl<'a, 'm, E: Env> PageWalk<'a, 'm, E> {
         false
     }
 
-    /// Walks what one PMD table maps. PTE tables are walked without its lock; entries of its own
-    /// that are to be cleared are collected, and cleared under one hold of it (Linux 7.3.4,
+    /// Walks the range of one PMD table. PTE tables are walked without its lock. Its own entries
+    /// that are to be cleared are collected, and cleared under one hold of the lock (Linux 7.3.4,
     /// `walk_pmd_range`).
     fn walk_pmd_range(&mut self, table: Pfn, range: VirtRange) {
         let entries = self.env.table(table);
         let mut addr = range.start;
         while let Some(part) = self.parts.next_in(addr..range.end) {
             let mut queue = Queue::default();
-            // A PTE table that is walked may end in another VMA.
+            // The walk of a PTE table may end in another VMA.
             let vm_flags = self.parts.vm_flags();
             let mut range = part.clone();
             while let Some((at, pmd)) = self.next_pmd(entries, &range) {
                 range.start = next_boundary::<E::Format>(at, Level::Pmd);
                 self.visit_pmd(table, pmd, at..range.start.min(part.end), &mut queue);
             }
-            // The rest of a table in which a VMA ended was seen with it, or passed with it.
+            // The rest of a table in which a VMA ended was walked or skipped with it.
             let last = VirtAddr::new(part.end.get() - 1);
             addr = next_boundary::<E::Format>(last, Level::Pmd);
             self.clear_queued(table, part.start, queue.take(), vm_flags);
         }
     }
 
-    /// The next entry of a PMD table in `range` that has to be visited, with the address at which
-    /// what it maps begins. Most entries are passed: they map no page that was used, or they lead
-    /// to a table whose entry is old. So this search does nothing else for an entry.
+    /// Returns the next entry of a PMD table in `range` that has to be visited, with the first
+    /// address that it maps. Most entries are skipped: they map no page that was used, or they lead
+    /// to a table and are old. So this search does nothing else for an entry.
     #[inline]
     fn next_pmd(&mut self, entries: E::Table, range: &VirtRange) -> Option<(VirtAddr, Pte)> {
         let shift = E::Format::shift(Level::Pmd);
@@ -197,8 +199,8 @@ impl<'a, 'm, E: Env> PageWalk<'a, 'm, E> {
         found
     }
 
-    /// Looks at `pmd`, the entry of a PMD table for `range`, and walks the PTE table it leads to,
-    /// if there is reason to.
+    /// Visits `pmd`, the entry of a PMD table for `range`, and walks the PTE table it leads to, if
+    /// there is reason to.
     fn visit_pmd(&mut self, table: Pfn, pmd: Pte, range: VirtRange, queue: &mut Queue) {
         let entry = PmdEntry { table, index: E::Format::index(Level::Pmd, range.start) };
         let leads_on = E::Format::is_table(pmd);
@@ -219,9 +221,9 @@ impl<'a, 'm, E: Env> PageWalk<'a, 'm, E> {
         }
     }
 
-    /// Walks a PTE table from `range` on, through all VMAs that have pages in it: whether it is
-    /// worth walking next time. So it counts if someone else holds its lock (Linux 7.3.4,
-    /// `walk_pte_range`).
+    /// Walks a PTE table from `range` on, through all VMAs that have pages in it. Returns true if
+    /// the table is worth walking next time; a table whose lock is taken counts as such (Linux
+    /// 7.3.4, `walk_pte_range`).
     fn walk_pte_range(&mut self, frame: Pfn, pmd_table: Pfn, range: VirtRange) -> bool {
         let Some(pt) = LockedTable::try_lock(self.env, frame) else {
             return true;
@@ -248,16 +250,15 @@ impl<'a, 'm, E: Env> PageWalk<'a, 'm, E> {
         suitable_to_scan(total, young)
     }
 
-    /// The table after the one for `addr`, which our own family prefetches.
+    /// Returns the table after the one for `addr`, which only the `line` family prefetches.
     fn ahead(&self, pmd_table: Pfn, addr: VirtAddr) -> Option<E::Table> {
         let ours = self.check.family == Family::Line;
         let frame = ours.then(|| table_after(self.env, pmd_table, addr)).flatten();
         frame.map(|frame| self.env.table(frame))
     }
 
-    /// Clears collected entries of the PMD table, all within the one that `addr` lies in and in a
-    /// VMA with such flags, unless someone else holds its lock (Linux 7.3.4,
-    /// `walk_pmd_range_locked`).
+    /// Clears collected entries of the PMD table that covers `addr`, all in a VMA with such flags,
+    /// unless someone else holds the table's lock (Linux 7.3.4, `walk_pmd_range_locked`).
     fn clear_queued(
         &mut self,
         table: Pfn,
@@ -299,8 +300,8 @@ impl<'a, 'm, E: Env> PageWalk<'a, 'm, E> {
     }
 }
 
-/// A walk found a folio used, through a VMA with such flags and maybe dirty entries (Linux 7.3.4,
-/// `walk_update_folio`).
+/// Notes that a walk found a folio used, through a VMA with such flags and maybe dirty entries
+/// (Linux 7.3.4, `walk_update_folio`).
 fn used<R: Rules>(
     walk: &mut MmWalk,
     maps: &Maps<'_>,
@@ -314,18 +315,18 @@ fn used<R: Rules>(
     walk.promote::<R>(maps, folio, youngest, vm_flags);
 }
 
-/// Indices of PMD entries to clear under one hold of the table's lock: the first, and those of the
-/// 64 after it, in ascending order.
+/// The indices of PMD entries to clear under one hold of the table's lock: the first, and those
+/// within 64 after it, in ascending order.
 #[derive(Default)]
 struct Queue {
     first: Option<usize>,
-    /// Bit `k`: the entry `k` + 1 after the first.
+    /// Bit `k` is set for the entry `k` + 1 after the first.
     after: u64,
 }
 
 impl Queue {
-    /// Adds an index, above all others. One too far from the first makes the queue full: all that
-    /// is in it then comes back, with that one, and the queue is empty.
+    /// Adds an index, above all others. If it is too far from the first, the queue is full: all its
+    /// indices are returned, with this one, and the queue is empty.
     #[inline]
     fn push(&mut self, index: usize) -> Option<impl Iterator<Item = usize> + use<>> {
         let Some(first) = self.first else {
@@ -339,7 +340,7 @@ impl Queue {
         far.then(|| self.take().chain([index]))
     }
 
-    /// Empties it.
+    /// Empties the queue, and returns its indices.
     fn take(&mut self) -> impl Iterator<Item = usize> + use<> {
         let Self { first, after } = core::mem::take(self);
         let nth = move |k: usize| (k == 0 || after >> (k - 1) & 1 == 1).then_some(k);

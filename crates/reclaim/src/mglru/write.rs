@@ -1,4 +1,4 @@
-//! Writing to `lru_gen`: commands carried out.
+//! Writes to `lru_gen`, and the execution of their commands.
 
 use super::MIN_NR_GENS;
 use super::batch::MmWalk;
@@ -11,24 +11,22 @@ use crate::text::{c_string, is_space};
 use crate::world::World;
 
 impl<W: World> Engine<'_, W> {
-    /// Carries out what one call of write(2) writes to `/sys/kernel/debug/lru_gen`: commands
-    /// separated by `,`, `;` or a line end, in order, up to the first that is refused; what was
-    /// done before stays done (Linux 7.3.4, `lru_gen_seq_write`). A cgroup's id is its
-    /// [`MemcgId`], and there is node 0.
+    /// Executes one write(2) to `/sys/kernel/debug/lru_gen`: commands separated by `,`, `;` or a
+    /// line end, in order, up to the first error. The effects of commands before it stay (Linux
+    /// 7.3.4, `lru_gen_seq_write`). A cgroup's id is its [`MemcgId`], and the only node is 0.
     ///
-    /// - `+ ID NODE SEQ [SWAPPINESS [FORCE]]` opens a new generation, moving to it what was used;
-    ///   unless FORCE is 0, all page tables are walked, whatever filters say.
+    /// - `+ ID NODE SEQ [SWAPPINESS [FORCE]]` opens a new generation and moves used folios to it.
+    ///   Unless FORCE is 0, all page tables are walked, regardless of filters.
     /// - `- ID NODE SEQ [SWAPPINESS [PAGES]]` evicts generations up to SEQ, or so many pages.
     ///
-    /// SWAPPINESS is 0 to 200, or `max` for anonymous memory alone; left out, the
-    /// cgroup's.
+    /// SWAPPINESS is 0 to 200, or `max` for only anonymous memory. The default is the cgroup's.
     ///
     /// # Errors
-    /// [`Errno::EINVAL`] if a command cannot be read, or names no cgroup, no node, a generation
-    /// that is yet to come, or to evict one of the two youngest; if there is none at all.
-    /// [`Errno::EEXIST`] if a walk under way opens the generation instead. [`Errno::EINTR`] of an
-    /// eviction if a signal is pending before a round of it, also before the first and where
-    /// nothing would be left to do.
+    /// [`Errno::EINVAL`] if there is no command; if a command cannot be parsed, or names no cgroup
+    /// or no node; if its generation does not exist yet, or it would evict one of the two youngest.
+    /// [`Errno::EEXIST`] if a concurrent walk opens the generation instead. [`Errno::EINTR`] of an
+    /// eviction if a signal is pending before a round of it, even before the first and if nothing
+    /// is left to do.
     pub fn lru_gen_write(&mut self, text: &str) -> Result<(), Errno> {
         let commands = c_string(text).split([',', ';', '\n']);
         let commands = commands.map(|command| command.trim_start_matches(is_space));
@@ -42,7 +40,7 @@ impl<W: World> Engine<'_, W> {
         done
     }
 
-    /// Carries out one command (`run_cmd`).
+    /// Executes one command (`run_cmd`).
     fn run_command(&mut self, command: &Command) -> Result<(), Errno> {
         if command.node != 0 {
             return Err(Errno::EINVAL);
@@ -67,7 +65,7 @@ impl<W: World> Engine<'_, W> {
         done
     }
 
-    /// Opens the generation after the youngest, also where a smaller one is named.
+    /// Opens the generation after the youngest, even if the command names an older one.
     fn run_aging(
         &mut self,
         memcg: MemcgId,
@@ -87,8 +85,8 @@ impl<W: World> Engine<'_, W> {
         }
     }
 
-    /// Evicts until no generation up to the one named is left, or so many pages are reclaimed, or
-    /// nothing more can be.
+    /// Evicts until all generations up to the one named are retired, enough pages are reclaimed, or
+    /// no more can be.
     fn run_eviction(
         &mut self,
         memcg: MemcgId,

@@ -1,15 +1,14 @@
-//! Migration: a folio's pages go to other frames, under whoever uses them.
+//! Migration: a folio's pages move to other frames, while they are in use.
 //!
-//! A folio is unmapped, each entry leaving a migration entry that whoever meets it waits on; the
-//! flush owed is completed; the content is copied; the folio gets its new frames, and its entries
-//! back (Linux 7.3.4, migrate_pages). What makes it safe is what makes reclaim safe: a folio to
-//! which there is a reference more than is known of stays where it is.
+//! A folio is unmapped, and each entry leaves a migration entry on which faults wait. The flush
+//! owed is completed, and the content is copied. Then the folio gets its new frames, and its
+//! entries back (Linux 7.3.4, migrate_pages). It is safe for the same reason as reclaim: a folio
+//! with an unknown reference stays where it is.
 //!
-//! In kernels a folio is its frames' own descriptor, so what names the old one has to be pointed to
-//! the new: index, swap cache, lists, cgroup. Here it keeps its entry in the table of folios, and
-//! nothing but the table of frames changes. While it moves it has no references, so that no one
-//! finds it in an index: who looks for it then takes it to be on its way in or out, and comes
-//! again.
+//! In kernels a folio is the descriptor of its frames, so all that refers to the old one has to be
+//! changed: index, swap cache, lists, cgroup. Here the folio keeps its entry in the table of
+//! folios, and only the table of frames changes. While it moves it has no references, so that no
+//! one gets it from an index: a look-up treats it as being added or removed, and tries again.
 
 mod restore;
 
@@ -26,25 +25,25 @@ use crate::world::World;
 use core::ops::{AddAssign, Range};
 use pageout_paging::{Observer, Order, Pfn, Rules, Stage};
 
-/// Folios that move after one flush (Linux 7.3.4, COMPACT_CLUSTER_MAX).
+/// The number of folios that move after one flush (Linux 7.3.4, COMPACT_CLUSTER_MAX).
 pub(crate) const BATCH: usize = 32;
 
-/// Where folios move to.
+/// A supply of the frames that folios move to.
 pub trait Targets {
-    /// A free run of 2^`order` frames, aligned to its size. `None` ends nothing: a smaller folio
+    /// Returns a free run of 2^`order` frames, aligned to its size. After `None`, a smaller folio
     /// may still be asked for.
     fn take(&mut self, order: Order) -> Option<Pfn>;
-    /// Takes back what it gave, unused.
+    /// Takes back an unused run that it supplied.
     fn give_back(&mut self, pfn: Pfn, order: Order);
 }
 
-/// What became of folios that were to move, in pages.
+/// The result of a migration, in pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Migrated {
-    /// Moved.
+    /// Pages moved.
     pub moved: u64,
-    /// Not moved: locked, being transferred, without a target, mapped by what does not come off, or
-    /// referred to by someone else.
+    /// Pages not moved: their folio was locked, in a transfer, without a target, mapped by an entry
+    /// that does not come off, or held by another reference.
     pub failed: u64,
 }
 
@@ -57,8 +56,8 @@ impl AddAssign for Migrated {
 
 impl<W: World> Engine<'_, W> {
     /// Moves the folios of a range of frames that are on an LRU list to frames of `targets`, which
-    /// lie elsewhere; all of a folio that lies there in part. Those that cannot move now stay, in
-    /// use as they were.
+    /// lie elsewhere. A folio that lies partly in the range moves as a whole. Folios that cannot
+    /// move now stay in use as they were.
     pub fn migrate_range(&mut self, range: Range<Pfn>, targets: &mut dyn Targets) -> Migrated {
         let maps = self.maps;
         let mut done = Migrated::default();
@@ -79,7 +78,8 @@ impl<W: World> Engine<'_, W> {
         done
     }
 
-    /// The folio in a frame, off its list, with a reference; none if it is on no list.
+    /// Takes the folio in a frame off its list, with a reference. Returns `None` if it is on no
+    /// list.
     pub(crate) fn isolate_movable(&mut self, pfn: Pfn) -> Option<FolioId> {
         let maps = self.maps;
         let id = maps.folio_of(pfn)?;
@@ -90,7 +90,7 @@ impl<W: World> Engine<'_, W> {
         if pfn.offset_from(folio.pfn()) < folio.nr_pages() as u64 {
             return Some(id);
         }
-        // Freed and used anew, or moved, since it was found.
+        // It was freed and used anew, or moved, since it was found.
         let mut list = FolioList::default();
         list.push(maps, id);
         self.putback(&mut list);
@@ -98,7 +98,7 @@ impl<W: World> Engine<'_, W> {
     }
 
     /// Moves isolated folios, at most [`BATCH`], and puts all of them back on their lists. They
-    /// keep what is known of their use (Linux 7.3.4, migrate_pages_batch; in one pass, waiting for
+    /// keep the record of their use (Linux 7.3.4, migrate_pages_batch; in one pass, which waits for
     /// no transfer and no other holder of a folio's lock).
     pub(crate) fn migrate_folios(
         &mut self,
@@ -144,8 +144,8 @@ impl<W: World> Engine<'_, W> {
 }
 
 impl Maps<'_> {
-    /// Makes the folio's pages those of as many frames from `to` on, which belong to no folio. The
-    /// caller has frozen it, and no entry maps it.
+    /// Moves the folio to as many frames from `to` on, which belong to no folio. The caller has
+    /// frozen it, and no entry maps it.
     fn move_frames(&self, id: FolioId, to: Pfn) {
         let folio = self.folio(id);
         debug_assert_eq!((folio.refs(), folio.mapcount()), (0, 0), "no one is at the frames");
@@ -155,7 +155,7 @@ impl Maps<'_> {
     }
 }
 
-/// A folio that is unmapped and has a target, locked.
+/// A locked folio that is unmapped and has a target.
 struct Moving<'a> {
     id: FolioId,
     guard: FolioGuard<'a>,
@@ -169,8 +169,8 @@ struct Migration<'a, 'e, W> {
 }
 
 impl<'e, W: World> Migration<'_, 'e, W> {
-    /// Locks and unmaps a folio; none, and nothing changed, if it cannot move now (Linux 7.3.4,
-    /// migrate_folio_unmap).
+    /// Locks and unmaps a folio. Returns `None` and changes nothing if it cannot move now (Linux
+    /// 7.3.4, migrate_folio_unmap).
     fn begin(&mut self, gather: &mut Gather<'_, W>, id: FolioId) -> Option<Moving<'e>> {
         let folio = self.engine.maps.folio(id);
         let guard = folio.try_lock()?;
@@ -185,8 +185,8 @@ impl<'e, W: World> Migration<'_, 'e, W> {
         Some(Moving { id, guard, to, unmapped })
     }
 
-    /// Copies the folio to its new frames and maps it there, or in the old ones again; whether it
-    /// moved (Linux 7.3.4, migrate_folio_move).
+    /// Copies the folio to its new frames and maps it there, or maps it in the old ones again.
+    /// Returns true if it moved (Linux 7.3.4, migrate_folio_move).
     fn end(&mut self, moving: Moving<'_>) -> bool {
         let Moving { id, guard, to, unmapped } = moving;
         let (maps, world, folio) = (self.engine.maps, self.engine.world, guard.folio());
@@ -201,7 +201,7 @@ impl<'e, W: World> Migration<'_, 'e, W> {
             folio.unfreeze(known);
         }
         let locked = self.engine.remove_migration_ptes(&guard, from);
-        // What took the entries away meanwhile did not find the folio in the page table.
+        // A task that took the entries away meanwhile did not find the folio in the page table.
         if unmapped.all && !locked {
             guard.test_and_clear(FolioFlags::MLOCKED);
         }

@@ -1,4 +1,4 @@
-//! Entries for what has moved, or stayed after all.
+//! Entries for folios that moved, or that stayed after all.
 
 use crate::engine::Engine;
 use crate::fault::frames;
@@ -12,10 +12,10 @@ use pageout_paging::walk::{Hit, LockWhen, Match, RmapTarget};
 use pageout_paging::{Env, Format, Level, LockedTable, Pfn, Pte, VirtAddr};
 
 impl<E: Env> Engine<'_, E> {
-    /// Makes the migration entries that name a locked folio's frames from `from` on map its pages
-    /// where they are now: young, dirty and writable as before, but as the VMA permits now; blocks
-    /// that are whole again are contiguous. Whether a VMA that is locked into memory has one of
-    /// them (Linux 7.3.4, remove_migration_ptes).
+    /// Replaces the migration entries that name a locked folio's frames from `from` on by entries
+    /// that map its pages where they are now. They are young, dirty and writable as before, as far
+    /// as the VMA still permits. Blocks that are whole again are contiguous. Returns true if a VMA
+    /// that is locked into memory has one of the entries (Linux 7.3.4, remove_migration_ptes).
     pub(crate) fn remove_migration_ptes(&mut self, guard: &FolioGuard<'_>, from: Pfn) -> bool {
         let maps = self.maps;
         let folio = guard.folio();
@@ -38,7 +38,8 @@ struct Restore<'a, 'e, E> {
 }
 
 impl<E: Env> Restore<'_, '_, E> {
-    /// The entries of one VMA; whether there was one and the VMA is locked into memory.
+    /// Restores the entries of one VMA. Returns true if there was one and the VMA is locked into
+    /// memory.
     fn one(&mut self, vma: &Vma) -> bool {
         let folio = self.guard.folio();
         let Some((range, _)) = vma.range_of::<E::Format>(folio) else {
@@ -62,8 +63,8 @@ impl<E: Env> Restore<'_, '_, E> {
             let Entry::Swap(entry) = E::Format::entry(pte) else {
                 unreachable!("migration entries alone match");
             };
-            // Read under the table's lock, so that whoever changes it finds the new entry, or we
-            // what it was changed to.
+            // The flags are read under the table's lock. So a task that changes them finds the new
+            // entry, or this code finds the new flags.
             locked |= vma.flags().contains(VmFlags::LOCKED);
             self.entry(walk.locked(), vma, addr, entry);
         }

@@ -1,4 +1,4 @@
-//! madvise: what a process says about its own memory.
+//! Advice of a process about its own memory (madvise).
 
 use super::protect::{KEEP_WRITE, replace};
 use crate::engine::Engine;
@@ -28,18 +28,18 @@ pub enum Advice {
     Sequential,
     /// Accessed at random: an access says nothing about the next.
     Random,
-    /// Not needed for a while: old and inactive from now on, where no one else maps it.
+    /// Not needed for a while: made old and inactive, if no one else maps it.
     Cold,
-    /// Not needed for a while: reclaimed at once, used or not, where no one else maps it.
+    /// Not needed for a while: reclaimed at once, used or not, if no one else maps it.
     PageOut,
     /// Private anonymous content that may be dropped instead of swapped out, unless written to
     /// again.
     Free,
-    /// Not needed: mapped no more. Anonymous content is lost.
+    /// Not needed: unmapped. Anonymous content is lost.
     DontNeed,
 }
 
-/// What advice makes of a VMA; `None` for advice about its pages.
+/// Returns the flags that advice sets in a VMA, or `None` for advice about its pages.
 fn hint(advice: Advice) -> Option<VmFlags> {
     match advice {
         Advice::Normal => Some(VmFlags::empty()),
@@ -50,8 +50,8 @@ fn hint(advice: Advice) -> Option<VmFlags> {
 }
 
 impl<W: World> Engine<'_, W> {
-    /// Takes advice about a range (Linux 7.3.4, madvise_vma_behavior). Advice about pages leaves
-    /// out large folios that the range maps only a part of.
+    /// Takes advice about a range (Linux 7.3.4, madvise_vma_behavior). Advice about pages skips
+    /// large folios of which the range maps only a part.
     ///
     /// # Errors
     /// [`SpaceError`]; nothing is changed then. [`SpaceError::BadRange`] for advice about pages
@@ -129,7 +129,7 @@ impl<W: World> Engine<'_, W> {
         });
     }
 
-    /// Reclaims a range's folios, used or not; their entries stay young until they are taken out
+    /// Reclaims a range's folios, used or not. Their entries stay young until they are taken out
     /// (Linux 7.3.4, madvise_cold_or_pageout_pte_range and reclaim_pages).
     fn page_out(&mut self, mm: &Mm, range: &VirtRange) {
         let maps = self.maps;
@@ -147,8 +147,8 @@ impl<W: World> Engine<'_, W> {
         self.putback(&mut left);
     }
 
-    /// Calls `work` with each of a range's folios that no one else maps, as if no one had used it.
-    /// Others' mappings are not this process's to interfere with.
+    /// Calls `work` with each of a range's folios that no one else maps, after clearing its record
+    /// of use. A process must not interfere with others' mappings.
     fn each_forgotten(
         &mut self,
         mm: &Mm,
@@ -171,13 +171,13 @@ impl<W: World> Engine<'_, W> {
         });
     }
 
-    /// Gives up a range's anonymous pages lazily: swapped ones now, the others when reclaim finds
-    /// them clean (Linux 7.3.4, madvise_free_pte_range).
+    /// Makes a range's anonymous pages lazyfree. Swapped-out ones are freed now, the others when
+    /// reclaim finds them clean (Linux 7.3.4, madvise_free_pte_range).
     fn free_lazily(&mut self, mm: &Mm, vma: &Vma, range: &VirtRange) {
         debug_assert!(vma.anon().is_some(), "anonymous memory");
         self.free_swapped(mm, range);
-        // First the folios, and only those that no one else maps and the swap cache lets go of:
-        // cleaning entries of the others would lose what was written.
+        // Folios come first, and only those that no one else maps and that leave the swap cache:
+        // cleaning entries of the others would lose their content.
         self.each_whole_folio(mm, range, Self::give_up);
         let given_up = |folio: &Folio, _| !folio.flags().contains(FolioFlags::SWAPBACKED);
         let clean = |pte| W::Format::mkold(W::Format::mkclean(pte));
@@ -196,14 +196,14 @@ impl<W: World> Engine<'_, W> {
     }
 }
 
-/// Whether a folio that one range maps all of, by so many entries, is mapped by no other.
+/// Returns true if a folio, all of which one range maps by so many entries, is mapped by no other.
 fn is_mapped_by(folio: &Folio, entries: u32) -> bool {
     folio.mapcount() == entries
 }
 
 impl<W: World> Engine<'_, W> {
-    /// Writes the entries of a range anew that map all of a folio that `wanted` says, as `change`
-    /// makes them.
+    /// Replaces the entries of a range by `change` of them, where they map all of a folio for which
+    /// `wanted` returns true.
     fn rewrite_old(
         &mut self,
         mm: &Mm,
@@ -243,7 +243,7 @@ impl<W: World> Engine<'_, W> {
         }
     }
 
-    /// The same of a PMD leaf.
+    /// Does the same for a PMD leaf.
     fn rewrite_old_leaf(
         &self,
         mm: &Mm,
@@ -264,7 +264,7 @@ impl<W: World> Engine<'_, W> {
         drop(pt);
     }
 
-    /// Forgets the swapped-out pages of a range.
+    /// Frees the swapped-out pages of a range.
     fn free_swapped(&mut self, mm: &Mm, range: &VirtRange) {
         for span in spans(self.world, mm.root(), range.clone()) {
             let Span::Ptes { frame, range, .. } = span else {
@@ -280,7 +280,7 @@ impl<W: World> Engine<'_, W> {
         }
     }
 
-    /// Takes out the entry at `addr` if it names a slot.
+    /// Takes out the entry at `addr` if it names a slot, and returns the slot.
     fn take_swapped(&mut self, frame: Pfn, addr: VirtAddr) -> Option<SwapSlot> {
         let pt = self.lock_table(frame);
         let slot = match W::Format::entry(read(&pt, addr)) {

@@ -9,9 +9,8 @@ use core::sync::atomic::Ordering::AcqRel;
 use pageout_paging::{Format, Level, Pfn, Pte, Table, VirtAddr};
 
 impl<W: World> Engine<'_, W> {
-    /// Removes all that an address space maps, its page tables but for the root, which was the
-    /// caller's and is empty then, and the address space (Linux 7.3.4, exit_mmap). No CPU runs in
-    /// it any more.
+    /// Removes an address space: all that it maps, and its page tables except the root, which is
+    /// the caller's and is left empty (Linux 7.3.4, exit_mmap). No CPU runs in it any more.
     pub fn exit_mm(&mut self, id: MmId) {
         let maps = self.maps;
         let mm = maps.mm(id);
@@ -33,8 +32,8 @@ impl<W: World> Engine<'_, W> {
     }
 }
 
-/// Empties the root table and frees the tables below. A walk may be cached up to a table that is
-/// reached no more, so those are freed only after a flush.
+/// Empties the root table and frees the tables below. A CPU may cache the path to a table that is
+/// no longer reached, so tables are freed only after a flush.
 fn free_tables<W: World>(world: &W, mm: &Mm) {
     for i in 0..W::Format::PTES {
         let pte = world.table(mm.root()).load(i);
@@ -46,7 +45,7 @@ fn free_tables<W: World>(world: &W, mm: &Mm) {
     }
 }
 
-/// Frees a table of `level`, which maps nothing, and those below.
+/// Frees a table of `level`, which maps nothing, and those below it.
 fn free_tree<W: World>(world: &W, frame: Pfn, level: Level) {
     if let Some(below) = level.below() {
         for i in 0..W::Format::PTES {

@@ -21,7 +21,8 @@ use pageout_paging::{
     Format, Level, LockedTable, Pfn, Pte, Rules, Table, VirtAddr, VirtRange, tlb,
 };
 
-/// Runs of the child alike where the parent's are; the child's entries are all old.
+/// Entries are alike for a run of the child if they are for the parent. The child's entries are all
+/// old.
 const COPY: BatchFlags = BatchFlags {
     respect_dirty: true,
     respect_soft_dirty: true,
@@ -30,13 +31,13 @@ const COPY: BatchFlags = BatchFlags {
 };
 
 impl<W: World> Engine<'_, W> {
-    /// A copy of an address space, over an empty root table (Linux 7.3.4, dup_mmap and
-    /// copy_page_range). Entries are copied only where there are anonymous pages: those of files
-    /// are faulted in. Private pages become read-only in both.
+    /// Copies an address space, over an empty root table (Linux 7.3.4, dup_mmap and
+    /// copy_page_range). Entries are copied only in VMAs with anonymous pages; files' pages are
+    /// faulted in. Private pages become read-only in both.
     ///
     /// # Errors
-    /// [`SpaceError`]; there is no child then, and of the parent no more is changed than that a
-    /// store may fault.
+    /// [`SpaceError`]; then there is no child, and the only change to the parent is that stores may
+    /// fault.
     pub fn fork(&mut self, parent: MmId, root: Pfn, asid: Asid) -> Result<MmId, SpaceError> {
         let maps = self.maps;
         let child = self.take_mm(root, asid)?;
@@ -48,14 +49,14 @@ impl<W: World> Engine<'_, W> {
         }
         let guard = self.lock_mmap(from);
         let copied = self.copy_vmas(from, child);
-        // Whoever could write to a page both have now has to fault.
+        // Stores to a page that both have now must fault.
         flush_mm(self.world, from);
         drop(guard);
         if let Err(error) = copied {
             self.exit_mm(child);
             return Err(error);
         }
-        // Only now, since it was built without its mmap lock, which walks go by.
+        // This comes last, since the child was built without its mmap lock, which walks rely on.
         to.store_memcg(from.memcg());
         self.lru_gen_add_mm(child);
         Ok(child)
@@ -105,9 +106,9 @@ impl<W: World> Engine<'_, W> {
         Ok(())
     }
 
-    /// Has the child share a PMD leaf of anonymous memory, write-protected in both, with a page
-    /// table in reserve of its own (Linux 7.3.4, copy_huge_pmd); or its entries, if reclaim has
-    /// split it meanwhile. A file's leaf is not copied.
+    /// Makes the child share a PMD leaf of anonymous memory, write-protected in both, with its own
+    /// page table in reserve (Linux 7.3.4, copy_huge_pmd). If reclaim has split the leaf meanwhile,
+    /// shares its entries. A file's leaf is not copied.
     fn copy_leaf(
         &mut self,
         (from, vma): (&Mm, &Vma),
@@ -140,12 +141,12 @@ impl<W: World> Engine<'_, W> {
         Ok(())
     }
 
-    /// Counts the mapping of the child for a leaf of the parent's: what to set there for it.
+    /// Counts the child's mapping for a leaf of the parent's, and returns the leaf to set there.
     fn share_leaf(&self, pt: &LockedTable<'_, W>, vma: &Vma, addr: VirtAddr) -> Pte {
         let (maps, i) = (self.maps, W::Format::index(Level::Pmd, addr));
         let mut pmd = pt.table().load(i);
         while vma.is_private() && W::Format::is_write(pmd) {
-            // Hardware may note uses and stores until then.
+            // Hardware may record uses and stores until then.
             let protected = W::Format::wrprotect(pmd);
             pmd = pt.table().cas(i, pmd, protected).map_or_else(|found| found, |()| protected);
         }
@@ -158,10 +159,10 @@ impl<W: World> Engine<'_, W> {
         W::Format::mkold(clean)
     }
 
-    /// Counts the mappings of the child for what stands at the start of `range`, and what to set
-    /// there for it. Until that is set, reclaim finds fewer entries than mappings, and keeps the
-    /// folio. A page that is moving is waited for: whoever moves it would not find the child's
-    /// entry before it is set, and needs nothing that is held here.
+    /// Counts the child's mappings for the entries at the start of `range`. Returns the first entry
+    /// to set for it, and their number. Until they are set, reclaim finds fewer entries than
+    /// mappings, and keeps the folio. If a page is moving, this waits: the migration would not find
+    /// the child's entry before it is set, and needs nothing that is held here.
     fn share(
         &mut self,
         (from, vma): (&Mm, &Vma),
@@ -240,8 +241,8 @@ impl<W: World> Engine<'_, W> {
     }
 }
 
-/// Takes a page back from a device that had it for itself: the entry, which permits no stores
-/// (Linux 7.3.4, try_restore_exclusive_pte).
+/// Takes a page back from a device that had it exclusively, and returns the entry, which permits no
+/// stores (Linux 7.3.4, try_restore_exclusive_pte).
 fn take_back<W: World>(
     world: &W,
     pt: &LockedTable<'_, W>,

@@ -1,4 +1,4 @@
-//! mlock and munlock.
+//! The calls mlock and munlock.
 
 use super::{SpaceError, after, pages, read, run};
 use crate::engine::Engine;
@@ -14,9 +14,9 @@ use pageout_paging::walk::{Span, spans};
 use pageout_paging::{Format, Level, Pfn, VirtRange};
 
 impl<W: World> Engine<'_, W> {
-    /// Locks a range into memory: what is there now, at once, and what comes, when reclaim finds it
-    /// (Linux 7.3.4, mlock2 with MLOCK_ONFAULT). Large folios of which the range maps a part only
-    /// stay reclaimable.
+    /// Locks a range into memory. Pages that are there now are locked at once, and later ones when
+    /// reclaim finds them (Linux 7.3.4, mlock2 with MLOCK_ONFAULT). Large folios of which the range
+    /// maps only a part stay reclaimable.
     ///
     /// # Errors
     /// [`SpaceError`]; nothing is changed then.
@@ -24,7 +24,7 @@ impl<W: World> Engine<'_, W> {
         self.set_locked(mm, range, true)
     }
 
-    /// Ends that. What another VMA locks too is locked again when reclaim finds it.
+    /// Unlocks a range. Pages that another VMA locks too are locked again when reclaim finds them.
     ///
     /// # Errors
     /// [`SpaceError`]; nothing is changed then.
@@ -58,7 +58,7 @@ impl<W: World> Engine<'_, W> {
         });
     }
 
-    /// Marks a folio as locked or not, and moves it to the list that says so.
+    /// Marks a folio as locked or not, and moves it to the matching list.
     fn lock_folio_in_memory(&mut self, id: FolioId, locked: bool) {
         let maps = self.maps;
         let folio = maps.folio(id);
@@ -81,8 +81,9 @@ impl<W: World> Engine<'_, W> {
 }
 
 impl<W: World> Engine<'_, W> {
-    /// Calls `work` with each folio all of whose pages a range maps through one table, and by how
-    /// many entries, with a reference that is given up afterwards, and no table's lock held.
+    /// Calls `work` with each folio all of whose pages a range maps through one table, and with the
+    /// number of its entries. The folio has a reference during the call, and no table's lock is
+    /// held.
     pub(super) fn each_whole_folio(
         &mut self,
         mm: &Mm,
@@ -125,8 +126,8 @@ impl<W: World> Engine<'_, W> {
         }
     }
 
-    /// The folio of a PMD leaf that lies in the range as a whole, with a reference. One that
-    /// reclaim is taking out or has just split has none: it is not used.
+    /// Returns the folio of a PMD leaf that lies in the range as a whole, with a reference. Returns
+    /// `None` if reclaim is taking the leaf out or has just split it: such a leaf is not in use.
     fn folio_of_leaf(&self, frame: Pfn, range: &VirtRange) -> Option<FolioId> {
         if pages::<W::Format>(range) < W::Format::nr_pages(Level::Pmd) {
             return None;

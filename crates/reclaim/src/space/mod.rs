@@ -1,8 +1,8 @@
-//! What changes an address space: the memory-management calls of a process.
+//! Changes of an address space: the memory-management calls of a process.
 //!
-//! Each holds the mmap lock to write, and gives entries up in batches: entries are taken out under
-//! their table's lock and forgotten by every TLB before that is given up; only then their folios
-//! lose mappings, so that none is freed, or found clean, that a CPU can still reach.
+//! Each call holds the mmap lock to write, and unmaps in batches. Entries are taken out under their
+//! table's lock, and flushed from every TLB before it is released. Only then their folios lose
+//! mappings, so that no folio is freed, or found clean, while a CPU can still reach it.
 
 mod advise;
 
@@ -31,19 +31,19 @@ use pageout_paging::{
 };
 pub use truncate::TruncateError;
 
-/// Why a call that changes an address space was refused.
+/// The reason why a call that changes an address space was refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SpaceError {
     /// The range is empty, not page-aligned, or not what the call works on (EINVAL).
     #[error("the range is empty, not page-aligned, or not what the call works on")]
     BadRange,
-    /// Part of the range is not mapped by any VMA, or not by one alone (ENOMEM, EFAULT).
+    /// Part of the range is not mapped by any VMA, or not by a single one (ENOMEM, EFAULT).
     #[error("part of the range is not mapped")]
     NotMapped,
     /// A VMA is in the way (EEXIST).
     #[error("a VMA is in the way")]
     Overlap,
-    /// This ran out (ENOMEM).
+    /// The given resource ran out (ENOMEM).
     #[error(transparent)]
     OutOfMemory(OutOfMemory),
 }
@@ -54,7 +54,7 @@ impl From<OutOfTable> for SpaceError {
     }
 }
 
-/// Makes every TLB and secondary MMU forget the address space.
+/// Flushes the address space from every TLB and secondary MMU.
 fn flush_mm<E: Env>(env: &E, mm: &Mm) {
     tlb::flush_address_space(env, mm.asid());
     if let Some(notifier) = env.notifier(mm.asid()) {
@@ -62,18 +62,18 @@ fn flush_mm<E: Env>(env: &E, mm: &Mm) {
     }
 }
 
-/// Pages of a range.
+/// Returns the number of pages in a range.
 pub(crate) fn pages<F: Format>(range: &VirtRange) -> usize {
     ((range.end.get() - range.start.get()) >> F::PAGE_SHIFT) as usize
 }
 
-/// The address `nr` pages after `addr`.
+/// Returns the address `nr` pages after `addr`.
 fn after<F: Format>(addr: VirtAddr, nr: usize) -> VirtAddr {
     addr.add((nr as u64) << F::PAGE_SHIFT)
 }
 
-/// Entries from `addr`, which `pte` maps, that are one run of one folio, up to `end` or the table's
-/// end; those without a folio stand alone.
+/// Returns the number of entries from `addr`, which `pte` maps, that are one run of one folio, up
+/// to `end` or the table's end. Without a folio, it is 1.
 pub(crate) fn run<E: Env>(
     maps: &Maps<'_>,
     pt: &LockedTable<'_, E>,
@@ -97,8 +97,8 @@ pub(crate) fn run<E: Env>(
 }
 
 impl<W: World> Engine<'_, W> {
-    /// Splits VMAs at the ends of a range that is to change, and PMD leaves first, each of which
-    /// lies in one VMA (Linux 7.3.4, vma_adjust_trans_huge).
+    /// Prepares a change of a range: splits PMD leaves at its ends, each of which lies in one VMA,
+    /// and then VMAs (Linux 7.3.4, vma_adjust_trans_huge).
     fn begin(&mut self, mm: &Mm, range: &VirtRange) -> Result<(), SpaceError> {
         if !is_pages::<W::Format>(range) {
             return Err(SpaceError::BadRange);
@@ -107,7 +107,7 @@ impl<W: World> Engine<'_, W> {
         Ok(self.split_range(mm, range)?)
     }
 
-    /// Splits the PMD leaves that the ends of a range lie inside of.
+    /// Splits the PMD leaves inside of which the range begins or ends.
     fn split_leaves_at(&mut self, mm: &Mm, range: &VirtRange) {
         for edge in [range.start, range.end] {
             if leaf_start::<W::Format>(edge) != edge {
@@ -128,7 +128,7 @@ impl<W: World> Engine<'_, W> {
 }
 
 impl Maps<'_> {
-    /// Whether VMAs cover the range without a hole.
+    /// Returns true if VMAs cover the range without a hole.
     fn covers(&self, mm: &Mm, range: &VirtRange) -> bool {
         let mut addr = range.start;
         while addr < range.end {
@@ -150,28 +150,28 @@ impl Maps<'_> {
     }
 }
 
-/// Entry `addr` of the locked table, young and dirty gathered over its block.
+/// Reads the entry of `addr` in the locked table, with young and dirty gathered over its block.
 fn read<W: World>(pt: &LockedTable<'_, W>, addr: VirtAddr) -> Pte {
     let i = W::Format::index(Level::Pte, addr);
     pageout_paging::contig::gather::<W::Format, _>(pt.table(), i)
 }
 
-/// Has devices reach no more what the entry at `addr`, which changes, lent them (Linux 7.3.4, the
-/// mmu_notifier_invalidate_range_start of mprotect and mremap).
+/// Revokes devices' access to a page that was lent to them by the entry at `addr`, which changes
+/// (Linux 7.3.4, the mmu_notifier_invalidate_range_start of mprotect and mremap).
 fn forget_lent<E: Env>(env: &E, mm: &Mm, addr: VirtAddr, entry: SwapEntry) {
     if entry.lent().is_some() {
         tlb::forget_secondary(env, mm.asid(), addr, 1, Level::Pte);
     }
 }
 
-/// Stores an entry that maps nothing, over one that maps nothing.
+/// Stores a non-present entry over a non-present one.
 fn set_absent<W: World>(pt: &LockedTable<'_, W>, addr: VirtAddr, pte: Pte) {
     pt.table().set(W::Format::index(Level::Pte, addr), pte);
 }
 
 impl<W: World> Engine<'_, W> {
-    /// Stores `pte` at `addr` in a table whose entries there map nothing, and where it maps a page,
-    /// those of the pages after it: `nr` in all.
+    /// Stores `pte` at `addr` in a table whose entries there are not present. If it maps a page,
+    /// stores entries for the pages after it too: `nr` in all.
     fn set_entries(&mut self, table: Pfn, addr: VirtAddr, pte: Pte, nr: usize) {
         let pt = self.lock_table(table);
         if W::Format::is_present(pte) {

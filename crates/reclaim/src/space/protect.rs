@@ -1,4 +1,4 @@
-//! Changing what entries permit: mprotect, and userfaultfd's write protection.
+//! Changes of protection: mprotect, and userfaultfd's write protection.
 
 use crate::engine::Engine;
 use crate::fault::prot_of;
@@ -16,14 +16,14 @@ use pageout_paging::pte::{Entry, SwapEntry, SwapKind};
 use pageout_paging::walk::{Span, spans};
 use pageout_paging::{Format, Level, LockedTable, Pfn, Pte, VirtAddr, VirtRange, tlb};
 
-/// What mprotect changes of a VMA.
+/// The flags of a VMA that mprotect changes.
 const PROT: VmFlags = VmFlags::READ.union(VmFlags::WRITE).union(VmFlags::EXEC);
 
-/// Runs end where entries differ in what is kept of each: writable and soft-dirty.
+/// The flags for runs of entries that agree in the bits kept of each: writable and soft-dirty.
 pub(super) const KEEP_WRITE: BatchFlags =
     BatchFlags { respect_write: true, respect_soft_dirty: true, ..BatchFlags::NONE };
 
-/// What becomes of a VMA's flags, of entries that map a page, and of swap entries.
+/// The new values of a VMA's flags, of entries that map a page, and of swap entries.
 struct Change<V, P, S> {
     flags: V,
     present: P,
@@ -31,9 +31,9 @@ struct Change<V, P, S> {
 }
 
 impl<W: World> Engine<'_, W> {
-    /// Changes what a range permits to `prot`, of READ, WRITE and EXEC; none of them is PROT_NONE
-    /// (Linux 7.3.4, mprotect_fixup and change_protection). What may be written from now on faults
-    /// once more before it is, since its page may be shared.
+    /// Sets the protection of a range to `prot`, of READ, WRITE and EXEC; none of them is PROT_NONE
+    /// (Linux 7.3.4, mprotect_fixup and change_protection). The first store to a page that becomes
+    /// writable still faults, since the page may be shared.
     ///
     /// # Errors
     /// [`SpaceError`]; nothing is changed then.
@@ -54,9 +54,9 @@ impl<W: World> Engine<'_, W> {
         self.change_vmas(mm, range, false, &change)
     }
 
-    /// Lets userfaultfd write-protect a range, or ends that (Linux 7.3.4, mwriteprotect_range).
-    /// Only pages that are there, or swapped out, are protected: there are no marks over holes. A
-    /// file's PMD leaf becomes entries first, of which each may leave a mark.
+    /// Begins or ends userfaultfd's write protection of a range (Linux 7.3.4, mwriteprotect_range).
+    /// Only pages that are mapped or swapped out are protected: there are no markers over holes. A
+    /// file's PMD leaf is split into entries first, since each may leave a marker.
     ///
     /// # Errors
     /// [`SpaceError`]; nothing is changed then.
@@ -73,8 +73,8 @@ impl<W: World> Engine<'_, W> {
         self.change_vmas(mm, range, on, &Change { flags, present, swapped })
     }
 
-    /// Changes the flags of the VMAs of a range, and every entry that maps a page, each for itself
-    /// where files' pages are `marked`.
+    /// Changes the flags of the VMAs of a range, and every entry that maps a page. If files' pages
+    /// are `marked`, their leaves are split first.
     fn change_vmas<V, P, S>(
         &mut self,
         mm: MmId,
@@ -91,7 +91,8 @@ impl<W: World> Engine<'_, W> {
         let mm = maps.mm(mm);
         let guard = self.lock_mmap(mm);
         let covered = if maps.covers(mm, range) { Ok(()) } else { Err(SpaceError::NotMapped) };
-        // First, since a leaf of which the range has a part would be taken out otherwise.
+        // This comes first, since a leaf that lies partly in the range would be taken out
+        // otherwise.
         let marked = |engine: &mut Self| match marked {
             true => engine.split_file_leaves(mm, range),
             false => Ok(()),
@@ -111,8 +112,8 @@ impl<W: World> Engine<'_, W> {
 }
 
 impl<W: World> Engine<'_, W> {
-    /// Writes every entry of a range that maps a page anew, run by run. No TLB holds the old ones
-    /// when the new are written: a run may become a contiguous block or cease to be one.
+    /// Replaces every entry of a range that maps a page, run by run. No TLB holds the old entries
+    /// when the new ones are written: a run may become a contiguous block or stop being one.
     fn rewrite<V, P: Fn(Level, Pte) -> Pte, S: Fn(SwapEntry) -> SwapEntry>(
         &mut self,
         mm: &Mm,
@@ -139,8 +140,8 @@ impl<W: World> Engine<'_, W> {
         }
     }
 
-    /// Writes a PMD leaf anew, which lies in the range as a whole (Linux 7.3.4, change_huge_pmd);
-    /// or its entries, if reclaim has split it meanwhile.
+    /// Replaces a PMD leaf that lies in the range as a whole (Linux 7.3.4, change_huge_pmd). If
+    /// reclaim has split it meanwhile, replaces its entries.
     fn rewrite_whole<V, P: Fn(Level, Pte) -> Pte, S: Fn(SwapEntry) -> SwapEntry>(
         &mut self,
         mm: &Mm,
@@ -160,7 +161,7 @@ impl<W: World> Engine<'_, W> {
         }
     }
 
-    /// Makes entries of the leaves of files that lie in a range, if only in part.
+    /// Splits files' leaves that lie at least partly in a range into entries.
     fn split_file_leaves(&mut self, mm: &Mm, range: &VirtRange) -> Result<(), SpaceError> {
         let (maps, world) = (self.maps, self.world);
         for span in spans(world, mm.root(), range.clone()) {
@@ -203,9 +204,9 @@ impl<W: World> Engine<'_, W> {
             }
             Entry::Present | Entry::ProtNone => {}
             Entry::Swap(entry) => {
-                // Once it has moved, a page is asked for its writers as one that is here.
+                // Once it has moved, the first store to the page faults, as for a mapped one.
                 let new = (change.swapped)(entry.wrprotect());
-                // A marker that marks nothing any more is an empty entry.
+                // A marker without a flag is replaced by an empty entry.
                 let nothing = new.kind == SwapKind::Marker && !new.uffd_wp;
                 set_absent(pt, addr, if nothing { Pte::NONE } else { W::Format::swap(new) });
                 forget_lent(world, mm, addr, entry);
@@ -215,7 +216,7 @@ impl<W: World> Engine<'_, W> {
     }
 }
 
-/// Takes out a run, makes every TLB forget it, and writes it as `change` makes it.
+/// Takes out a run, flushes it from every TLB, and writes `change` of it.
 pub(super) fn replace<W: World>(
     world: &W,
     mm: &Mm,

@@ -1,4 +1,4 @@
-//! Moving and resizing what is mapped.
+//! Moves and resizes of mapped ranges (mremap).
 
 use super::protect::KEEP_WRITE;
 use crate::engine::Engine;
@@ -19,13 +19,13 @@ use pageout_paging::walk::{Descent, Span, descend, make_table, spans};
 use pageout_paging::{Format, Level, Pfn, Pte, Table, VirtAddr, VirtRange, tlb};
 
 impl<W: World> Engine<'_, W> {
-    /// Moves what is mapped in `old`, a part of one VMA, to `new`, or shrinks or grows it where it
-    /// is if both begin alike (Linux 7.3.4, mremap and move_page_tables). Pages keep their place in
-    /// their mappings. A PMD leaf moves as it is where it is aligned in both places and nothing,
-    /// not even an empty table, stands in the new; any other is split.
+    /// Moves the mapping of `old`, a part of one VMA, to `new`. If both begin at the same address,
+    /// shrinks or grows it in place (Linux 7.3.4, mremap and move_page_tables). Pages keep their
+    /// place in their mappings. A PMD leaf moves whole if it is aligned in both places and the new
+    /// place has nothing, not even an empty table. Any other is split.
     ///
     /// # Errors
-    /// [`SpaceError`]; nothing is changed then, but page tables made stay.
+    /// [`SpaceError`]; nothing is changed then, except that page tables made stay.
     pub fn mremap(&mut self, mm: MmId, old: &VirtRange, new: &VirtRange) -> Result<(), SpaceError> {
         if !is_pages::<W::Format>(old) || !is_pages::<W::Format>(new) {
             return Err(SpaceError::BadRange);
@@ -43,7 +43,7 @@ impl<W: World> Engine<'_, W> {
 }
 
 impl Maps<'_> {
-    /// The VMA that holds all of a range.
+    /// Returns the VMA that holds all of a range.
     fn vma_around(&self, mm: &Mm, range: &VirtRange) -> Result<VmaId, SpaceError> {
         let found = self.find_vma(mm, range.start);
         found.filter(|id| range.end <= self.vma(*id).end()).ok_or(SpaceError::NotMapped)
@@ -51,7 +51,7 @@ impl Maps<'_> {
 }
 
 impl<W: World> Engine<'_, W> {
-    /// Makes the end of a mapped range `end`.
+    /// Changes the end of a mapped range to `end`.
     fn resize_in_place(
         &mut self,
         mm: &Mm,
@@ -67,7 +67,7 @@ impl<W: World> Engine<'_, W> {
         } else if end > old.end {
             let vma = maps.vma(id);
             fits_mapping::<W>(vma.pgoff(), &(vma.start()..end))?;
-            // What lies beyond must be free: of this VMA's own rest, too.
+            // The range beyond must be free, even of the rest of this VMA.
             if old.end != vma.end() || maps.first_vma_after(mm, old.end, end).is_some() {
                 return Err(SpaceError::Overlap);
             }
@@ -86,7 +86,7 @@ impl<W: World> Engine<'_, W> {
         if overlap || maps.first_vma_after(mm, new.start, new.end).is_some() {
             return Err(SpaceError::Overlap);
         }
-        // All that can fail comes first.
+        // All steps that can fail come first.
         let moved = old.start..after::<W::Format>(old.start, pages_moved::<W>(old, new));
         self.split_leaves_at(mm, old);
         self.split_leaves_at(mm, &moved);
@@ -101,8 +101,8 @@ impl<W: World> Engine<'_, W> {
         let vma = maps.vma(source);
         maps.vma(target).init_like(vma, vma.mm(), new, vma.pgoff());
         self.list_vma(target);
-        // A reverse walk that had passed the new VMA and not yet come to the old would miss what
-        // moves between.
+        // Otherwise a reverse walk that has passed the new VMA, and not yet reached the old one,
+        // would miss the pages that move in between.
         let mut guards = self.lock_rmaps(vma);
         while !has_tables(world, mm, &moved, new.start) {
             // Reclaim has split a leaf.
@@ -116,25 +116,26 @@ impl<W: World> Engine<'_, W> {
         }
         self.move_entries(mm, &moved, new.start);
         drop(guards);
-        // What did not fit goes.
+        // The part that did not fit is unmapped.
         self.remove_range(mm, old);
         self.merge_range(mm, new);
         Ok(())
     }
 }
 
-/// Refuses a range that would end past the last page offset.
+/// Returns an error if a range would end past the last page offset.
 fn fits_mapping<W: World>(pgoff: u64, range: &VirtRange) -> Result<(), SpaceError> {
     let end = pgoff.checked_add(super::pages::<W::Format>(range) as u64);
     end.map(|_| ()).ok_or(SpaceError::BadRange)
 }
 
-/// Pages of `old` that `new` has room for.
+/// Returns the number of pages of `old` that fit into `new`.
 fn pages_moved<W: World>(old: &VirtRange, new: &VirtRange) -> usize {
     super::pages::<W::Format>(old).min(super::pages::<W::Format>(new))
 }
 
-/// The addresses at `to`, and for each the level of the table, that what stands in `range` needs.
+/// Returns the addresses from `to` on, with the level of the table for each, that the entries in
+/// `range` need there.
 fn tables_needed<W: World>(
     world: &W,
     mm: &Mm,
@@ -147,13 +148,13 @@ fn tables_needed<W: World>(
             Span::Ptes { range, .. } => (range, Level::Pte),
             Span::PmdLeaf { range, .. } => (range, Level::Pmd),
         };
-        // Not aligned alike, one table's entries may go to two.
+        // If the two are not aligned alike, one table's entries may go to two.
         let last = VirtAddr::new(part.end.get() - W::Format::PAGE_SIZE);
         [part.start, last].map(|at| (moved(at, from, to), level))
     })
 }
 
-/// Makes the tables that what stands in `range` needs at `to`.
+/// Makes the tables that the entries in `range` need at `to`.
 fn make_tables<W: World>(
     world: &W,
     mm: &Mm,
@@ -167,7 +168,7 @@ fn make_tables<W: World>(
     Ok(())
 }
 
-/// Whether they are there.
+/// Returns true if all of those tables exist.
 fn has_tables<W: World>(world: &W, mm: &Mm, range: &VirtRange, to: VirtAddr) -> bool {
     tables_needed(world, mm, range, to).all(|(at, level)| {
         let found = descend(world, mm.root(), at);
@@ -178,21 +179,22 @@ fn has_tables<W: World>(world: &W, mm: &Mm, range: &VirtRange, to: VirtAddr) -> 
     })
 }
 
-/// Whether the leaf at `part` may move to `at` as it is: whole, aligned there as well, where
-/// nothing stands, not even an empty table (Linux 7.3.4, move_huge_pmd).
+/// Returns true if the leaf at `part` may move whole to `at`: it lies in the range as a whole, is
+/// aligned there as well, and nothing is there, not even an empty table (Linux 7.3.4,
+/// move_huge_pmd).
 fn moves_whole<W: World>(world: &W, mm: &Mm, part: &VirtRange, at: VirtAddr) -> bool {
     super::pages::<W::Format>(part) == W::Format::nr_pages(Level::Pmd)
         && leaf_start::<W::Format>(at) == at
         && matches!(descend(world, mm.root(), at), Descent::Absent(_))
 }
 
-/// Where `addr` goes if what is at `from` goes to `to`.
+/// Returns the new address of `addr` in a move from `from` to `to`.
 fn moved(addr: VirtAddr, from: VirtAddr, to: VirtAddr) -> VirtAddr {
     to.add(addr.get() - from.get())
 }
 
 impl<W: World> Engine<'_, W> {
-    /// Splits the PMD leaves of a range that cannot move to `to` as they are.
+    /// Splits the PMD leaves of a range that cannot move to `to` whole.
     fn split_leaves_in_part(&mut self, mm: &Mm, vma: &Vma, range: &VirtRange, to: VirtAddr) {
         let world = self.world;
         for span in spans(world, mm.root(), range.clone()) {
@@ -204,8 +206,8 @@ impl<W: World> Engine<'_, W> {
         }
     }
 
-    /// Moves the PMD leaf at `addr` in the table in `frame` to `at`, with its page table in
-    /// reserve.
+    /// Moves the PMD leaf at `addr` in the table in `frame` to `at`. Its page table in reserve
+    /// stays.
     fn move_leaf(&mut self, mm: &Mm, frame: Pfn, addr: VirtAddr, at: VirtAddr) {
         let world = self.world;
         let pt = self.lock_table(frame);
@@ -222,8 +224,8 @@ impl<W: World> Engine<'_, W> {
     }
 
     /// Moves the entries of a range to `to`, run by run. Blocks stay contiguous where they are
-    /// aligned there as well; no TLB holds an entry of the old place when the new is written. The
-    /// caller holds the locks of the reverse maps, so that leaves stay what they are.
+    /// aligned there as well. No TLB holds an entry of the old place when the new one is written.
+    /// The caller holds the locks of the reverse maps, so that no leaf is split.
     fn move_entries(&mut self, mm: &Mm, range: &VirtRange, to: VirtAddr) {
         let world = self.world;
         for span in spans(world, mm.root(), range.clone()) {
@@ -251,8 +253,8 @@ impl<W: World> Engine<'_, W> {
         }
     }
 
-    /// Takes out what stands at the start of `range` in one table: a run of entries, or one that
-    /// maps nothing.
+    /// Takes out the first entries of `range` in one table: a run, or one entry that is not
+    /// present.
     fn take_entries(&mut self, mm: &Mm, frame: Pfn, range: VirtRange) -> (Pte, usize) {
         let world = self.world;
         let addr = range.start;

@@ -1,4 +1,4 @@
-//! Truncation: the pages of a file, or of shared memory, from some page on are no more.
+//! Truncation: removal of the pages of a file, or of shared memory, from some page on.
 
 use super::zap::Batch;
 use crate::cache::index::unlink;
@@ -15,14 +15,14 @@ use core::ops::Range;
 use pageout_paging::walk::{Span, spans};
 use pageout_paging::{Format, VirtRange};
 
-/// Pages of a mapping that are unmapped before the next.
+/// The number of pages of a mapping that are unmapped at a time.
 const WINDOW: u64 = 512;
 
-/// Why [`Engine::truncate`] is not complete.
+/// The reason why [`Engine::truncate`] is not complete.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum TruncateError {
-    /// A transfer of this folio goes on. Nothing maps the pages any more, and the others have left
-    /// the index. It is to be called again when the transfer has ended.
+    /// A transfer of the given folio goes on. No entry maps the pages any more, and the other
+    /// folios have left the index. Call again when the transfer has ended.
     #[error("a transfer of folio {} goes on", .0.0)]
     Pending(FolioId),
     /// The mapping is anonymous memory, which has no index (EINVAL).
@@ -31,17 +31,17 @@ pub enum TruncateError {
 }
 
 impl<W: World> Engine<'_, W> {
-    /// Takes the pages of a file or of shared memory from page `from` on out of memory and out of
-    /// swap: they are unmapped, private copies of them too, mlocked or not, and leave the index.
-    /// Stores to them are lost. Of a folio that begins before `from` the pages from there on become
-    /// zeros, and it stays as it is otherwise; it is not split. Shadows are forgotten (Linux 7.3.4,
+    /// Removes the pages of a file or of shared memory from page `from` on, from memory and from
+    /// swap. They are unmapped, as are private copies of them, mlocked or not, and leave the index.
+    /// Stores to them are lost. If a folio begins before `from`, its pages from there on become
+    /// zeros; it is otherwise unchanged, and not split. Shadows are forgotten (Linux 7.3.4,
     /// truncate_pagecache, truncate_inode_pages_range, truncate_inode_partial_folio and
     /// shmem_undo_range).
     ///
-    /// The caller has set the new size ([`Mapping::set_size`](crate::Mapping::set_size)), and keeps
-    /// faults on the mapping and forks of who maps it away meanwhile: they may bring pages back.
-    /// Reclaim and write-out may go on. Shared memory that is to end is truncated to nothing before
-    /// [`Engine::remove_mapping`].
+    /// The caller has set the new size ([`Mapping::set_size`](crate::Mapping::set_size)). Meanwhile
+    /// it keeps out faults on the mapping and forks of processes that map it, which could bring
+    /// pages back. Reclaim and write-out may go on. Shared memory that ends is truncated to nothing
+    /// before [`Engine::remove_mapping`].
     ///
     /// # Errors
     /// [`TruncateError`].
@@ -50,7 +50,7 @@ impl<W: World> Engine<'_, W> {
             return Err(TruncateError::Anonymous);
         }
         self.unmap_mapping_pages(mapping, from..u64::MAX);
-        // What begins before is met here alone.
+        // A folio that begins before `from` is handled only here.
         let mut awaited = self.truncate_page(mapping, from, from);
         let mut walk = IndexWalk::new(self.maps, mapping, from);
         loop {
@@ -77,8 +77,8 @@ impl<W: World> Engine<'_, W> {
         Ok(())
     }
 
-    /// Takes what the index has for a page, of a mapping that ends at `from`, out of it; the folio
-    /// of which a transfer has to end first.
+    /// Takes the index's entry for a page out, in a mapping that ends at `from`. Returns the folio
+    /// whose transfer has to end first, if there is one.
     fn truncate_page(&mut self, mapping: MappingId, index: u64, from: u64) -> Option<FolioId> {
         loop {
             match self.filemap_get_entry(mapping, index)? {
@@ -98,9 +98,9 @@ impl<W: World> Engine<'_, W> {
                     let whole = guard.folio().index() >= from;
                     let there = !busy && flags.contains(FolioFlags::UPTODATE);
                     if there && self.shmem_take_back(&guard, id) {
-                        // It is met again, in the index.
+                        // The folio is found again, in the index.
                     } else if whole && self.shmem_forget_slot(slot, (mapping, index)) {
-                        // The folio goes when its transfer has ended.
+                        // The folio is freed when its transfer has ended.
                         drop(guard);
                         self.free_slot(slot);
                         self.release(id, 1);
@@ -116,9 +116,8 @@ impl<W: World> Engine<'_, W> {
         }
     }
 
-    /// Takes a folio that the index had, and to which the caller gives up a reference, out of it,
-    /// or of one that begins before `from` the content from there on; the folio, if a transfer has
-    /// to end first.
+    /// Takes a folio out of the index. If it begins before `from`, only zeros its content from
+    /// there on. The caller gives a reference. Returns the folio if its transfer has to end first.
     fn truncate_folio(&mut self, id: FolioId, from: u64) -> Option<FolioId> {
         let maps = self.maps;
         let (mut refs, mut awaited) = (1, None);
@@ -127,7 +126,7 @@ impl<W: World> Engine<'_, W> {
             let (folio, flags) = (guard.folio(), guard.folio().flags());
             let (first, nr) = (folio.index(), folio.nr_pages() as u64);
             if !flags.contains(FolioFlags::INDEXED) {
-                // Reclaim was faster.
+                // Reclaim took it out meanwhile.
             } else if flags.intersects(FolioFlags::READING | FolioFlags::WRITEBACK) {
                 awaited = Some(id);
             } else if first < from {
@@ -154,7 +153,7 @@ impl<W: World> Engine<'_, W> {
     }
 }
 
-/// Where a VMA maps pages of its mapping.
+/// Returns the range in which a VMA maps `pages` of its mapping.
 fn part_of<F: Format>(vma: &Vma, pages: &Range<u64>) -> Option<VirtRange> {
     let past = vma.pgoff_at::<F>(vma.end());
     let (first, last) = (pages.start.max(vma.pgoff()), pages.end.min(past));
@@ -163,8 +162,8 @@ fn part_of<F: Format>(vma: &Vma, pages: &Range<u64>) -> Option<VirtRange> {
 }
 
 impl<W: World> Engine<'_, W> {
-    /// Takes out all that maps pages of a file or of shared memory, and their private copies (Linux
-    /// 7.3.4, unmap_mapping_range with even_cows). A PMD leaf goes as a whole.
+    /// Takes out all entries that map pages of a file or of shared memory, or private copies of
+    /// them (Linux 7.3.4, unmap_mapping_range with even_cows). A PMD leaf is taken out whole.
     fn unmap_mapping_pages(&mut self, mapping: MappingId, pages: Range<u64>) {
         let maps = self.maps;
         let of = maps.mapping(mapping);
@@ -185,8 +184,8 @@ impl<W: World> Engine<'_, W> {
         }
     }
 
-    /// The same of few pages. Folios are let go of without the lock of the reverse map, and VMAs
-    /// may change meanwhile: so it ends when a look at all of them finds nothing.
+    /// Does the same for a few pages. Folios are released without the lock of the reverse map, so
+    /// that VMAs may change meanwhile. The loop ends when a pass over all of them finds nothing.
     fn unmap_window(&mut self, mapping: MappingId, window: &Range<u64>) {
         let maps = self.maps;
         let of = maps.mapping(mapping);
@@ -213,7 +212,7 @@ impl<W: World> Engine<'_, W> {
         }
     }
 
-    /// Takes out the first entries of a range; none if it is empty.
+    /// Takes out the first entries of a range, or returns `None` if it has none.
     fn take_first(&self, mm: &Mm, range: &VirtRange) -> Option<Batch> {
         for span in spans(self.world, mm.root(), range.clone()) {
             match span {

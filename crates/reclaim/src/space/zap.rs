@@ -1,4 +1,4 @@
-//! Taking everything out of a range: munmap, MADV_DONTNEED, exit.
+//! Removal of everything from a range: munmap, MADV_DONTNEED, exit.
 
 use crate::engine::Engine;
 use crate::folio::FolioFlags;
@@ -15,23 +15,24 @@ use pageout_paging::pte::Entry;
 use pageout_paging::walk::{Span, spans};
 use pageout_paging::{Format, Level, LockedTable, Pfn, Pte, VirtAddr, VirtRange, tlb};
 
-/// Runs taken out before their table's lock is given up and their folios are let go.
+/// The number of runs that are taken out before their table is unlocked and their folios are
+/// released.
 const BATCH: usize = 32;
 
-/// What was taken out of one table at once.
+/// The entries taken out of one table at once.
 #[derive(Default)]
 pub(super) struct Batch {
     runs: [Option<(FolioId, u32, Pte)>; BATCH],
     slots: [Option<SwapSlot>; BATCH],
     pub(super) nr: usize,
-    /// Whether a TLB may hold any of it.
+    /// True if a TLB may hold any of them.
     valid: bool,
-    /// Whether a device may.
+    /// True if a page was lent to a device, which may still use it.
     lent: bool,
 }
 
 impl Batch {
-    /// The folio of a PMD leaf that was taken out, and what that was.
+    /// Makes a batch of the folio of a PMD leaf that was taken out, with the leaf's old value.
     pub(super) fn of_leaf(id: FolioId, was: Pte) -> Self {
         let mut batch = Self::default();
         batch.runs[0] = Some((id, 1, was));
@@ -41,8 +42,8 @@ impl Batch {
 }
 
 impl<W: World> Engine<'_, W> {
-    /// Removes what is mapped in `range`, and what only a part of lies there keeps the other part
-    /// (Linux 7.3.4, do_munmap). Page tables stay until the address space ends.
+    /// Unmaps `range` (Linux 7.3.4, do_munmap). Of VMAs and leaves that lie there only in part, the
+    /// other part stays. Page tables stay until the address space ends.
     ///
     /// # Errors
     /// [`SpaceError`]; nothing is changed then.
@@ -57,7 +58,7 @@ impl<W: World> Engine<'_, W> {
         begun
     }
 
-    /// Removes the VMAs of a range at whose ends none goes on. The caller holds the mmap lock.
+    /// Removes the VMAs of a range at whose ends VMAs were split. The caller holds the mmap lock.
     pub(super) fn remove_range(&mut self, mm: &Mm, range: &VirtRange) {
         let maps = self.maps;
         while let Some(id) = maps.first_vma_after(mm, range.start, range.end) {
@@ -84,16 +85,17 @@ impl<W: World> Engine<'_, W> {
         }
     }
 
-    /// Takes out entries of one table until the batch is full, and lets go of their folios; the
-    /// first address left.
+    /// Takes out entries of one table until the batch is full, and releases their folios. Returns
+    /// the first address left.
     fn zap_batch(&mut self, (mm, vma): (&Mm, &Vma), frame: Pfn, range: VirtRange) -> VirtAddr {
         let (addr, batch) = self.take_batch(mm, frame, range);
         self.put_batch(vma.flags(), batch);
         addr
     }
 
-    /// Takes out entries of one table until the batch is full; the first address left. No TLB has
-    /// them any more, and their folios are mapped by them no more; the references are the batch's.
+    /// Takes out entries of one table until the batch is full. Returns the first address left, and
+    /// the batch. The entries are flushed from every TLB and no longer counted as mappings; the
+    /// batch has their references.
     pub(super) fn take_batch(&self, mm: &Mm, frame: Pfn, range: VirtRange) -> (VirtAddr, Batch) {
         let (maps, world) = (self.maps, self.world);
         let mut batch = Batch::default();
@@ -119,7 +121,8 @@ impl<W: World> Engine<'_, W> {
         (addr, batch)
     }
 
-    /// Lets go of what was taken out of a VMA with such flags. The caller holds no folio's lock.
+    /// Releases the folios and slots taken out of a VMA with such flags. The caller holds no
+    /// folio's lock.
     pub(super) fn put_batch(&mut self, flags: VmFlags, batch: Batch) {
         for (id, nr, was) in batch.runs.into_iter().flatten() {
             let file = !self.maps.folio(id).flags().contains(FolioFlags::ANON);
@@ -133,7 +136,8 @@ impl<W: World> Engine<'_, W> {
         }
     }
 
-    /// Takes out the run or the other entry at the start of `range`; the address after it.
+    /// Takes out the run or the other entry at the start of `range`, and returns the address after
+    /// it.
     fn take_out(
         &self,
         pt: &LockedTable<'_, W>,
@@ -172,8 +176,8 @@ impl<W: World> Engine<'_, W> {
         after::<W::Format>(addr, 1)
     }
 
-    /// Takes out a PMD leaf; one of which only a part lies in the range is split first. What stands
-    /// there when its table is locked may be entries, if reclaim has split it, or nothing.
+    /// Takes out a PMD leaf. If only a part of it lies in the range, it is split first. Once its
+    /// table is locked, entries may be there, if reclaim has split it, or nothing.
     fn zap_leaf(&mut self, (mm, vma): (&Mm, &Vma), frame: Pfn, range: VirtRange) {
         if pages::<W::Format>(&range) < W::Format::nr_pages(Level::Pmd) {
             self.split_leaf(frame, (mm, vma), range.start);
@@ -185,7 +189,7 @@ impl<W: World> Engine<'_, W> {
         }
     }
 
-    /// Takes out a PMD leaf whole, unless it is there no more.
+    /// Takes out a PMD leaf whole, unless it is gone.
     pub(super) fn take_leaf(&self, mm: &Mm, frame: Pfn, addr: VirtAddr) -> Option<LeafTaken> {
         let pt = self.lock_table(frame);
         flush_tlb_batched_pending(self.world, mm);
@@ -194,7 +198,7 @@ impl<W: World> Engine<'_, W> {
         taken
     }
 
-    /// Gives up what a leaf had that was taken out of a VMA with such flags (Linux 7.3.4,
+    /// Releases the parts of a leaf that was taken out of a VMA with such flags (Linux 7.3.4,
     /// zap_huge_pmd).
     fn give_up_leaf(&mut self, flags: VmFlags, taken: LeafTaken) {
         if let Some(table) = taken.table {
@@ -205,8 +209,8 @@ impl<W: World> Engine<'_, W> {
         }
     }
 
-    /// Counts one entry less for a slot, and lets go of the folio that the swap cache keeps for no
-    /// one (Linux 7.3.4, swap_put_entries_direct).
+    /// Counts one entry less for a slot, and releases the folio that is then only in the swap cache
+    /// (Linux 7.3.4, swap_put_entries_direct).
     pub(super) fn free_slot(&mut self, slot: SwapSlot) {
         let maps = self.maps;
         self.swap_put_entries(slot, 1);

@@ -1,4 +1,4 @@
-//! Swap slots given and taken back, and the swap cache.
+//! Allocation and freeing of swap slots, and the swap cache.
 
 use crate::cache::Exists;
 use crate::cache::index::Locked;
@@ -13,23 +13,24 @@ use core::sync::atomic::Ordering::Relaxed;
 use pageout_paging::Env;
 
 impl Maps<'_> {
-    /// Swap slots that are free (the kernel's `get_nr_swap_pages`).
+    /// Returns the number of free swap slots (the kernel's `get_nr_swap_pages`).
     #[inline]
     pub fn free_slots(&self) -> usize {
         self.stored.free_slots.load(Relaxed) as usize
     }
 
-    /// The cgroup that the page in a slot was charged to.
+    /// Returns the cgroup that the page in a slot was charged to.
     pub fn slot_memcg(&self, slot: SwapSlot) -> MemcgId {
         MemcgId(self.stored.slots[slot.0 as usize].memcg.load(Relaxed))
     }
 
-    /// Page-table entries that name a slot; 1 if the index of shared memory does.
+    /// Returns the number of page-table entries that name a slot, or 1 if the index of shared
+    /// memory does.
     pub fn slot_entries(&self, slot: SwapSlot) -> u32 {
         self.stored.slots[slot.0 as usize].entries.load(Relaxed).into()
     }
 
-    /// The page of shared memory that is in a slot, if one is.
+    /// Returns the page of shared memory that is in a slot, if one is.
     pub fn slot_shmem(&self, slot: SwapSlot) -> Option<(MappingId, u64)> {
         let slot = self.slot(slot);
         let mapping = slot.mapping.load(Relaxed);
@@ -53,9 +54,9 @@ impl Maps<'_> {
 }
 
 impl<E: Env> Engine<'_, E> {
-    /// Gives a locked anonymous folio that is not in the swap cache slots of its own and puts it
-    /// there: the cache takes a reference, and the folio is dirty, since its slots hold nothing
-    /// yet. False if there are not so many free slots in a row.
+    /// Allocates slots for a locked anonymous folio and puts it into the swap cache, where it is
+    /// not yet. The cache takes a reference, and the folio is dirty, since its slots have no
+    /// content yet. Returns false if there are not enough free slots in a row.
     pub fn add_to_swap(&mut self, guard: &FolioGuard<'_>, id: FolioId) -> bool {
         let locked = self.lock_index();
         let first = alloc_slots(self.maps, &locked, guard, id);
@@ -67,8 +68,8 @@ impl<E: Env> Engine<'_, E> {
     }
 }
 
-/// Puts a locked folio into the swap cache, with slots of its own. The caller gives it a reference
-/// for that (Linux 7.3.4, folio_alloc_swap).
+/// Puts a locked folio into the swap cache, with newly allocated slots. The caller gives the cache
+/// a reference (Linux 7.3.4, folio_alloc_swap).
 pub(crate) fn alloc_slots(
     maps: &Maps<'_>,
     _: &Locked<'_>,
@@ -90,7 +91,8 @@ pub(crate) fn alloc_slots(
     Some(first)
 }
 
-/// `nr` free slots in a row, aligned to their number, from where the last search ended on.
+/// Finds `nr` free slots in a row, aligned to their number. The search begins where the last one
+/// ended.
 fn find_free(maps: &Maps<'_>, nr: usize) -> Option<SwapSlot> {
     if (maps.stored.free_slots.load(Relaxed) as usize) < nr {
         return None;
@@ -104,8 +106,8 @@ fn find_free(maps: &Maps<'_>, nr: usize) -> Option<SwapSlot> {
 }
 
 impl<E: Env> Engine<'_, E> {
-    /// Counts one more entry for each of `nr` slots that are in use; false, and nothing changed, if
-    /// one of them has as many as can be counted (ENOMEM).
+    /// Counts one more entry for each of `nr` slots that are in use. Returns false and changes
+    /// nothing if one of them already has as many as can be counted (ENOMEM).
     pub fn swap_dup_entries(&mut self, slot: SwapSlot, nr: usize) -> bool {
         let locked = self.lock_index();
         let slots = self.maps.slots_at(slot, nr);
@@ -120,7 +122,7 @@ impl<E: Env> Engine<'_, E> {
         room
     }
 
-    /// Counts one entry less for each of `nr` slots, and frees those that nothing uses any more.
+    /// Counts one entry less for each of `nr` slots, and frees those that are no longer used.
     pub fn swap_put_entries(&mut self, slot: SwapSlot, nr: usize) {
         let maps = self.maps;
         let locked = self.lock_index();
@@ -135,8 +137,9 @@ impl<E: Env> Engine<'_, E> {
         drop(locked);
     }
 
-    /// The folio that the swap cache has for a slot, with a reference that the caller gives up. Its
-    /// page is the one at the slot's distance from [`Folio::swap`](crate::Folio::swap).
+    /// Returns the folio that the swap cache has for a slot, with a reference that the caller gives
+    /// up. The slot's page in it is at the slot's distance from
+    /// [`Folio::swap`](crate::Folio::swap).
     pub fn swap_cache_get_folio(&mut self, slot: SwapSlot) -> Option<FolioId> {
         let maps = self.maps;
         let locked = self.lock_index();
@@ -146,13 +149,13 @@ impl<E: Env> Engine<'_, E> {
         found
     }
 
-    /// Puts a locked folio into the swap cache, to be filled from the slots that entries name, or
-    /// for shared memory the index: the cache takes a reference. The shadow of what was last
-    /// evicted there, forgotten hereby.
+    /// Puts a locked folio into the swap cache, to be read from slots that entries name, or the
+    /// index of shared memory. The cache takes a reference. Returns the shadow of the page that was
+    /// last evicted there, and forgets it.
     ///
     /// # Errors
-    /// [`Exists`] if the cache has a folio for one of them, no entry names it any more, or it is
-    /// now another page's; nothing is changed then.
+    /// [`Exists`] if the cache already has a folio for one of the slots, if no entry names a slot
+    /// any more, or if it now has another page; nothing is changed then.
     pub fn swap_cache_add_folio(
         &mut self,
         guard: &FolioGuard<'_>,
@@ -184,8 +187,8 @@ impl<E: Env> Engine<'_, E> {
     }
 
     /// Takes a locked folio out of the swap cache and frees its slots, unless entries name them or
-    /// it is being written there. It is dirty then, and the cache's reference given up. True if it
-    /// is in the cache no more. The caller holds a reference.
+    /// a transfer goes on. The folio is dirty then, and the cache's reference is dropped. Returns
+    /// true if the folio is not in the cache any more. The caller holds a reference.
     pub fn try_to_free_swap(&mut self, guard: &FolioGuard<'_>) -> bool {
         let maps = self.maps;
         let folio = guard.folio();
@@ -211,8 +214,8 @@ impl<E: Env> Engine<'_, E> {
     }
 }
 
-/// Takes a locked folio out of the swap cache, leaving a shadow in slots that entries name and
-/// freeing the others. The cache's reference passes to the caller.
+/// Takes a locked folio out of the swap cache. Leaves a shadow in slots that entries name, and
+/// frees the others. The cache's reference passes to the caller.
 pub(crate) fn unlink(
     maps: &Maps<'_>,
     _: &Locked<'_>,

@@ -1,4 +1,4 @@
-//! Swap slots: where anonymous pages go, how many entries name each, and the swap cache.
+//! Swap slots, the number of entries that name each, and the swap cache.
 //!
 //! A slot is in use while an entry names it or the swap cache has a folio for it. The index of
 //! shared memory counts as an entry. A folio of several pages has as many slots in a row.
@@ -9,20 +9,20 @@ use crate::folio::{Folio, FolioFlags};
 use crate::id::NONE;
 use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 
-/// One swap slot, 32 bytes.
+/// A swap slot, in 32 bytes.
 #[derive(Debug, Default)]
 pub struct Slot {
-    /// The shadow of the page last evicted here, 0 if there is none.
+    /// The shadow of the page last evicted here, or 0.
     shadow: AtomicU64,
     /// The page of shared memory that is here, while the index leads to the slot.
     pub(crate) index: AtomicU64,
-    /// Whose page that is.
+    /// The mapping of that page.
     pub(crate) mapping: AtomicU32,
-    /// What comes after it in its chain of the index.
+    /// The next in its chain of the index.
     pub(crate) chain: AtomicU32,
     /// The folio in the swap cache.
     folio: AtomicU32,
-    /// Page-table entries that name the slot, or 1 for the index.
+    /// The number of page-table entries that name the slot, or 1 for the index.
     pub(crate) entries: AtomicU16,
     /// The cgroup its page was charged to.
     pub(crate) memcg: AtomicU16,
@@ -36,8 +36,8 @@ impl Slot {
         self.entries.store(0, Relaxed);
     }
 
-    /// Whether it holds the `k`-th page of a folio: of shared memory what the index says, and of
-    /// anonymous memory what page tables name.
+    /// Returns true if it holds the `k`-th page of a folio: for shared memory, by the index; for
+    /// anonymous memory, if no index leads to it.
     pub(crate) fn is_of(&self, folio: &Folio, k: usize) -> bool {
         let mapping = self.mapping.load(Relaxed);
         match folio.flags().contains(FolioFlags::ANON) {

@@ -1,5 +1,5 @@
-//! Whatever is done in whatever order, failures included: a folio's mappings and references are
-//! what the tables hold, frames know their folio, and no entry of the caller's tables is lost.
+//! Accounting under any order of operations, failures included: a folio's mappings and references
+//! match the tables, frames know their folio, and no entry of the caller's tables is lost.
 
 use crate::world::{Arena, World, pages};
 use pageout_paging::pte::{SmallArm2, SmallArm4, SmallX86};
@@ -17,10 +17,10 @@ use std::ops::Range;
 const SMALL: Limits =
     Limits { frames: 32, folios: 5, vmas: 5, mms: 2, mappings: 1, ..Limits::NOTHING };
 
-/// Each VMA has its own part of the address space, from here on and this long.
+/// The length of each VMA's own part of the address space.
 const SLOT: u64 = 32;
 
-/// An operation on some of what there is then.
+/// An operation on some of the objects that exist then.
 #[derive(Clone, Debug)]
 enum Op {
     AddFolio { order: u8, place: u64 },
@@ -39,7 +39,7 @@ fn op() -> impl Strategy<Value = Op> {
     prop_oneof![
         3 => (0..=3_u8, 0..32_u64).prop_map(|(order, place)| Op::AddFolio { order, place }),
         1 => some().prop_map(Op::RemoveFolio),
-        // One in three is aligned, and so may hold a PMD leaf.
+        // A third of the VMAs are aligned, and so may hold a PMD leaf.
         3 => (0..2_usize, 0..6_u64, (0..24_u64), 1..=20_u64, 0..24_u64).prop_map(
             |(process, slot, shift, pages, pgoff)| {
                 let aligned = shift % 3 == 0;
@@ -57,13 +57,13 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// A world and what there is in it.
+/// A world and the objects in it.
 struct Run<'a, F> {
     world: World<'a, F>,
     mms: Vec<MmId>,
     file: MappingId,
     folios: Vec<FolioId>,
-    /// With their pages and their slot.
+    /// The VMAs, with their pages and their slot.
     vmas: Vec<(VmaId, Range<u64>, u64)>,
 }
 
@@ -136,7 +136,7 @@ impl<'a, F: Format> Run<'a, F> {
         Some((vma, pick(&self.folios, folio)?))
     }
 
-    /// Adds a folio where its frames are free; a full table must say so.
+    /// Adds a folio if its frames are free. A full table must return its error.
     fn add_folio(&mut self, order: u8, place: u64) -> Result<(), TestCaseError> {
         let order = Order::new(order).expect("a small order");
         let nr = order.nr_pages() as u64;
@@ -158,7 +158,7 @@ impl<'a, F: Format> Run<'a, F> {
         Ok(())
     }
 
-    /// Maps a range of the file into a free slot; a full table must say so.
+    /// Maps a range of the file into a free slot. A full table must return its error.
     fn mmap(
         &mut self,
         process: usize,
@@ -186,7 +186,7 @@ impl<'a, F: Format> Run<'a, F> {
         Ok(())
     }
 
-    /// Maps a folio; a refusal that promises so has changed nothing.
+    /// Maps a folio. An error whose contract says so must change nothing.
     fn map(&mut self, vma: VmaId, folio: FolioId, leaf: bool) -> Result<(), TestCaseError> {
         let map_as = if leaf { MapAs::PmdLeaf } else { MapAs::Ptes };
         let before = self.world.mapcount(folio);
@@ -203,7 +203,7 @@ impl<'a, F: Format> Run<'a, F> {
         Ok(())
     }
 
-    /// Entries of all address spaces that map the folio.
+    /// Returns the number of entries that map the folio in all address spaces.
     fn entries_of(&self, folio: FolioId) -> u32 {
         let maps = |mm: MmId, page: u64| {
             let Some((_, _, level)) = self.world.place(mm, page) else {
@@ -233,7 +233,7 @@ impl<'a, F: Format> Run<'a, F> {
         Ok(())
     }
 
-    /// Takes everything apart, and finds all of the caller's tables free again.
+    /// Removes everything, and checks that all of the caller's tables are free again.
     fn finish(mut self) -> Result<(), TestCaseError> {
         for (vma, _, _) in std::mem::take(&mut self.vmas) {
             for folio in &self.folios {

@@ -1,5 +1,5 @@
-//! Over random layouts, every family gives the answer and leaves the entries that a plain reading
-//! of the rules gives, and so all give the same.
+//! Agreement of the families: over random layouts, each of them gives the result, and leaves the
+//! entries, of a plain reading of the rules.
 
 use crate::world::{Arena, LIMITS, World, page};
 use pageout_paging::pte::{
@@ -16,45 +16,45 @@ use proptest::prelude::*;
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Most pages of a VMA, so that one word has a bit a page.
+/// The largest number of pages of a VMA, so that one word has a bit for each.
 const PAGES: u64 = 40;
-/// Address spaces.
+/// The number of address spaces.
 const PROCESSES: usize = 3;
 
-/// One VMA and what hardware and software did in it: masks have a bit a page of the VMA.
+/// A VMA and its use by hardware and software. Masks have one bit for each page of the VMA.
 #[derive(Clone, Debug)]
 struct Part {
     process: usize,
-    /// Pages between this VMA and the last.
+    /// The pages between this VMA and the last.
     gap: u64,
     pages: u64,
     pgoff: u64,
     flags: VmFlags,
-    /// Which folios it maps.
+    /// A mask of the folios it maps.
     maps: u8,
     young: u64,
     dirty: u64,
-    /// Young in the secondary MMU.
+    /// The pages that are young in the secondary MMU.
     secondary: u64,
-    /// Write-protected by userfaultfd, which ends a run; not in contiguous blocks.
+    /// The pages write-protected by userfaultfd, which end a run; not in contiguous blocks.
     marked: u64,
-    /// Lent to a device; not in contiguous blocks.
+    /// The pages lent to a device; not in contiguous blocks.
     lent: u64,
 }
 
 #[derive(Clone, Debug)]
 struct Layout {
     kind: MappingKind,
-    /// The file's folios, in order: size, and flags as they are before.
+    /// The file's folios, in order: the size, and the flags before.
     folios: Vec<(u8, FolioFlags)>,
     parts: Vec<Part>,
     exiting: [bool; PROCESSES],
     mirrored: [bool; PROCESSES],
-    /// Where the first VMAs begin, from just before the end of a table.
+    /// The pages just before the end of a table at which the first VMAs begin.
     start: u64,
 }
 
-/// Few bits.
+/// Returns words with few bits set.
 fn sparse() -> impl Strategy<Value = u64> {
     (any::<u64>(), any::<u64>(), any::<u64>()).prop_map(|(a, b, c)| a & b & c)
 }
@@ -93,11 +93,11 @@ fn layout() -> impl Strategy<Value = Layout> {
     )
 }
 
-/// A layout, built.
+/// A layout that was built.
 struct Scene<'a, F> {
     world: World<'a, F>,
     folios: Vec<FolioId>,
-    /// In the order they are asked, with the pages they lie at.
+    /// The VMAs in the order in which they are checked, with their pages.
     vmas: Vec<(VmaId, Range<u64>)>,
 }
 
@@ -129,12 +129,12 @@ impl<'a, F: Format> Scene<'a, F> {
             vmas.push((vma, range.clone()));
             let mapped = (0..).zip(&folios).filter(|(k, _)| bit(part.maps.into(), *k));
             for (_, folio) in mapped {
-                // Where they share no page, there is nothing to map.
+                // If the two share no page, there is nothing to map.
                 let _ = world.try_map(vma, *folio, MapAs::Ptes);
             }
             use_pages(&world, mm, range, part);
         }
-        // The latest of those with one page offset is asked first.
+        // Of VMAs with one page offset, the latest is checked first.
         vmas.reverse();
         vmas.sort_by_key(|(vma, _)| world.maps.vma(*vma).pgoff());
         for (k, mm) in mms.iter().enumerate() {
@@ -148,7 +148,7 @@ impl<'a, F: Format> Scene<'a, F> {
         Self { world, folios, vmas }
     }
 
-    /// The pages of a VMA that map the folio, with their entries.
+    /// Returns the pages of a VMA that map the folio, with their entries.
     fn hits(&self, mm: MmId, at: &Range<u64>, folio: FolioId) -> Vec<(u64, Pte)> {
         let maps = |pte: Pte| {
             let pfn = match F::entry(pte) {
@@ -161,7 +161,7 @@ impl<'a, F: Format> Scene<'a, F> {
         entries.filter(|(_, pte)| maps(*pte).is_some()).collect()
     }
 
-    /// What the rules say of the folio, and the pages whose young bits they clear.
+    /// Returns the result by the rules for the folio, and the pages whose young bits they clear.
     fn expected(&self, folio: FolioId) -> (Referenced, Vec<(MmId, u64)>) {
         let state = self.world.maps.folio(folio);
         let anon = state.flags().contains(FolioFlags::ANON);
@@ -215,7 +215,7 @@ impl<'a, F: Format> Scene<'a, F> {
         attached && secondary.young.lock().unwrap().contains(&page::<F>(number))
     }
 
-    /// All entries of all VMAs, by address space and page.
+    /// Returns all entries of all VMAs, by address space and page.
     fn entries(&self) -> Vec<(MmId, u64, Pte)> {
         let of = |(vma, at): &(VmaId, Range<u64>)| {
             let mm = self.world.maps.vma(*vma).mm();
@@ -231,7 +231,7 @@ impl<'a, F: Format> Scene<'a, F> {
     }
 }
 
-/// Hardware, the secondary MMU and the rest of the kernel use a VMA's pages.
+/// Uses a VMA's pages as hardware, the secondary MMU and the rest of the kernel do.
 fn use_pages<F: Format>(world: &World<'_, F>, mm: MmId, at: Range<u64>, part: &Part) {
     for (number, k) in at.zip(0..) {
         if bit(part.secondary, k) {

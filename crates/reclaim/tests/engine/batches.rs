@@ -1,5 +1,5 @@
-//! Runs: where they begin and end, how they are counted, and when the walk stops. The secondary MMU
-//! is told each run's exact range, so it shows them.
+//! Runs: their ends, their counts, and the end of the walk. The secondary MMU records each run's
+//! exact range.
 #![allow(clippy::single_range_in_vec_init, reason = "a list of runs may have one")]
 
 use crate::env::Asked;
@@ -10,7 +10,8 @@ use pageout_paging::young::Family;
 use pageout_reclaim::{FolioId, MappingId, MmId, Refs, VmFlags, VmaId};
 use std::ops::Range;
 
-/// What a secondary MMU is asked where `runs` are checked: whole runs, or each page by itself.
+/// Returns the calls that a secondary MMU gets for checks of `runs`: whole runs, or each page by
+/// itself.
 fn asked<F: Format>(family: Family, runs: &[Range<u64>]) -> Vec<Asked> {
     let by_page = runs.iter().flat_map(|run| run.clone().map(|page| page..page + 1));
     let ranges: Vec<_> = match family {
@@ -20,7 +21,8 @@ fn asked<F: Format>(family: Family, runs: &[Range<u64>]) -> Vec<Asked> {
     ranges.into_iter().map(|run| Asked::ClearFlush(pages::<F>(run))).collect()
 }
 
-/// A process that maps `file` from page `pgoff` on, with all of `folios` in it, and watches.
+/// Makes a process with a secondary MMU that maps `file` from page `pgoff` on, with all of
+/// `folios`.
 fn watcher<F: Format>(
     world: &mut World<'_, F>,
     file: MappingId,
@@ -42,7 +44,7 @@ fn a_run_is_the_folio<F: Format>(family: Family) {
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
     let file = world.file();
-    // Frames and attributes run on from one folio to the next.
+    // Frames and attributes of the second folio continue those of the first.
     let folios: Vec<_> = (0..2).map(|k| world.folio(file, 2, 4 * k)).collect();
     let (mm, _) = watcher(&mut world, file, &folios, 0..8, 0);
     for page in [3, 4] {
@@ -90,8 +92,8 @@ fn a_run_begins_and_ends_with_the_vma<F: Format>(family: Family) {
     }
 }
 
-/// As after mlock of a part: VMAs of one process that meet inside a contiguous block. A run ends
-/// with the VMA; the block's young bits are cleared to its edges, and count for the VMA asked
+/// As after mlock of a part, VMAs of one process meet inside a contiguous block. A run ends with
+/// the VMA. The block's young bits are cleared to its edges, and count for the VMA that is checked
 /// first.
 fn a_run_ends_with_the_vma_inside_a_block<F: Format>(family: Family) {
     let n = F::CONT_PTES.max(4) as u64;
@@ -119,7 +121,7 @@ fn a_run_does_not_mix_blocks_and_single_entries<F: Format>(family: Family) {
     let mut world = arena.world::<F>();
     let file = world.file();
     let folio = world.folio(file, end.ilog2() as u8, 0);
-    // All but the first page: the first block is none.
+    // The first page is missing: the first block is not contiguous.
     let (mm, _) = watcher(&mut world, file, &[folio], 1..end, 1);
     let runs = if F::CONT_SHIFT > 0 { vec![1..block, block..end] } else { vec![1..end] };
     for young in 1..end {
@@ -135,7 +137,7 @@ fn a_run_ends_at_a_difference_and_goes_on_after_it<F: Format>(family: Family) {
     let mut world = arena.world::<F>();
     let file = world.file();
     let folio = world.folio(file, 3, 0);
-    // At an odd page, so that no block is contiguous and a single entry may be changed.
+    // At an odd page, no block is contiguous, so that a single entry may be changed.
     let (mm, _) = watcher(&mut world, file, &[folio], 1..9, 0);
     let across = if F::PTES == 8 { vec![1..4, 4..5, 5..8, 8..9] } else { vec![1..4, 4..5, 5..9] };
     world.change(mm, 4, F::mkuffd_wp);
@@ -151,7 +153,7 @@ fn a_run_ends_at_a_difference_and_goes_on_after_it<F: Format>(family: Family) {
     assert_eq!(world.secondary(mm).asked(), asked::<F>(family, &holes), "a hole");
 }
 
-/// Dirty and writable differ from page to page of a folio in use, and do not end a run.
+/// Dirty and writable differ between pages of a folio in use, and do not end a run.
 fn dirty_and_write_do_not_end_a_run<F: Format>(family: Family) {
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
@@ -167,8 +169,8 @@ fn dirty_and_write_do_not_end_a_run<F: Format>(family: Family) {
     assert_eq!(world.entries(mm, 1..5), kept, "only the young bit is taken");
 }
 
-/// The folio's mappings are counted down by each run's entries: when none is left, no further VMA
-/// is walked; while one is, they are.
+/// Each run's entries are subtracted from the folio's mappings. The walk visits further VMAs only
+/// while mappings are left.
 fn the_walk_stops_when_all_mappings_are_seen<F: Format>(family: Family) {
     let n = F::PTES as u64;
     for hidden in [false, true] {

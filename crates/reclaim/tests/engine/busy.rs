@@ -1,4 +1,4 @@
-//! One process on several threads: stores, advice, protection and children at once. Accounting is
+//! A process on several threads: stores, advice, protection and children at once. Accounting is
 //! exact afterwards; debug builds check the order of locks on the way.
 
 use crate::cpu::ROOM;

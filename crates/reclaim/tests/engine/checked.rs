@@ -1,6 +1,6 @@
-//! The engine on an embedder's world whose tables are checked. The world is the least that one
-//! writes: it knows nothing of the checks. With a mistake in its TLB maintenance, in what it gives
-//! the engine, or in the engine itself, the checks name the rule that it breaks.
+//! The engine on an embedder's world whose tables are checked. The world is the least that an
+//! embedder writes, and knows nothing of the checks. If there is a mistake in its TLB maintenance,
+//! in its supplies, or in the engine itself, the checks name the rule that is broken.
 
 use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate, Shootdown};
 use pageout_paging::pte::{Arm64_4K, Riscv64, X86_64};
@@ -23,7 +23,7 @@ const PAGES: u64 = 12;
 /// The first page of anonymous memory, and of a file.
 const ANON: u64 = 0x100;
 const FILE: u64 = 0x200;
-/// Pages that hardware uses on its own: few enough that others can be reclaimed.
+/// The pages that hardware uses on its own: few enough that others can be reclaimed.
 const HOT: u64 = 4;
 const HELD: usize = 256;
 const LIMITS: Limits = Limits {
@@ -36,21 +36,21 @@ const LIMITS: Limits = Limits {
     ..Limits::NOTHING
 };
 
-/// A page that is found unused stays in TLBs until it is unmapped.
+/// The choices, with which a page that is found unused stays in TLBs until it is unmapped.
 const TUNING: Tuning = Tuning::cheapest(FlushPolicy::X86);
 
-/// What the embedder does wrong.
+/// The embedder's mistake.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Mistake {
     None,
     NoInvalidation,
     NoBarrier,
     SharedAsid,
-    /// A frame is freed that is in use.
+    /// A frame in use is freed.
     FreeInUse,
 }
 
-/// TLB maintenance, which ends in the machine's.
+/// TLB maintenance, which calls the machine's.
 struct Maintenance<'t, F> {
     machine: LazyMmu<'t, F, HELD>,
     mistake: Mistake,
@@ -150,9 +150,9 @@ impl<F: Format, R: Rules> World for Kernel<'_, F, R> {
 
 type On<'m, 't, F, R> = pageout_paging::testing::Checked<'m, Kernel<'t, F, R>, HELD>;
 
-/// A process and its child use more pages than there are frames, of their own and of a file, so
-/// that pages are swapped, found again, copied and freed. Hardware uses the first of the parent's
-/// whenever it likes.
+/// A process and its child use more pages than there are frames, private ones and a file's, so that
+/// pages are swapped, read again, copied and freed. Hardware uses the first pages of the parent at
+/// any time.
 fn run<F: Format, R: Rules>(shootdown: Shootdown, mistake: Mistake) {
     let memory: Vec<_> = (0..NR_TABLES * F::PTES as u64).map(|_| AtomicU64::new(0)).collect();
     let tlbs = Tlbs::<F, HELD>::new(Caps { range_limit: 34, shootdown, ..Caps::IDEAL });
@@ -212,7 +212,7 @@ fn page<F: Format>(number: u64) -> VirtAddr {
     VirtAddr::new(number << F::PAGE_SHIFT)
 }
 
-/// Hardware uses each page of the process, faulting where it has to.
+/// Uses each page of the process as hardware does, with faults.
 fn touch_all<'m, 't, F: Format, R: Rules>(
     engine: &mut Engine<'_, On<'m, 't, F, R>>,
     machine: &Machine<'t, Kernel<'t, F, R>, HELD>,
@@ -265,7 +265,7 @@ fn a_frame_freed_while_it_is_mapped_is_found() {
     everywhere::<Sound>(Mistake::FreeInUse);
 }
 
-/// An engine that frees before it flushes.
+/// The rules of an engine that frees before it flushes.
 #[derive(Clone, Copy, Debug)]
 struct EarlyFree;
 

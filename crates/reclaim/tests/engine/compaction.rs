@@ -1,4 +1,4 @@
-//! Compaction: fragmented memory comes together for those who want large folios.
+//! Compaction: free memory that is fragmented comes together for large folios.
 
 use crate::cpu::RW;
 use crate::formats::on_every_format;
@@ -11,7 +11,7 @@ use pageout_reclaim::{
 };
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Blocks of pages there are.
+/// The number of blocks of pages.
 const BLOCKS: u64 = 8;
 
 const HUGE: Tuning = Tuning { thp: Thp::Always, ..tuning() };
@@ -21,8 +21,8 @@ fn limits<F: Format>(slots: usize) -> Limits {
     Limits { frames, folios: frames, vmas: 64, mms: 3, mappings: 4, slots, ..Limits::NOTHING }
 }
 
-/// A process that fills memory with single pages, so many of each block of its own left, and
-/// another with room for large ones.
+/// Makes a process that fills memory with single pages, of which so many of each block are left,
+/// and another with room for large folios.
 fn fragmented<F: Format>(world: &mut World<'_, F>, left: u64) -> [MmId; 2] {
     let n = F::PTES as u64;
     let [small, large] = [world.process(), world.process()];
@@ -52,7 +52,7 @@ fn size_at<F: Format>(world: &World<'_, F>, mm: MmId, number: u64) -> usize {
     world.maps.folio(world.folio_at(mm, number)).nr_pages()
 }
 
-/// The pages left of the first process hold what was stored.
+/// Checks that the pages left of the first process hold the values stored.
 fn intact<F: Format>(world: &mut World<'_, F>, mm: MmId, left: u64) {
     let n = F::PTES as u64;
     for block in 1..=BLOCKS {
@@ -107,7 +107,7 @@ fn all_of_memory_is_packed_at_its_top<F: Format>(_: Family) {
     let done = world.engine().compact_memory();
     assert_eq!(done, Compacted::Complete);
     intact(&mut world, small, n / 4);
-    // A quarter of memory is in use. Where the scanners meet, a block is left as it is.
+    // A quarter of memory is in use. The block where the scanners meet is left as it is.
     let whole = (0..BLOCKS).filter(|k| {
         let at = pageout_paging::Pfn::new(k * n);
         (0..n).all(|k| !world.env.ground.is_used(at.add(k)))
@@ -116,8 +116,8 @@ fn all_of_memory_is_packed_at_its_top<F: Format>(_: Family) {
     assert_eq!(count(&world, Counter::CompactStall), 0, "no one waited for it");
 }
 
-/// What is referred to by someone unknown stays, and keeps blocks from coming together. Failures
-/// put off the next tries.
+/// A page with an unknown reference stays, and keeps blocks from coming together. Failures put off
+/// the next tries.
 fn pages_that_stay_make_it_fail_and_put_off_the_next<F: Format>(_: Family) {
     let n = F::PTES as u64;
     let mut arena = Arena::new::<F>(&limits::<F>(0));
@@ -135,8 +135,8 @@ fn pages_that_stay_make_it_fail_and_put_off_the_next<F: Format>(_: Family) {
         assert_eq!(size_at(&world, large, k * n), 1);
         stalls.push(count(&world, Counter::CompactStall));
     }
-    // Each fault asks twice, before and after it has looked for more free memory; the second time
-    // that, after one failure, one is left out, after two three.
+    // Each fault asks twice, before and after it looks for more free memory. After one failure,
+    // one request is left out; after two, three.
     assert_eq!(stalls, [1, 2, 2]);
     assert_eq!(count(&world, Counter::CompactFail), 2);
     assert_eq!(count(&world, Counter::ThpFaultFallback), 3);

@@ -1,4 +1,4 @@
-//! Copy on write: who sees whose stores.
+//! Copy on write: visibility of stores.
 
 use crate::cpu::{ROOM, RW};
 use crate::formats::on_every_format;

@@ -1,5 +1,6 @@
-//! CPUs that load and store through translations: what they cached stays until an invalidation of
-//! it has completed. A flush that is missing shows as a store to a page that is no longer theirs.
+//! CPUs that load and store through translations. A cached translation stays until an invalidation
+//! of it has completed, so that a missing flush shows as a store to a page that is another's by
+//! then.
 
 use crate::world::{World, page, pages};
 use pageout_paging::mmu::{Asid, Barrier, Invalidate};
@@ -12,20 +13,20 @@ use pageout_reclaim::{
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// CPUs of the ground.
+/// The number of CPUs of the ground.
 pub(crate) const CPUS: usize = 2;
 
-/// What a CPU knows of one page.
+/// The translation of a page that a CPU holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Cached {
     pfn: Pfn,
-    /// Stores go through without asking the entry again: it is dirty already.
+    /// True if stores do not read the entry again: it is dirty already.
     stores: bool,
     exec: bool,
 }
 
 /// The translations that CPUs hold, by address space and first address of the page, and the
-/// invalidations that were issued and not completed.
+/// invalidations that were issued and are not complete.
 #[derive(Debug, Default)]
 pub(crate) struct Tlbs {
     page_shift: u32,
@@ -64,7 +65,7 @@ impl Tlbs {
     }
 }
 
-/// What an access came to.
+/// The faults of an access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Faults {
     pub(crate) minor: u64,
@@ -72,7 +73,7 @@ pub(crate) struct Faults {
 }
 
 impl<F: Format> World<'_, F> {
-    /// Loads from a page on a CPU: its content.
+    /// Loads from a page on a CPU, and returns the page's content.
     pub(crate) fn load(&mut self, cpu: usize, mm: MmId, number: u64) -> Result<u64, Fault> {
         let pfn = self.reach(cpu, mm, number, Access::Read)?;
         Ok(self.env.ground.content(pfn))
@@ -95,7 +96,7 @@ impl<F: Format> World<'_, F> {
         self.engine().handle_fault(mm, page::<F>(number), access)
     }
 
-    /// The frame that an access reaches, faulting until it does; late reads end well.
+    /// Returns the frame that an access reaches, after faults. Pending reads end well.
     pub(crate) fn reach(
         &mut self,
         cpu: usize,
@@ -121,7 +122,7 @@ impl<F: Format> World<'_, F> {
         panic!("an access faults for ever");
     }
 
-    /// What hardware does for an access: `None` where it faults.
+    /// Translates as hardware does for an access. Returns `None` for a fault.
     fn translate(&self, cpu: usize, mm: MmId, addr: VirtAddr, access: Access) -> Option<Pfn> {
         let key = (self.maps.mm(mm).asid(), addr.get());
         let mut tlbs = self.env.mmu.tlbs.lock().unwrap();
@@ -154,7 +155,7 @@ impl<F: Format> World<'_, F> {
         Some(pfn)
     }
 
-    /// The entry as the walk of an access leaves it; `None` where it faults.
+    /// Returns the entry as the walk of an access leaves it, or `None` for a fault.
     fn as_walked(&self, raw: Pte, access: Access) -> Option<Pte> {
         let hardware_af = !self.env.mmu.software_af.load(std::sync::atomic::Ordering::Relaxed);
         if !F::is_valid(raw) || (access == Access::Exec && !F::is_exec(raw)) {
@@ -172,7 +173,7 @@ impl<F: Format> World<'_, F> {
     }
 }
 
-/// Room for a few processes with files, private memory and swap.
+/// The limits for a few processes with files, private memory and swap.
 pub(crate) const ROOM: Limits = Limits {
     frames: 256,
     folios: 128,
@@ -185,14 +186,14 @@ pub(crate) const ROOM: Limits = Limits {
     filters: 4,
 };
 
-/// What a shared, readable and writable VMA is.
+/// The flags of a shared, readable and writable VMA.
 pub(crate) const SHARED: VmFlags = RW.union(VmFlags::SHARED);
 
-/// What a private, readable and writable VMA is.
+/// The flags of a private, readable and writable VMA.
 pub(crate) const RW: VmFlags = VmFlags::READ.union(VmFlags::WRITE);
 
 impl<F: Format> World<'_, F> {
-    /// Anonymous memory of a process, in folios of up to an order.
+    /// Makes anonymous memory of a process, in folios of up to an order.
     pub(crate) fn anon_at(&mut self, mm: MmId, at: Range<u64>, order: u8) -> MappingId {
         let anon = self.anon();
         self.maps.mapping(anon).set_order(Order::new(order).expect("a small order"));
@@ -200,35 +201,35 @@ impl<F: Format> World<'_, F> {
         anon
     }
 
-    /// A file whose folios have up to an order.
+    /// Makes a file whose folios have up to an order.
     pub(crate) fn file_of(&mut self, order: u8) -> MappingId {
         let file = self.file();
         self.maps.mapping(file).set_order(Order::new(order).expect("a small order"));
         file
     }
 
-    /// Shared memory whose folios have up to an order.
+    /// Makes shared memory whose folios have up to an order.
     pub(crate) fn shmem_of(&mut self, order: u8) -> MappingId {
         let shmem = self.mapping(MappingKind::Shmem);
         self.maps.mapping(shmem).set_order(Order::new(order).expect("a small order"));
         shmem
     }
 
-    /// Ends shared memory that no one maps.
+    /// Ends shared memory that is mapped nowhere.
     pub(crate) fn end_shmem(&mut self, shmem: MappingId) {
         assert_eq!(self.engine().truncate(shmem, 0), Ok(()));
         assert!(!self.maps.mapping_is_used(shmem), "no page and no slot is left");
         self.engine().remove_mapping(shmem);
     }
 
-    /// Stores a number of its own to every page.
+    /// Stores a different number to every page.
     pub(crate) fn fill(&mut self, mm: MmId, at: Range<u64>, salt: u64) {
         for number in at {
             assert_eq!(self.store(0, mm, number, salt + number), Ok(()));
         }
     }
 
-    /// Finds those numbers, whichever CPU looks.
+    /// Checks that every CPU loads those numbers.
     pub(crate) fn holds(&mut self, mm: MmId, at: Range<u64>, salt: u64) {
         for cpu in 0..CPUS {
             for number in at.clone() {
@@ -237,7 +238,7 @@ impl<F: Format> World<'_, F> {
         }
     }
 
-    /// The folio that a page is mapped to.
+    /// Returns the folio that a page is mapped to.
     pub(crate) fn folio_at(&self, mm: MmId, number: u64) -> FolioId {
         let pte = self.entry(mm, number);
         assert!(F::is_present(pte), "page {number} is mapped: {:?}", F::entry(pte));
@@ -245,7 +246,7 @@ impl<F: Format> World<'_, F> {
         self.maps.folio_of(F::pfn(pte)).expect("a page of a folio")
     }
 
-    /// Nothing is in use any more but this many pages.
+    /// Checks that nothing is in use any more except this many pages.
     pub(crate) fn all_is_free_but(&self, used: usize) {
         assert_eq!(ROOM.frames - self.env.free_pages(), used, "pages in use");
         assert_eq!(self.tables.in_use(), 0, "page tables in use");
@@ -253,7 +254,7 @@ impl<F: Format> World<'_, F> {
         assert_eq!(self.maps.dropped_gathers(), 0);
     }
 
-    /// No folio is left.
+    /// Checks that no folio is left.
     pub(crate) fn all_pages_free(&self) {
         assert_eq!(self.env.free_pages(), ROOM.frames, "pages in use");
     }

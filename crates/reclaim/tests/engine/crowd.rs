@@ -1,6 +1,5 @@
 //! Several CPUs read files in, reclaim, make and remove cgroups, and switch generations on and off,
-//! all at once: when all is still, what is charged is what is listed is what is cached is what is
-//! not free.
+//! all at once. Once all are done, the charged, the listed, the cached and the used pages agree.
 
 use crate::world::{Arena, LIMITS, World, tuning};
 use pageout_paging::Order;
@@ -18,7 +17,7 @@ const PAGES: u64 = 150;
 
 type Env<'a> = crate::env::TestEnv<'a, SmallX86>;
 
-/// Uses a page of a file, which is read in if it must be.
+/// Uses a page of a file, which is read in if needed.
 fn access(maps: &Maps<'_>, env: &Env<'_>, cpu: &mut CpuCtx, file: MappingId, at: u64, id: MemcgId) {
     if let Some(found) = maps.on(env, cpu, tuning()).filemap_get_folio(file, at) {
         maps.on(env, cpu, tuning()).mark_accessed(found);
@@ -42,12 +41,12 @@ fn access(maps: &Maps<'_>, env: &Env<'_>, cpu: &mut CpuCtx, file: MappingId, at:
     maps.on(env, cpu, tuning()).release(folio, 1);
 }
 
-/// A cheap, fixed sequence.
+/// Returns a term of a cheap, fixed sequence.
 pub(crate) fn mixed(n: u64) -> u64 {
     n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40
 }
 
-/// Threads that use pages. Others work against them for as long as one of them does.
+/// The threads that use pages. Others work against them as long as one of them runs.
 pub(crate) struct Users(AtomicU64);
 
 impl Users {
@@ -59,8 +58,8 @@ impl Users {
         self.0.load(Relaxed) > 0
     }
 
-    /// To be held while a thread uses pages. Also one that fails an assertion ends: the others
-    /// would wait for it, and the test would never fail.
+    /// Returns a guard to hold while a thread uses pages. It also ends if the thread fails an
+    /// assertion: otherwise the others would wait for it, and the test would never fail.
     pub(crate) fn one(&self) -> OneUser<'_> {
         OneUser(&self.0)
     }
@@ -74,12 +73,12 @@ impl Drop for OneUser<'_> {
     }
 }
 
-/// Which lists are in use.
+/// The lists in use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Lists {
     Classic,
     Generations,
-    /// Now these, now those.
+    /// Both in turn.
     Switched,
 }
 
@@ -155,12 +154,12 @@ fn crowd(lists: Lists) {
             }
         });
     });
-    // Whoever reclaims may have taken all while the last of those that use pages came to its end.
+    // Reclaim may have taken all pages while the last of the users ended.
     access(maps, env, &mut world.cpu, files[0], 0, top);
     all_is_accounted_for(maps, env, files, top);
 }
 
-/// What is charged is what is listed is what is cached is what is not free.
+/// Checks that the charged, the listed, the cached and the used pages agree.
 fn all_is_accounted_for(maps: &Maps<'_>, env: &Env<'_>, files: [MappingId; 3], top: MemcgId) {
     let cpu = &mut CpuCtx::new();
     let mut cached = 0;

@@ -7,8 +7,8 @@ use pageout_reclaim::{
     FolioFlags, FolioRef, Recency, Referenced, Refs, VmFlags, folio_check_references,
 };
 
-/// Vmas that referenced, REFERENCED before, executable, swap-backed: decision, REFERENCED after.
-/// Written from the classic branch of Linux 7.3's folio_check_references, row by row.
+/// VMAs that referenced the folio, REFERENCED before, executable, swap-backed: decision, REFERENCED
+/// after. Written from the classic branch of Linux 7.3's folio_check_references, row by row.
 const ROWS: [(u32, bool, bool, bool, FolioRef, bool); 24] = [
     (0, false, false, false, Reclaim, false),
     (0, false, false, true, Reclaim, false),
@@ -36,7 +36,8 @@ const ROWS: [(u32, bool, bool, bool, FolioRef, bool); 24] = [
     (2, true, true, true, Activate, true),
 ];
 
-/// Decides on a folio with these flags; the decision and what is known of its use after.
+/// Decides on a folio with these flags. Returns the decision and the record of the folio's use
+/// after.
 fn decide(
     flags: FolioFlags,
     recency: Recency,
@@ -77,7 +78,7 @@ fn every_case_is_decided_as_the_table_says() {
     }
 }
 
-/// More than two are as two.
+/// More than two VMAs count as two.
 #[test]
 fn many_references_activate() {
     for nr in [3, 64, u32::MAX] {
@@ -87,7 +88,7 @@ fn many_references_activate() {
     }
 }
 
-/// Neither answer says anything of use, so neither moves REFERENCED; a locked VMA comes first.
+/// Neither result tells of use, so neither moves REFERENCED. A locked VMA comes first.
 #[test]
 fn a_locked_vma_and_an_unknown_answer_leave_the_flags() {
     for bits in 0..8 {

@@ -1,4 +1,4 @@
-//! Pages lent to a device: entries that are not present, and map a page all the same.
+//! Pages lent to a device: their entries are not present, but map a page all the same.
 
 use crate::cpu::{ROOM, RW};
 use crate::formats::on_every_format;
@@ -10,14 +10,14 @@ use pageout_reclaim::{FolioId, MmId, VmFlags};
 
 const KINDS: [SwapKind; 2] = [SwapKind::DevicePrivate, SwapKind::DeviceExclusive];
 
-/// Makes the entry of a page one of a device.
+/// Replaces the entry of a page by one of a device.
 fn lend<F: Format>(world: &World<'_, F>, mm: MmId, number: u64, kind: SwapKind) {
     world.change(mm, number, |pte| {
         F::swap(SwapEntry::new(kind, F::pfn(pte).get()).expect("a frame"))
     });
 }
 
-/// A process of four anonymous pages, of which one is lent.
+/// Makes a process of four anonymous pages, one of which is lent.
 fn lent<F: Format>(world: &mut World<'_, F>, kind: SwapKind) -> (MmId, FolioId) {
     let mm = world.process();
     world.anon_at(mm, 0..4, 0);
@@ -27,13 +27,13 @@ fn lent<F: Format>(world: &mut World<'_, F>, kind: SwapKind) -> (MmId, FolioId) 
     (mm, folio)
 }
 
-/// Its payload has no bits of a mapping.
+/// The payload of the entry has no bits of a mapping.
 fn write_back_leaves_a_page_that_is_lent<F: Format>(_: Family) {
     for kind in KINDS {
         let mut arena = Arena::new::<F>(&ROOM);
         let mut world = arena.world::<F>();
         let (mm, file) = (world.process(), world.file_of(2));
-        // Not aligned: no block is contiguous.
+        // The VMA is not aligned: no block is contiguous.
         world.vma(mm, 1..5, RW | VmFlags::SHARED, file, 0);
         world.fill(mm, 1..5, 100);
         let folio = world.folio_at(mm, 1);
@@ -71,7 +71,7 @@ fn exit_takes_a_page_that_is_lent<F: Format>(_: Family) {
     }
 }
 
-/// What it was lent permits less, or lies elsewhere.
+/// The entry changes to permit less, or moves elsewhere.
 fn the_device_is_told_when_its_page_s_entry_changes<F: Format>(_: Family) {
     for kind in KINDS {
         let mut arena = Arena::new::<F>(&ROOM);
@@ -88,7 +88,7 @@ fn the_device_is_told_when_its_page_s_entry_changes<F: Format>(_: Family) {
     }
 }
 
-/// A page of the device's own memory has one more mapping. One that was lent comes back first.
+/// A page of the device's own memory gets one more mapping. A page that was lent comes back first.
 fn fork_counts_a_page_that_is_lent<F: Format>(_: Family) {
     for kind in KINDS {
         let mut arena = Arena::new::<F>(&ROOM);

@@ -1,5 +1,5 @@
-//! A ground that counts: tables in memory whose accesses and locks are counted, an MMU that keeps
-//! what it is told, and secondary MMUs that record what they are asked.
+//! A ground that counts: tables in memory that count their accesses and locks, an MMU that records
+//! its calls, and secondary MMUs that record theirs.
 
 use crate::cpu::Tlbs;
 use crate::ground::{Ground, Tables};
@@ -12,48 +12,48 @@ use std::mem::take;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering::Relaxed};
 
-/// Frame of the first page table: far from the folios' frames.
+/// The frame of the first page table, far from the folios' frames.
 pub(crate) const FIRST_TABLE: Pfn = Pfn::new(1 << 20);
 
-/// What is done to one page table.
+/// The counts of one page table.
 #[derive(Debug, Default)]
 pub(crate) struct TableCounts {
     pub(crate) accesses: AtomicU64,
     pub(crate) locked: AtomicU64,
 }
 
-/// An MMU that only remembers.
+/// An MMU that only records.
 #[derive(Debug, Default)]
 pub(crate) struct MmuLog {
     pub(crate) invalidations: Mutex<Vec<Invalidate>>,
     pub(crate) completions: AtomicU64,
-    /// What CPUs hold.
+    /// The translations that CPUs hold.
     pub(crate) tlbs: Mutex<Tlbs>,
-    /// Hardware does not set the accessed bit.
+    /// True if hardware does not set the accessed bit.
     pub(crate) software_af: AtomicBool,
-    /// Hardware sets the accessed bit of entries that lead to tables.
+    /// True if hardware sets the accessed bit of entries that lead to tables.
     pub(crate) nonleaf_af: AtomicBool,
-    /// Another task waits for the CPU, always.
+    /// True if another task always waits for the CPU.
     pub(crate) need_resched: AtomicBool,
-    /// How often it was asked whether one does.
+    /// The number of calls that asked for that.
     pub(crate) resched_asked: AtomicU64,
-    /// Deferred invalidations are interrupts.
+    /// True if deferred invalidations are interrupts.
     pub(crate) interrupts: AtomicBool,
-    /// CPUs there are, if it matters.
+    /// The number of CPUs, if it matters.
     pub(crate) cpus: AtomicU16,
-    /// Whose flushes were put off.
+    /// The address spaces whose flushes were deferred.
     pub(crate) deferred: Mutex<Vec<Asid>>,
-    /// Something was issued and is not complete.
+    /// True if an invalidation was issued and is not complete.
     pub(crate) incomplete: AtomicBool,
 }
 
 impl MmuLog {
-    /// The invalidations since this was last asked.
+    /// Returns the invalidations since the last call.
     pub(crate) fn invalidations(&self) -> Vec<Invalidate> {
         take(&mut *self.invalidations.lock().unwrap())
     }
 
-    /// The completing barriers since this was last asked.
+    /// Returns the number of completing barriers since the last call.
     pub(crate) fn completions(&self) -> u64 {
         self.completions.swap(0, Relaxed)
     }
@@ -90,7 +90,7 @@ impl Mmu for MmuLog {
     }
 }
 
-/// What a secondary MMU was asked.
+/// A call of a secondary MMU.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Asked {
     ClearFlush(VirtRange),
@@ -99,7 +99,7 @@ pub(crate) enum Asked {
     Invalidate(VirtRange),
 }
 
-/// The secondary MMU of one address space: what it holds as young, and what it was asked.
+/// The secondary MMU of one address space: the pages it holds as young, and its calls.
 #[derive(Debug, Default)]
 pub(crate) struct Secondary {
     pub(crate) attached: AtomicBool,
@@ -108,7 +108,7 @@ pub(crate) struct Secondary {
 }
 
 impl Secondary {
-    /// The questions since this was last called.
+    /// Returns the calls since the last call of this.
     pub(crate) fn asked(&self) -> Vec<Asked> {
         take(&mut *self.asked.lock().unwrap())
     }

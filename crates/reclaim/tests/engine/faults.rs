@@ -1,4 +1,4 @@
-//! Faults: what is mapped, what is read, what is refused.
+//! Faults: the pages they map and read, and the accesses they refuse.
 
 use crate::cpu::{ROOM, RW};
 use crate::formats::on_every_format;
@@ -53,8 +53,9 @@ fn a_page_of_a_file_is_read_once<F: Format>(_: Family) {
     }
 }
 
-/// A fault may read a slot that has become another page's since it saw the entry. Nothing maps what
-/// it read then, and the swap cache keeps it for the page whose slot it is.
+/// A fault may read a slot that has become another page's since the fault saw the entry. Then
+/// nothing maps the folio that was read, and the swap cache keeps it for the page that now has the
+/// slot.
 fn what_was_read_for_another_page_is_found_by_its_own_reverse_map<F: Format>(_: Family) {
     let mut arena = Arena::new::<F>(&ROOM);
     let mut world = arena.world::<F>();
@@ -131,8 +132,8 @@ fn what_no_vma_permits_is_refused<F: Format>(_: Family) {
     assert_eq!(world.load(0, mm, 2), Ok(Ground::pristine(file, 0)));
 }
 
-/// Pages in memory around the fault are mapped with it, in blocks where they can be; those of other
-/// folios are old on arm64 alone.
+/// Pages in memory around the fault are mapped with it, in blocks where possible. Only on arm64,
+/// those of other folios are old.
 fn pages_around_a_fault_are_mapped_if_they_are_in_memory<F: Format>(_: Family) {
     let n = 8;
     let mut arena = Arena::new::<F>(&ROOM);
@@ -166,8 +167,8 @@ fn pages_around_a_fault_are_mapped_if_they_are_in_memory<F: Format>(_: Family) {
     world.all_is_free_but(8);
 }
 
-/// A file ends where its size says, whatever the folio that holds its last page: past it accesses
-/// are refused, and a fault before maps nothing of it, until the file grows.
+/// A file ends at its size, whatever folio holds its last page. Accesses past it are refused, and a
+/// fault before it maps no page past it, until the file grows.
 fn nothing_past_a_files_size_is_mapped<F: Format>(_: Family) {
     let mut arena = Arena::new::<F>(&ROOM);
     let mut world = arena.world::<F>();
@@ -192,11 +193,11 @@ fn nothing_past_a_files_size_is_mapped<F: Format>(_: Family) {
     }
 }
 
-/// A fault maps the whole folio, unless a page of it lies outside of the VMA or its table, or is to
-/// have a fault of its own.
+/// A fault maps the whole folio, unless a page of it lies outside of the VMA or its table, or needs
+/// a fault of its own.
 fn a_fault_maps_its_whole_folio_where_that_fits<F: Format>(_: Family) {
     let wp = RW | VmFlags::SHARED | VmFlags::UFFD_WP;
-    // VMA, its first page in the file, its flags, and the pages of it that are mapped.
+    // The VMA, its first page in the file, its flags, and its pages that are mapped.
     let cases = [
         (8..12, 0, RW | VmFlags::SHARED, 8..12),
         (8..11, 0, RW | VmFlags::SHARED, 9..10),
@@ -210,7 +211,7 @@ fn a_fault_maps_its_whole_folio_where_that_fits<F: Format>(_: Family) {
             let mut world = arena.world::<F>();
             let (owner, mm) = (world.process(), world.process());
             let file = world.file_of(2);
-            // So that the file has folios of four pages, wherever the other VMA ends.
+            // With this VMA the file has folios of four pages, wherever the other VMA ends.
             world.vma(owner, 0..8, VmFlags::READ | VmFlags::SHARED, file, 0);
             for number in [0, 4] {
                 world.load(0, owner, number).expect("read");
@@ -321,7 +322,7 @@ fn where_nothing_can_be_reclaimed_memory_is_out<F: Format>(_: Family) {
     assert_eq!(world.env.free_pages(), limits.frames);
 }
 
-/// The first fault, of nine pages of anonymous memory, that could not be resolved.
+/// Returns the first fault, on nine pages of anonymous memory, that could not be resolved.
 fn first_failure<F: Format>(
     limits: &Limits,
     prepare: impl FnOnce(&mut World<'_, F>, MmId),

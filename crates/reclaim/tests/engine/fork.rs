@@ -1,4 +1,4 @@
-//! Fork: families of processes, and what is left when there is no room for a child.
+//! Fork: families of processes, and the state after there was no room for a child.
 
 use crate::cpu::{ROOM, RW};
 use crate::formats::on_every_format;

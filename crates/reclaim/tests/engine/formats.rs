@@ -1,8 +1,8 @@
-//! The formats and families that a rule is held to.
+//! The formats and families on which rules are tested.
 
 use pageout_paging::young::Family;
 
-/// Runs a rule for each family, naming it in the output of a failed test.
+/// Runs a rule for each family, and names the family in the output of a failed test.
 pub(crate) fn every_family(rule: fn(Family)) {
     for family in Family::ALL {
         println!("family {family:?}");
@@ -10,7 +10,7 @@ pub(crate) fn every_family(rule: fn(Family)) {
     }
 }
 
-/// Makes tests of generic functions that hold a rule for one format and family: real formats and
+/// Makes tests of generic functions that check a rule for one format and family: real formats and
 /// small ones, with and without contiguous blocks.
 macro_rules! on_every_format {
     ($($rule:ident),* $(,)?) => {$(

@@ -1,5 +1,5 @@
-//! Frames with content, supplies of page tables, and storage that answers at once, late, or not at
-//! all.
+//! Frames with content, supplies of page tables, and storage that completes at once, late, or
+//! never.
 
 use crate::env::{FIRST_TABLE, TestEnv};
 use pageout_paging::walk::TableFrames;
@@ -13,17 +13,17 @@ use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-/// Supplies page tables, in order, and none once it is told to.
+/// A supply of page tables, in order, with an optional limit.
 #[derive(Debug, Default)]
 pub(crate) struct Tables {
     next: AtomicU64,
     free: Mutex<Vec<Pfn>>,
     pub(crate) left: Left,
-    /// Whether a frame that is freed may become a table.
+    /// True if a frame that is freed may become a table.
     pub(crate) of_frames: AtomicBool,
 }
 
-/// Page tables left, if there is a limit.
+/// The number of page tables left, if there is a limit.
 #[derive(Debug, Default)]
 pub(crate) struct Left(Mutex<Option<u64>>);
 
@@ -50,7 +50,7 @@ impl Tables {
         self.next.load(Relaxed)
     }
 
-    /// Tables in use.
+    /// Returns the number of tables in use.
     pub(crate) fn in_use(&self) -> u64 {
         self.made() - self.free.lock().unwrap().len() as u64
     }
@@ -74,7 +74,7 @@ impl TableFrames for &Tables {
     }
 }
 
-/// What storage does with a transfer.
+/// The reaction of storage to a transfer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Answer {
     #[default]
@@ -83,14 +83,14 @@ pub(crate) enum Answer {
     Failure,
 }
 
-/// A transfer, and whether it writes.
+/// A transfer, with true if it writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Transfer {
     pub(crate) writes: bool,
     pub(crate) io: Io,
 }
 
-/// One page of what backs folios.
+/// A page's place in storage.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Home {
     File(MappingId, u64),
@@ -106,12 +106,12 @@ impl Home {
     }
 }
 
-/// Memory and storage. A page's content is a number: 0 is zeros, and a page of a file that was
-/// never written to holds one of its own.
+/// Memory and storage. A page's content is a number: 0 is zeros. A page of a file that was never
+/// written to holds a number of its own.
 #[derive(Debug)]
 pub(crate) struct Ground {
     used: Mutex<Vec<bool>>,
-    /// Where the last search for frames ended.
+    /// The frame at which the last search for frames ended.
     cursor: AtomicU64,
     pub(crate) contents: Vec<AtomicU64>,
     stored: Mutex<HashMap<Home, u64>>,
@@ -119,10 +119,10 @@ pub(crate) struct Ground {
     late: Mutex<Vec<Transfer>>,
     log: Mutex<Vec<Transfer>>,
     early: AtomicBool,
-    /// Whether the calling task is to stop.
+    /// True if the calling task is to stop.
     pub(crate) signal: AtomicBool,
     pub(crate) now_ms: AtomicU64,
-    /// Whether memory is compacted.
+    /// True if memory is compacted.
     pub(crate) compacts: AtomicBool,
 }
 
@@ -143,7 +143,7 @@ impl Ground {
         }
     }
 
-    /// What a page of a file holds that was never written to.
+    /// Returns the content of a page of a file that was never written to.
     pub(crate) fn pristine(file: MappingId, index: u64) -> u64 {
         1 << 63 | u64::from(file.0) << 40 | index
     }
@@ -160,7 +160,7 @@ impl Ground {
         self.used.lock().unwrap()[pfn.get() as usize]
     }
 
-    /// What storage holds in a page of a file or a slot.
+    /// Returns the content in storage of a page of a file or a slot.
     pub(crate) fn stored(&self, place: Place) -> u64 {
         self.page(Home::new(place, 0))
     }
@@ -173,17 +173,17 @@ impl Ground {
         })
     }
 
-    /// Every transfer since this was last asked.
+    /// Returns every transfer since the last call.
     pub(crate) fn transfers(&self) -> Vec<Transfer> {
         take(&mut *self.log.lock().unwrap())
     }
 
-    /// Whether a write ever began while an invalidation was issued and not complete.
+    /// Returns true if a write ever began while an invalidation was issued and not complete.
     pub(crate) fn wrote_too_early(&self) -> bool {
         self.early.load(Relaxed)
     }
 
-    /// The transfers still going on.
+    /// Returns the transfers that still go on.
     pub(crate) fn take_late(&self) -> Vec<Transfer> {
         take(&mut *self.late.lock().unwrap())
     }

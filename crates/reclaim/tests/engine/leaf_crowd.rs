@@ -1,5 +1,5 @@
 //! Several CPUs fault leaves in, split them, share them with children, move, protect and reclaim
-//! them, all at once: in the end nothing is in use.
+//! them, all at once. In the end nothing is in use.
 
 use crate::cpu::{ROOM, RW};
 use crate::crowd::{Users, mixed};
@@ -18,16 +18,16 @@ use std::sync::Barrier;
 const LIMITS: Limits = Limits { folios: 256, slots: 50, ..ROOM };
 const ROUNDS: u64 = if cfg!(miri) { 20 } else { 400 };
 const TIMES: u64 = if cfg!(miri) { 2 } else { 15 };
-/// Leaves of anonymous memory, and of a file after them.
+/// The number of leaves of anonymous memory, and of a file after them.
 const LEAVES: u64 = 4;
 
-/// Each time with an address space that has no page tables yet: those that it gets stay.
+/// Runs several times, each with an address space that has no page tables yet: those it gets stay.
 fn crowd<F: Format>(family: Family) {
     let splits: u64 = (0..TIMES).map(|_| once::<F>(family)).sum();
     assert!(splits > 0, "leaves are split");
 }
 
-/// Leaves split.
+/// Returns the number of leaves that were split.
 // tidy: long function: five threads that borrow from one scope
 fn once<F: Format>(family: Family) -> u64 {
     let n = F::PTES as u64;

@@ -34,7 +34,7 @@ fn count<F: Format>(world: &World<'_, F>, counter: Counter) -> u64 {
     world.maps.memcg(MemcgId::ROOT).vmstat().get(counter)
 }
 
-/// Ends the process: nothing is in use but so many pages of files.
+/// Ends the process, and checks that nothing is in use except so many pages of files.
 fn ends<F: Format>(world: &mut World<'_, F>, mm: MmId, left: usize) {
     world.exit(mm);
     assert_eq!(limits::<F>().frames - world.env.free_pages(), left, "pages in use");
@@ -58,7 +58,7 @@ fn a_first_access_to_anonymous_memory_maps_a_leaf<F: Format>(_: Family) {
         assert!((0..n).all(|k| world.maps.is_anon_exclusive(F::pfn(leaf).add(k))));
         assert_eq!((world.maps.tables_in_reserve(), count(&world, Counter::ThpFaultAlloc)), (1, 1));
         assert_eq!(world.load(0, mm, 2 * n - 1), Ok(0));
-        // What a leaf would map lies outside of the VMA in part.
+        // The range of a leaf would lie partly outside of the VMA.
         for outside in [n - 1, 2 * n] {
             minor(&mut world, mm, outside, access);
             assert_eq!(level(&world, mm, outside), Some(Level::Pte));
@@ -136,7 +136,7 @@ fn a_files_folio_is_mapped_by_a_leaf_where_it_fits<F: Format>(_: Family) {
     }
 }
 
-/// A leaf would map what lies past the file's end: entries map what does not.
+/// A leaf would map pages past the file's end, so entries map those before it.
 fn no_leaf_goes_past_the_end_of_its_file<F: Format>(_: Family) {
     let n = F::PTES as u64;
     let mut arena = Arena::new::<F>(&limits::<F>());
@@ -186,7 +186,8 @@ fn a_private_store_takes_a_files_leaf_out<F: Format>(_: Family) {
     ends(&mut world, mm, n as usize);
 }
 
-/// The only one who maps a leaf stores to it as it is; while a child does, by entries.
+/// The only process that maps a leaf stores to it as it is. While a child maps it too, stores go to
+/// entries.
 fn a_leaf_left_to_one_process_is_reused<F: Format>(_: Family) {
     let n = F::PTES as u64;
     for shared in [false, true] {

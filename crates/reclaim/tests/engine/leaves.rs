@@ -1,5 +1,5 @@
-//! PMD leaves: what happens to a part of one, or to all of it, leaves the content where it was and
-//! everything counted.
+//! PMD leaves: any operation on a part of one, or on all of it, leaves the content in place and the
+//! counts right.
 
 use crate::cpu::RW;
 use crate::formats::on_every_format;
@@ -70,7 +70,7 @@ fn level<F: Format>(world: &World<'_, F>, mm: MmId, number: u64) -> Option<Level
     F::is_present(entry).then_some(level)
 }
 
-/// Ends the process: nothing is in use but so many pages of files.
+/// Ends the process, and checks that nothing is in use except so many pages of files.
 fn ends<F: Format>(world: &mut World<'_, F>, mm: MmId, left: usize) {
     world.exit(mm);
     assert_eq!(limits::<F>().frames - world.env.free_pages(), left, "pages in use");
@@ -167,7 +167,7 @@ fn write_protection_by_userfaultfd_reaches_leaves<F: Format>(_: Family) {
     }
 }
 
-/// A mark is left where a file's page was, so each page of a leaf needs an entry.
+/// A marker replaces each entry of a file's page, so each page of a leaf needs an entry.
 fn without_a_table_a_files_leaf_is_not_write_protected<F: Format>(_: Family) {
     let n = F::PTES as u64;
     let mut arena = Arena::new::<F>(&limits::<F>());
@@ -221,7 +221,7 @@ fn a_leaf_moves_as_it_is_or_by_entries<F: Format>(_: Family) {
         }
         world.fill(mm, to..to + n, 20);
         world.holds(mm, to..to + n, 20);
-        // A part of what moved goes elsewhere.
+        // A part of the moved range moves elsewhere.
         assert_eq!(world.remap(mm, to + 1..to + 3, 8 * n..8 * n + 2), Ok(()));
         assert_eq!(world.load(1, mm, 8 * n + 1), Ok(20 + to + 2));
         assert_eq!(world.maps.tables_in_reserve(), 0);
@@ -271,7 +271,7 @@ fn without_a_table_in_reserve_there_is_no_child<F: Format>(_: Family) {
         world.tables.left.set(Some(left + 1));
         let child = world.try_fork(parent);
         world.tables.left.set(None);
-        // Two to the leaf's table, and one in reserve.
+        // Two tables lead to the leaf, and one is in reserve.
         assert_eq!(child.is_ok(), left >= 3);
         match child {
             Ok(child) => world.exit(child),
@@ -344,7 +344,7 @@ fn a_files_leaf_is_written_back_and_stored_to_again<F: Format>(_: Family) {
         }
         if salt == 10 {
             assert!(F::is_present(world.entry(mm, n)) && !F::is_write(world.entry(mm, n)));
-            // A part of it is unmapped: faults find the rest in the index.
+            // A part of it is changed: faults find the rest in the index.
             assert_eq!(world.protect(mm, n..n + 1, RW | VmFlags::EXEC), Ok(()));
             assert_eq!(level(&world, mm, n), None, "a file's leaf is taken out");
             assert_eq!(world.mapcount(folio), 0);

@@ -1,5 +1,5 @@
-//! LRU lists and the tree of cgroups against a plain model: after any history every list of every
-//! subtree has the pages that were put there, and every cgroup is charged for what it holds.
+//! LRU lists and the tree of cgroups against a plain model. After any history every list of every
+//! subtree has the pages that were put there, and every cgroup is charged for its pages.
 
 use crate::world::{Arena, LIMITS, World, tuning};
 use pageout_paging::pte::SmallX86;
@@ -12,7 +12,7 @@ use proptest::prelude::*;
 
 const ROOM: Limits = Limits { folios: 64, memcgs: 5, ..LIMITS };
 
-/// One thing done. Numbers choose among what there is.
+/// A step of a history. Numbers choose among the folios and cgroups that exist.
 #[derive(Clone, Debug)]
 enum Step {
     Add { anon: bool, mlocked: bool, order: u8, memcg: usize },
@@ -42,7 +42,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A folio as it should be.
+/// The expected state of a folio.
 struct Listed {
     id: FolioId,
     anon: bool,
@@ -55,7 +55,7 @@ struct Listed {
 struct Model<'a> {
     world: World<'a, SmallX86>,
     mappings: [MappingId; 2],
-    /// Cgroups and their parents; the root is its own.
+    /// The cgroups and their parents. The root is its own parent.
     memcgs: Vec<(MemcgId, MemcgId)>,
     folios: Vec<Listed>,
 }

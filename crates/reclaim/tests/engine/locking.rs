@@ -1,4 +1,4 @@
-//! mlock and munlock: what is locked stays, and only that.
+//! The calls mlock and munlock: locked pages stay, and no others.
 
 use crate::cpu::ROOM;
 use crate::formats::on_every_format;

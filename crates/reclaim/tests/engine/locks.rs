@@ -1,5 +1,4 @@
-//! `folio_referenced` and the locks it tries: what it answers without them, and that it gives them
-//! back.
+//! `folio_referenced` and the locks it tries: its results without them, and their release.
 
 use crate::formats::on_every_format;
 use crate::world::{Arena, LIMITS, World, aging, tuning};
@@ -12,7 +11,7 @@ use std::cell::Cell;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// One folio of two pages of a file, mapped by one process, its second page young.
+/// Makes a folio of two pages of a file, mapped by one process, with its second page young.
 fn one_young_folio<F: Format>(world: &mut World<'_, F>) -> (MmId, MappingId, FolioId) {
     let (mm, file) = (world.process(), world.file());
     let folio = world.folio(file, 1, 0);
@@ -88,7 +87,7 @@ fn a_reverse_map_being_written_leaves_the_answer_unknown<F: Format>(family: Fami
     drop(reader);
 }
 
-/// All ways out of the question: nothing stays locked.
+/// Whatever the result of the check, no lock stays taken.
 fn every_lock_is_given_back<F: Format>(family: Family) {
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
@@ -126,8 +125,7 @@ fn the_tables_lock_is_taken_once_for_a_run<F: Format>(family: Family) {
     assert_eq!(world.locked(world.pte_table(mm, 0)), 1);
 }
 
-/// A VMA that maps none of the folio, though it might: its table is looked through without its
-/// lock.
+/// A VMA that might map the folio, but does not: its table is read without its lock.
 fn a_table_without_a_match_is_not_locked<F: Format>(family: Family) {
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
@@ -203,7 +201,7 @@ fn whoever_waits_to_write_relaxes_between_tries() {
     drop(writer);
 }
 
-/// Two CPUs that reclaim folios of one file must not make each other give up.
+/// Two CPUs that reclaim folios of one file must not exclude each other.
 #[test]
 fn a_reader_is_refused_only_by_a_writer() {
     const ROUNDS: u64 = 1_000_000;

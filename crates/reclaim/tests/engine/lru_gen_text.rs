@@ -1,4 +1,4 @@
-//! What the files of the multi-generational LRU say, and what may be written to them.
+//! The text of the files of the multi-generational LRU, and the commands they take.
 
 use crate::mglru_evict::{self, map_one, read_one};
 use crate::world::{Arena, LIMITS, World, tuning};
@@ -35,7 +35,7 @@ fn enabled(world: &W<'_>) -> String {
     text
 }
 
-/// A cgroup with three folios of four pages of a file, and one page of anonymous memory.
+/// Makes a cgroup with three folios of four pages of a file, and one page of anonymous memory.
 fn group(world: &mut W<'_>) -> MemcgId {
     let group = world.engine().add_memcg(MemcgId::ROOT).expect("room");
     let (file, anon) = (world.file(), world.anon());
@@ -178,12 +178,12 @@ fn a_command_refused_changes_nothing() {
         "+ 1 0",
         "* 1 0 3",
         "+ 1 0 3 60 1 1",
-        // Generations to come, and to evict the two youngest.
+        // Generations that do not exist yet, and eviction of the two youngest.
         "+ 1 0 4",
         "+ 1 0 18446744073709551615",
         "- 1 0 2",
         "- 1 0 3",
-        // Cgroups, nodes and swappiness that are not there.
+        // Cgroups, nodes and swappiness that do not exist.
         "+ 2 0 3",
         "+ 65535 0 3",
         "+ 65537 0 3",
@@ -200,7 +200,7 @@ fn a_command_refused_changes_nothing() {
     }
 }
 
-/// The youngest generation of a cgroup.
+/// Returns the youngest generation of a cgroup.
 fn youngest(world: &W<'_>, memcg: MemcgId) -> u64 {
     let text = shown(world, memcg, false);
     let line = text.lines().last().expect("generations");
@@ -237,8 +237,8 @@ fn commands_of_one_write_are_done_up_to_the_first_refused() {
     }
 }
 
-/// Writes to `lru_gen`, and stops in the middle, when the secondary MMU of a process is asked for
-/// the first time, for `meanwhile`.
+/// Writes to `lru_gen`, and calls `meanwhile` in the middle, when the secondary MMU of a process is
+/// first called.
 fn write_with(world: &W<'_>, mm: MmId, text: &str, meanwhile: impl FnOnce()) -> Result<(), Errno> {
     let secondary = world.secondary(mm);
     secondary.asked();
@@ -270,7 +270,7 @@ fn of_two_walks_that_share_an_iteration_one_opens_the_generation() {
         world.attach(mm, []);
         let (maps, env) = (&world.maps, &world.env);
         let late = write_with(&world, mm, text, || {
-            // There is no other process to walk: this one comes to the end first.
+            // There is no other process to walk: this walk reaches the end first.
             let first = maps.on(env, &mut CpuCtx::new(), tuning()).lru_gen_write("+ 1 0 3");
             assert_eq!(first, Ok(()));
         });
@@ -300,7 +300,7 @@ fn a_signal_ends_an_eviction_between_rounds() {
     assert_eq!(usage(&world), 100 - 64, "a round is finished");
     for (text, expected) in [
         ("- 1 0 1", Err(Errno::EINTR)),
-        // It is looked for before anything else, but what a command says.
+        // The signal is checked before anything else but the command itself.
         ("- 1 0 1 60 0", Err(Errno::EINTR)),
         ("- 0 0 1", Err(Errno::EINTR)),
         ("- 1 0 2", Err(Errno::EINVAL)),

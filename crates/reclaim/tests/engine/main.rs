@@ -1,5 +1,5 @@
-//! The engine's rules, each a test by name, on page tables in memory that count what is done to
-//! them. Small formats and real ones, all families of young checks.
+//! The engine's rules, each as a test by name, on page tables in memory that count accesses. They
+//! run on small formats and real ones, with all families of young checks.
 
 mod accounting;
 mod advise;

@@ -1,5 +1,4 @@
-//! Putting a folio's entries into an address space and taking them out: what is refused, and what a
-//! refusal leaves.
+//! Mapping of folios into an address space and unmapping: the errors, and the state they leave.
 
 use crate::formats::on_every_format;
 use crate::world::{Arena, LIMITS, World, page};
@@ -8,7 +7,7 @@ use pageout_paging::young::Family;
 use pageout_paging::{Format, Level, Pfn};
 use pageout_reclaim::{FolioId, MapAs, MapError, MappingId, MmId, Refs, VmFlags, Zapped};
 
-/// Checks that nothing maps the folio, in particular not this address space.
+/// Checks that nothing maps the folio, and this address space in particular does not.
 fn is_unmapped<F: Format>(world: &World<'_, F>, mm: MmId, folio: FolioId) {
     let state = world.maps.folio(folio);
     assert_eq!((state.mapcount(), state.refs()), (0, 1));
@@ -16,7 +15,7 @@ fn is_unmapped<F: Format>(world: &World<'_, F>, mm: MmId, folio: FolioId) {
     assert!(entries.iter().all(|pte| pte.is_none()));
 }
 
-/// A folio of a PMD's size from the file's page 0 on.
+/// Makes a folio of a PMD's size from the file's page 0 on.
 fn huge<F: Format>(world: &mut World<'_, F>) -> (MmId, MappingId, FolioId) {
     let (mm, file) = (world.process(), world.file());
     let folio = world.folio(file, F::TABLE_SHIFT as u8, 0);
@@ -83,7 +82,7 @@ fn a_vma_beside_the_folio_maps_nothing<F: Format>(_: Family) {
 
 fn without_a_table_what_was_mapped_before_stays_and_is_counted<F: Format>(family: Family) {
     let n = F::PTES as u64;
-    // Two upper tables and the PTE tables, one by one.
+    // There are two upper tables, and the PTE tables come one by one.
     for (tables, mapped) in [(0, 0), (1, 0), (2, 0), (3, 3), (4, 8)] {
         let mut arena = Arena::new::<F>(&LIMITS);
         let mut world = arena.world::<F>();
@@ -182,7 +181,7 @@ fn only_a_whole_aligned_pmd_sized_folio_is_mapped_by_a_leaf<F: Format>(_: Family
     world.tables.left.set(Some(1));
     assert_eq!(world.try_map(vma, folio, MapAs::PmdLeaf), Err(MapError::NoTable));
     is_unmapped(&world, mm, folio);
-    // A VMA that begins before the folio and ends past it.
+    // The VMA begins before the folio and ends past it.
     world.tables.left.set(None);
     let file = world.file();
     let inner = world.folio(file, F::TABLE_SHIFT as u8, n);
@@ -256,7 +255,7 @@ fn only_the_folios_own_entries_are_taken_out<F: Format>(_: Family) {
     assert_eq!([0, 1, 2].map(|k| world.mapcount(folios[k])), [4, 0, 4]);
 }
 
-/// As after a VMA was cut inside a block: the block's rest stays, entry by entry.
+/// As after a VMA was cut inside a block: the rest of the block stays, entry by entry.
 fn the_rest_of_a_block_stays_mapped<F: Format>(_: Family) {
     let n = if F::CONT_SHIFT > 0 { F::CONT_PTES as u64 } else { 4 };
     for at in [0..n - 1, n - 1..n, 1..n] {

@@ -1,5 +1,6 @@
-//! Where batches of a walk and of a look-around end: with the VMA inside of a contiguous block,
-//! with the window inside of a folio, with the table. The engine holds there, and mistakes show.
+//! The ends of batches of a walk and of a look-around: at the end of the VMA inside of a contiguous
+//! block, of the window inside of a folio, and of the table. The engine stops there, and mistakes
+//! show.
 
 use crate::mglru_walk::FILTERS;
 use crate::ruled::{LastBlockCut, PastTheEnd, PastTheTable, Ruled};
@@ -12,18 +13,18 @@ use pageout_reclaim::{Advice, Limits, MemcgId, Refs, Tuning, VmFlags};
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Families that take several entries of a folio at once.
+/// The families that take several entries of a folio at once.
 const OF_RUNS: [Family; 2] = [Family::Batched, Family::Line];
 
-/// Pages for which accesses say something: one and a half contiguous blocks. The second goes on in
-/// a VMA of another kind.
+/// Returns the pages whose accesses predict use: one and a half contiguous blocks. The second block
+/// continues in a VMA of another kind.
 fn part<F: Format>() -> Range<u64> {
     let block = F::CONT_PTES as u64;
     F::PTES as u64..F::PTES as u64 + block + block / 2
 }
 
-/// Ages twice what [`part`] says, of one folio, after the pages `used` were used each time: what
-/// is young still, and the folio's generation.
+/// Ages the pages of [`part`] twice, all of one folio, with the pages `used` used before each time.
+/// Returns the pages that are still young, and the folio's generation.
 fn walked<F: Format, R: Rules>(
     family: Family,
     mirrored: bool,
@@ -93,8 +94,8 @@ fn a_page_used_in_a_trailing_block_is_promoted_on_arm64_4k() {
     a_page_used_in_a_block_that_the_vma_ends_in_is_promoted::<Arm64_4K>();
 }
 
-/// The walk finds the page itself used, so that it is promoted; but what its block says is left,
-/// and is taken for another use by the walk after it.
+/// The walk finds the page itself used, and promotes it. The mark in its block stays, and the next
+/// walk takes it for another use.
 #[test]
 fn a_trailing_block_is_cleared_with_its_run() {
     let first = part::<Arm64_4K>().start;
@@ -107,21 +108,21 @@ fn a_trailing_block_is_cleared_with_its_run() {
     }
 }
 
-/// A page of a file that is asked for, a folio of 128 pages near it, and where a look-around ends
+/// A page of a file that is checked, a folio of 128 pages near it, and the end of a look-around
 /// between them.
 struct Near {
-    /// Pages of the VMA.
+    /// The pages of the VMA.
     vma: Range<u64>,
-    /// The page asked for, a folio of its own.
+    /// The page to check, which is a folio of its own.
     asked: u64,
     /// The first page of the large folio.
     large: u64,
-    /// Pages that are used.
+    /// The pages that are used.
     used: &'static [u64],
 }
 
-/// What a look-around leaves: pages that are young still, and whether the next walk enters the
-/// table.
+/// Returns the result of a look-around: the pages that are still young, and true if the next walk
+/// enters the table.
 fn looked_around<F: Format, R: Rules>(near: &Near, family: Family) -> (Vec<u64>, bool) {
     let room = Limits { folios: 4, ..FILTERS };
     let mut arena = Arena::new::<F>(&room);
@@ -147,7 +148,7 @@ fn looked_around<F: Format, R: Rules>(near: &Near, family: Family) -> (Vec<u64>,
     (young, world.age(4, family).nonleaf_found > 0)
 }
 
-/// Around page 100 the window is that of pages 68 to 131. The large folio begins in it.
+/// The window around page 100 has the pages 68 to 131. The large folio begins in it.
 const ACROSS: Near = Near { vma: 0..512, asked: 100, large: 128, used: &[100, 130, 144, 200, 255] };
 
 /// Page 144 is the first after the contiguous block in which the window ends.
@@ -174,7 +175,7 @@ fn a_look_around_ends_with_its_window_on_arm64_4k() {
     a_look_around_ends_with_its_window_inside_of_a_folio::<Arm64_4K>();
 }
 
-/// Around page 490 the window ends with the table, and so inside of the large folio.
+/// The window around page 490 ends with the table, and so inside of the large folio.
 const AT_THE_END: Near =
     Near { vma: 368..624, asked: 490, large: 496, used: &[490, 500, 512, 600] };
 
@@ -182,7 +183,7 @@ fn a_look_around_ends_with_its_table_inside_of_a_folio<F: Format>() {
     for family in Family::ALL {
         let (young, noted) = looked_around::<F, Sound>(&AT_THE_END, family);
         assert_eq!(young, [512, 600], "{family:?}");
-        // The large folio's run in the window, where it is taken as one.
+        // The large folio's run in the window counts if it is taken as one.
         assert_eq!(noted, family != Family::PerEntry, "{family:?}");
     }
     for family in OF_RUNS {

@@ -1,5 +1,5 @@
-//! Eviction from generations as a whole: what is taken, in which order, from which cgroup, and
-//! what is counted.
+//! Eviction from generations as a whole: the pages taken, in which order and from which cgroup, and
+//! the counters.
 
 use crate::ground::Answer;
 use crate::world::{Arena, LIMITS, World, tuning};
@@ -29,7 +29,7 @@ fn memcg(world: &mut W<'_>, parent: MemcgId) -> MemcgId {
     world.engine().add_memcg(parent).expect("room")
 }
 
-/// Runs with generations in use.
+/// Runs a test with generations in use.
 fn on_generations(test: impl Fn(&mut W<'_>, Tuning)) {
     let mut arena = Arena::new::<SmallX86>(&ROOM);
     let mut world: W<'_> = arena.world();
@@ -41,7 +41,7 @@ fn on_generations(test: impl Fn(&mut W<'_>, Tuning)) {
     }
 }
 
-/// A page of a file that no one maps.
+/// Reads in a page of a file that is mapped nowhere.
 pub(crate) fn read_one(world: &mut W<'_>, file: MappingId, index: u64, memcg: MemcgId) -> FolioId {
     let id = world.folio(file, 0, index);
     let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
@@ -61,7 +61,7 @@ fn read(world: &mut W<'_>, file: MappingId, pages: u64, memcg: MemcgId) -> Vec<F
     (0..pages).map(|index| read_one(world, file, index, memcg)).collect()
 }
 
-/// A page that is mapped, of a file or anonymous.
+/// Adds a page that is mapped, of a file or anonymous.
 pub(crate) fn map_one(
     world: &mut W<'_>,
     mm: MmId,
@@ -161,7 +161,7 @@ fn a_folio_used_through_file_descriptors_outlives_those_never_used() {
     on_generations(|world, tuning| {
         let (file, group) = (world.file(), memcg(world, ROOT));
         let folios = read(world, file, 200, group);
-        // Used five times: its counter is full, and it is marked as of a working set.
+        // It is used five times: its counter is full, and it is marked as part of a working set.
         for id in folios.iter().step_by(10) {
             (0..5).for_each(|_| world.engine().mark_accessed(*id));
         }
@@ -188,7 +188,7 @@ fn anonymous_memory_goes_to_swap_where_there_is_enough() {
         assert!((64..=128).contains(&got), "{got}");
         assert_eq!(counter(world, group, Counter::PgstealAnon), got);
         assert_eq!(counter(world, group, Counter::Pswpout), got);
-        // Fewer than 64 free slots are as good as none.
+        // Fewer than 64 free slots count as none.
         let left = world.maps.free_slots() as u64;
         assert_eq!(left, ROOM.slots as u64 - got);
         assert_eq!(world.maps.dropped_gathers(), 0);
@@ -218,7 +218,7 @@ fn a_mapped_folio_in_use_is_kept_as_long_as_it_is_used() {
     on_generations(|world, tuning| {
         let (mm, file, group) = (world.process(), world.file(), memcg(world, ROOT));
         let folios: Vec<_> = (0..128).map(|n| map_one(world, mm, file, n, group)).collect();
-        // What other cgroups' processes use would not count.
+        // Use by processes of other cgroups would not count.
         world.engine().set_memcg(mm, group);
         world.touch(mm, 3);
         let got = reclaim(world, group, 32, None, tuning);
@@ -243,7 +243,7 @@ fn what_is_used_between_reclaims_outlives_what_is_not() {
         for index in 0..128 {
             map_one(world, mm, file, index, group);
         }
-        // First in line for eviction, but for their use.
+        // Without their use they would be evicted first.
         while usage(world, group) > 64 {
             (0..32).for_each(|index| world.touch(mm, index));
             world.maps.lru_gen_use_mm(mm);
@@ -283,7 +283,7 @@ fn flushers_are_left_alone_while_there_is_anything_clean() {
     on_generations(|world, tuning| {
         let (file, group) = (world.file(), memcg(world, ROOT));
         let folios = read(world, file, 128, group);
-        // The first two rounds meet one folio each.
+        // The first two rounds find one folio each.
         let some = folios.iter().skip(2).step_by(4);
         some.for_each(|id| world.flag(*id, FolioFlags::DIRTY));
         assert!(reclaim(world, group, 32, None, tuning) >= 32);
@@ -341,7 +341,7 @@ fn the_background_stops_at_the_high_watermark() {
         world.maps.set_high_watermark(free + 100);
         assert!(world.tuned(tuning).balance());
         let got = world.env.free_pages() as u64 - free;
-        // It goes on to 64 pages above it, and a round may take 64 more than that.
+        // It goes on up to 64 pages above the watermark, and a round may take 64 more.
         assert!((100..=100 + 64 + 64).contains(&got), "{got}");
         assert_eq!(counter(world, ROOT, Counter::PgstealKswapd), got);
         assert_eq!(counter(world, ROOT, Counter::PgscanKswapd), got);
@@ -374,7 +374,7 @@ fn what_low_protects_is_taken_last_and_that_is_an_event() {
         read(world, files[0], 100, kept);
         read(world, files[1], 100, open);
         world.maps.memcg(kept).set_low(100);
-        // The first visit puts it off, in each pass over the cgroups.
+        // In each pass over the cgroups, the first visit puts the cgroup off.
         while usage(world, open) > 60 {
             assert!(world.tuned(tuning).try_to_free_pages() > 0);
         }
@@ -392,7 +392,7 @@ fn memory_in_use_is_kept_for_its_time_to_live() {
         read(world, file, 100, group);
         assert_eq!(world.maps.min_ttl_ms(), 0);
         world.maps.set_min_ttl_ms(1000);
-        // (now, whether nothing is old enough)
+        // (now, true if no memory is old enough)
         for (now, young) in [(0, true), (1000, true), (1001, false)] {
             world.env.ground.now_ms.store(now, Relaxed);
             let before = world.cpu.events().out_of_memory;

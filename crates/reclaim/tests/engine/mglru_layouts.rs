@@ -1,4 +1,4 @@
-//! Over random layouts of VMAs, a walk counts and clears what a plain reading of its rules says.
+//! Over random layouts of VMAs, a walk counts and clears according to a plain reading of its rules.
 
 use crate::mglru_walk::FILTERS;
 use crate::world::{Arena, World, page};
@@ -21,7 +21,7 @@ struct Part {
     gap: u64,
     pages: u64,
     skipped: bool,
-    /// Which pages are mapped and which of them are young, a bit each, again and again.
+    /// Masks of the pages that are mapped, and of those that are young, a bit each, repeated.
     mapped: u64,
     young: u64,
 }
@@ -42,7 +42,7 @@ fn bit(mask: u64, k: u64) -> bool {
     mask >> (k % 64) & 1 == 1
 }
 
-/// What a walk that enters every table is to count, given which VMAs it looks at.
+/// Returns the counts of a walk that enters every table, from the VMAs that it reads.
 fn counts<F: Format>(world: &World<'_, F>, mm: MmId, walked: &[Range<u64>]) -> MmStats {
     let mut tables = BTreeMap::<u64, u64>::new();
     let mut young = 0;

@@ -1,4 +1,4 @@
-//! Looking around: what eviction that finds a folio used learns of its neighbours.
+//! Look-around: the effects on neighbours when eviction finds a folio used.
 
 use crate::formats::on_every_format;
 use crate::mglru_walk::FILTERS;
@@ -10,7 +10,7 @@ use pageout_reclaim::mglru::LruGenCaps;
 use pageout_reclaim::{FolioId, Limits, MappingId, MmId, Recency, Refs, VmFlags};
 use std::ops::Range;
 
-/// A process that maps anonymous pages in folios of an order; one of them is isolated.
+/// Makes a process that maps anonymous pages in folios of an order, and isolates one of them.
 fn around<F: Format>(
     world: &mut World<'_, F>,
     order: u8,
@@ -40,7 +40,8 @@ fn neighbours_are_cleared_and_promoted_from_the_second_sight_on<F: Format>(famil
     world.use_generations();
     let (mm, target, near) = around(&mut world, 0, 8..16, 11);
     let old = near[1];
-    // Marked; active, as anonymous memory begins; part of a working set.
+    // The uses mark it, activate it (as anonymous memory begins), and make it part of a working
+    // set.
     for generation in [2, 2, 3] {
         [8, 11, 14].into_iter().for_each(|page| world.touch(mm, page));
         world.forget();
@@ -126,15 +127,15 @@ fn leaves_are_flushed_as_ever() {
     assert_eq!(world.env.mmu.invalidations().len(), 1);
 }
 
-/// Whether a look-around over a window tells the next walk that the table is worth it: given the
-/// order of the folios and the pages mapped and touched.
+/// Returns true if a look-around over a window adds the table to the filter of the next walk, given
+/// the order of the folios and the pages mapped and touched.
 fn notes<F: Format>(family: Family, order: u8, pages: u64, young: u64, isolated: u64) -> bool {
     let room = Limits { folios: 96, ..FILTERS };
     let mut arena = Arena::new::<F>(&room);
     let mut world = arena.world::<F>();
     world.use_generations();
     let (mm, target, _) = around(&mut world, order, 0..pages, isolated);
-    // Nothing was young: the table is in no filter, and there is one to put it in.
+    // Nothing was young: the table is in no filter, and there is a filter for it.
     assert_eq!(world.age(3, family).nonleaf_added, 0);
     world.touch(mm, isolated);
     (0..young).for_each(|page| world.touch(mm, page));
@@ -146,16 +147,16 @@ fn notes<F: Format>(family: Family, order: u8, pages: u64, young: u64, isolated:
 #[test]
 fn the_folio_asked_for_counts_as_many_young_entries_as_were_checked_at_once() {
     for family in Family::ALL {
-        // Eight pages, one young: the target. A ninth takes one more.
+        // Of eight pages one is young: the target. A ninth page needs one more.
         assert!(notes::<X86_64>(family, 0, 8, 0, 7));
         assert!(!notes::<X86_64>(family, 0, 9, 0, 7));
         assert!(notes::<X86_64>(family, 0, 9, 1, 7));
-        // One young page of sixteen, but of a target of four.
+        // One page of sixteen is young, but in a target of four pages.
         let at_once = family != Family::PerEntry;
         assert_eq!(notes::<X86_64>(family, 2, 16, 0, 8), at_once, "{family:?}");
         assert_eq!(notes::<X86_64>(family, 2, 32, 0, 8), at_once, "{family:?}");
         assert!(!notes::<X86_64>(family, 2, 36, 0, 8), "{family:?}");
-        // 64 pages and more: 8 of 64.
+        // With 64 pages and more, 8 of 64 are needed.
         assert!(!notes::<X86_64>(family, 0, 80, 6, 20), "{family:?}");
         assert!(notes::<X86_64>(family, 0, 80, 7, 20), "{family:?}");
     }

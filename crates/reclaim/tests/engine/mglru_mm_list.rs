@@ -1,4 +1,4 @@
-//! Which address spaces walks visit, and who opens a generation.
+//! The address spaces that walks visit, and the walk that opens a generation.
 
 use crate::mglru_walk::FILTERS;
 use crate::world::{Arena, World, aging, pages, tuning};
@@ -17,14 +17,14 @@ const ROOM: Limits = Limits { mappings: 8, ..FILTERS };
 
 type Small<'a> = World<'a, SmallX86>;
 
-/// A process with a page to walk.
+/// Makes a process with a page to walk.
 fn process(world: &mut Small<'_>) -> MmId {
     let (mm, file) = (world.process(), world.file());
     world.mapped(mm, file, 0, 0..1);
     mm
 }
 
-/// Ages the cgroup: which of the processes were walked.
+/// Ages the cgroup, and returns for each of the processes true if it was walked.
 fn walked(world: &mut Small<'_>, memcg: MemcgId, seq: u64, force: bool, of: &[MmId]) -> Vec<bool> {
     world.forget();
     assert!(world.age_memcg(memcg, seq, 60, force, Family::Line), "opens {}", seq + 1);
@@ -69,7 +69,7 @@ fn a_child_is_found_once_it_is_whole() {
     let root = tables.take().expect("a root");
     let (maps, env, made) = (&world.maps, &world.env, tables.made());
     let listed = || maps.lru_gen_mms(MemcgId::ROOT).collect::<Vec<_>>();
-    // Its first entries cannot be copied while someone holds the lock of the parent's.
+    // Its first entries cannot be copied while this lock of the parent's table is held.
     let held = LockedTable::lock(env, table);
     let child = thread::scope(|scope| {
         let fork = || maps.on(env, &mut CpuCtx::new(), tuning()).fork(parent, root, Asid(1));
@@ -139,7 +139,7 @@ fn filters_of_a_removed_cgroup_serve_another() {
             assert!(world.age_memcg(memcg, seq, 60, false, Family::Line));
             found.push(world.maps.mm_stats(memcg).nonleaf_found);
         }
-        // Nothing young was found: with filters, only the first walk enters tables.
+        // No young entry was found: with filters, only the first walk enters tables.
         assert_eq!(found, [2, 2, 2]);
         world.zap(vma, folio);
         world.exit(mm);
@@ -172,7 +172,7 @@ fn walks_at_once_share_an_iteration_and_one_opens_the_generation() {
                     ) {
                         opened.fetch_add(1, Relaxed);
                     }
-                    // Whoever came late waits for the others: generations are opened in order.
+                    // A late walk waits for the others: generations are opened in order.
                     while opened.load(Relaxed) < seq - 2 {
                         thread::yield_now();
                     }

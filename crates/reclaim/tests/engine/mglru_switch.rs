@@ -1,5 +1,5 @@
-//! Lists are switched over in the middle of a round of reclaim: what the round has taken off its
-//! list joins one of those that are in use.
+//! Lists are switched in the middle of a round of reclaim. The folios that the round has isolated
+//! join lists that are in use.
 
 use crate::ruled::{Moment, Ruled};
 use crate::world::{Arena, LIMITS, World, tuning};
@@ -15,7 +15,7 @@ use std::thread;
 const ROOT: MemcgId = MemcgId::ROOT;
 const FOLIOS: u64 = 8;
 
-/// Until a switch has ended, folios join the classic lists.
+/// Rules by which folios join the classic lists until a switch has ended.
 struct JoinsOnceSettled;
 
 impl Rules for JoinsOnceSettled {
@@ -24,7 +24,7 @@ impl Rules for JoinsOnceSettled {
     }
 }
 
-/// Until a switch has ended, folios join generations.
+/// Rules by which folios join generations until a switch has ended.
 struct JoinsWhileSwitching;
 
 impl Rules for JoinsWhileSwitching {
@@ -33,14 +33,14 @@ impl Rules for JoinsWhileSwitching {
     }
 }
 
-/// Whether the round goes on before the switch has ended, or after it.
+/// The time at which the round goes on: before the switch has ended, or after.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum GoesOn {
     Before,
     After,
 }
 
-/// Where those who switch and reclaim stand.
+/// The progress of the switch and of the reclaim.
 #[derive(Debug, Default)]
 struct Stand {
     isolated: AtomicBool,
@@ -62,7 +62,7 @@ fn wait_for(that: &AtomicBool) {
     }
 }
 
-/// Says so at the end, even one by a panic.
+/// Sets a flag at the end, even if it ends by a panic.
 struct AtTheEnd<'a>(&'a AtomicBool);
 
 impl Drop for AtTheEnd<'_> {
@@ -71,7 +71,7 @@ impl Drop for AtTheEnd<'_> {
     }
 }
 
-/// A page of a file that is in memory, and stays there: someone refers to it.
+/// Makes a page of a file that stays in memory, since a reference is held.
 fn pinned(world: &mut World<'_, SmallX86>, index: u64) -> FolioId {
     let file = pageout_reclaim::MappingId(0);
     let id = world.folio(file, 0, index);
@@ -83,7 +83,7 @@ fn pinned(world: &mut World<'_, SmallX86>, index: u64) -> FolioId {
     id
 }
 
-/// The folios on lists that are in use.
+/// Returns the folios on lists that are in use.
 fn listed(maps: &Maps<'_>) -> Vec<FolioId> {
     let mut all: Vec<_> = match maps.lru_gen_caps().contains(LruGenCaps::CORE) {
         true => (0..MAX_NR_GENS)
@@ -96,8 +96,8 @@ fn listed(maps: &Maps<'_>) -> Vec<FolioId> {
     all
 }
 
-/// A round of reclaim takes folios off their lists, which are then switched; it goes on, and puts
-/// them back. How many are on lists in use when both are done.
+/// A round of reclaim isolates folios, and the lists are then switched. The round goes on, and puts
+/// the folios back. Returns the number of folios on lists in use when both are done.
 fn listed_after<R: Rules>(to: LruGenCaps, goes_on: GoesOn) -> usize {
     let mut arena = Arena::new::<SmallX86>(&LIMITS);
     let mut world = arena.world::<SmallX86>();
@@ -150,8 +150,8 @@ fn what_a_round_of_reclaim_has_isolated_outlives_a_switch() {
     }
 }
 
-/// Either way to wait for the end of the switch loses what is put back before it: on one of those
-/// lists that the switch has emptied.
+/// Either rule that waits for the end of the switch loses the folios that are put back before it:
+/// they are on a list that the switch has already emptied.
 #[test]
 fn what_joins_lists_by_whether_they_are_being_switched_is_lost() {
     let [on, off] = TO;

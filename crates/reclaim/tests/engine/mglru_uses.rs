@@ -1,5 +1,5 @@
-//! Uses, faults and advice in the multi-generational LRU: in which generation a folio is then, and
-//! which classic list it counts on.
+//! Uses, faults and advice in the multi-generational LRU: the resulting generation of a folio, and
+//! the classic list it counts on.
 
 use crate::world::{Arena, LIMITS, World, page, tuning};
 use pageout_paging::pte::SmallX86;
@@ -23,7 +23,7 @@ fn listed(world: &mut World<'_, SmallX86>, kind: MappingKind) -> FolioId {
     id
 }
 
-/// The generation a folio is in, and the classic list that its pages count on.
+/// Returns the generation of a folio, and the classic list that its pages count on.
 fn place(world: &World<'_, SmallX86>, id: FolioId) -> (Option<usize>, LruList) {
     let on: Vec<_> =
         LruList::ALL.into_iter().filter(|list| world.maps.lru_size(ROOT, *list) == 2).collect();
@@ -112,8 +112,8 @@ fn a_folio_given_up_lazily_joins_the_generations_of_files() {
     assert_eq!(world.maps.folio(id).recency().refs(), 1, "as in kernels");
 }
 
-/// Faults on a page of a file, with and without generations, by a VMA whose accesses say something
-/// of the next and by one whose do not.
+/// Faults on a page of a file, with and without generations, in a VMA whose accesses predict use
+/// and in one whose do not.
 #[test]
 fn what_a_fault_brings_in_was_used_if_the_mapping_says_something() {
     for (caps, flags, generation, used) in [
@@ -140,7 +140,7 @@ fn what_a_fault_brings_in_was_used_if_the_mapping_says_something() {
         let recency = maps.folio(id).recency();
         let found = (recency.generation(), recency.contains(Recency::REFERENCED));
         assert_eq!(found, (generation, used), "{caps:?} {flags:?}");
-        // The fault is over: what is read in for someone else was not used.
+        // The fault is over: a folio that is read in for another purpose was not used.
         let other = world.folio(file, 0, 64);
         world.engine().lru_add(other);
         let recency = world.maps.folio(other).recency();
@@ -149,14 +149,14 @@ fn what_a_fault_brings_in_was_used_if_the_mapping_says_something() {
     }
 }
 
-/// Every answer about a folio with every mark: what is done, and the marks it has then. Written
-/// from the multi-generational branch of Linux 7.3's folio_check_references.
+/// Every result of the check for a folio with every mark: the decision, and the marks after it.
+/// Written from the multi-generational branch of Linux 7.3's folio_check_references.
 #[test]
 fn the_first_sighting_marks_and_the_next_activates() {
     use FolioRef::{Activate, Keep, Reclaim};
     let (referenced, workingset) = (Recency::REFERENCED, Recency::WORKINGSET);
-    // Uses, and whether it is part of a working set: what is done at a sighting, and what they are
-    // then. A file's executable page is not only marked at the first.
+    // (uses, true if it is part of a working set: the decision at a check, and both after it). A
+    // file's executable page is activated at the first use.
     for (refs, set, (decision, refs_after, set_after)) in [
         (0, false, (Keep, 1, false)),
         (1, false, (Activate, 2, false)),

@@ -1,4 +1,4 @@
-//! Walks of page tables: what they visit, count, clear and promote.
+//! Walks of page tables: their visits, counts, clears and promotions.
 
 use crate::env::FIRST_TABLE;
 use crate::formats::on_every_format;
@@ -14,11 +14,11 @@ use pageout_reclaim::{
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Room for filters too.
+/// Limits with room for filters too.
 pub(crate) const FILTERS: Limits = Limits { filters: 2, memcgs: 2, ..LIMITS };
 
 impl<F: Format> World<'_, F> {
-    /// Generations are used and page tables walked, but not by the bits of upper levels.
+    /// Uses generations and walks page tables, but not by the bits of upper levels.
     pub(crate) fn use_generations(&mut self) {
         self.set_caps(LruGenCaps::CORE | LruGenCaps::MM_WALK);
     }
@@ -27,7 +27,7 @@ impl<F: Format> World<'_, F> {
         self.engine().set_lru_gen_caps(caps);
     }
 
-    /// Ages a cgroup from generation `seq` on; whether that opened one.
+    /// Ages a cgroup from generation `seq` on. Returns true if that opened one.
     pub(crate) fn age_memcg(
         &mut self,
         memcg: MemcgId,
@@ -40,7 +40,7 @@ impl<F: Format> World<'_, F> {
             .try_to_inc_max_seq(memcg, seq, swappiness, force)
     }
 
-    /// Ages the root cgroup, by what ran alone: what the walk counted.
+    /// Ages the root cgroup, with only the processes that ran. Returns the walk's counts.
     pub(crate) fn age(&mut self, seq: u64, family: Family) -> MmStats {
         let before = self.maps.mm_stats(MemcgId::ROOT);
         assert!(self.age_memcg(MemcgId::ROOT, seq, 60, false, family), "opens {}", seq + 1);
@@ -53,7 +53,7 @@ impl<F: Format> World<'_, F> {
         }
     }
 
-    /// A folio on the list of the oldest generation.
+    /// Makes a folio on the list of the oldest generation.
     pub(crate) fn listed(&mut self, mapping: MappingId, order: u8, index: u64) -> FolioId {
         let folio = self.folio(mapping, order, index);
         self.engine().lru_add(folio);
@@ -68,7 +68,7 @@ impl<F: Format> World<'_, F> {
         self.recency(folio).generation()
     }
 
-    /// Folios of one order that a process maps from page `at.start` on, each listed.
+    /// Makes folios of one order that a process maps from page `at.start` on, all on the list.
     pub(crate) fn mapped(
         &mut self,
         mm: MmId,
@@ -84,13 +84,13 @@ impl<F: Format> World<'_, F> {
     }
 }
 
-/// The lock of a page table.
+/// Returns the lock of a page table.
 fn lock_of<'a, F>(world: &World<'a, F>, table: Pfn) -> &'a Lock {
     &world.env.locks[table.offset_from(FIRST_TABLE) as usize]
 }
 
-/// Young entries that a family counts where `page` of the folio at `of` was touched: all of the run
-/// that begins with the page, or with its contiguous block; or that one check.
+/// Returns the young entries that a family counts if `page` of the folio at `of` was touched: all
+/// of the run that begins with the page or with its contiguous block, or those of one check.
 fn counted<F: Format>(
     world: &World<'_, F>,
     mm: MmId,
@@ -177,7 +177,7 @@ fn absent_tables_count_one_leaf_entry_each() {
     let mut world = arena.world::<SmallX86>();
     world.use_generations();
     let (mm, file) = (world.process(), world.file());
-    // Of two PMD tables the second does not exist: nothing there counts.
+    // Of two PMD tables the second does not exist: its range has no entries to count.
     let vma = world.vma(mm, 0..2 * n * n, VmFlags::READ, file, 0);
     let folio = world.listed(file, 0, n + 1);
     world.map(vma, folio);
@@ -189,7 +189,7 @@ fn absent_tables_count_one_leaf_entry_each() {
 fn vmas_whose_accesses_do_not_matter_are_passed() {
     let flags = |more| VmFlags::READ | more;
     let plain = flags(VmFlags::empty());
-    // Flags, whether a file's, swappiness, whether it is walked.
+    // (flags, true for a file's VMA, swappiness, true if it is walked)
     for (flags, is_file, swappiness, walked) in [
         (plain, true, 60, true),
         (plain, false, 60, true),
@@ -292,7 +292,7 @@ fn a_leaf_counts_once_and_is_cleared_under_the_lock_of_its_table() {
             assert_eq!(world.young(mm, 8..32), []);
         }
         assert_eq!(leaves.map(|leaf| world.generation(leaf)), [Some(0), Some(2), Some(0)]);
-        // Someone else holds the lock: the leaves are left for another time.
+        // The table's lock is taken: the leaves are left for another time.
         world.maps.lru_gen_use_mm(mm);
         world.touch(mm, 8);
         let guard = lock_of(&world, table).try_write().expect("it is free");
@@ -319,8 +319,8 @@ fn a_table_locked_by_someone_else_counts_as_worth_walking() {
     assert_eq!(world.young(mm, 0..4), [0]);
 }
 
-/// A process that maps two tables: all of the first in folios of 16 pages, and two pages of the
-/// second.
+/// Makes a process that maps two tables: all of the first in folios of 16 pages, and two pages of
+/// the second.
 fn dense_and_sparse<F: Format>(world: &mut World<'_, F>) -> MmId {
     world.use_generations();
     let (mm, file) = (world.process(), world.file());
@@ -388,7 +388,7 @@ fn missing_filters_name_every_table() {
 #[test]
 fn tables_behind_old_entries_are_passed_where_hardware_marks_them() {
     let page = SmallX86::PTES as u64;
-    // Switched on, done by hardware, mirrored by a secondary MMU, and whether it is passed.
+    // (switched on, done by hardware, mirrored by a secondary MMU, true if the table is skipped)
     for (on, hardware, mirrored, passed) in [
         (true, true, false, true),
         (false, true, false, false),
@@ -419,7 +419,7 @@ fn tables_behind_old_entries_are_passed_where_hardware_marks_them() {
             }
             found.push(world.age(seq, Family::Batched).nonleaf_found);
         }
-        // A first walk is forced, and leaves the entry as it was made: young.
+        // The first walk is forced, and leaves the entry as it was made: young.
         assert_eq!(found, if passed { [1, 1, 0, 1] } else { [1, 1, 1, 1] });
     }
 }
@@ -461,8 +461,8 @@ fn a_walk_that_pauses_finds_what_one_that_does_not_finds() {
     assert_eq!(walk(true), (stats, 6), "a pause after each PMD table");
 }
 
-/// How often the walk of one process held its mmap lock. Whether others wait for the CPU is asked
-/// at the end of each PMD table, and after each hold.
+/// Returns the number of times that the walk of one process held its mmap lock. A walk checks if
+/// others wait for the CPU at the end of each PMD table, and after each hold.
 fn holds<F>(world: &World<'_, F>, pmd_tables: u64) -> u64 {
     world.env.mmu.resched_asked.load(Relaxed) - pmd_tables
 }
@@ -477,10 +477,10 @@ fn a_walk_pauses_when_it_has_moved_as_many_folios_as_are_handed_in_at_once() {
         world.use_generations();
         let (mm, anon) = (world.process(), world.anon());
         let folios = world.mapped(mm, anon, 0, 0..moved);
-        // In a second PMD table.
+        // This page is in a second PMD table.
         let next = 1 << 18;
         world.mapped(mm, anon, 0, next..next + 1);
-        // Used once they are marked, used twice they move.
+        // The first use marks the folios, and the second moves them.
         for (seq, generation, nr) in [(3, 2, 1), (4, 0, nr)] {
             world.maps.lru_gen_use_mm(mm);
             (0..moved).for_each(|page| world.touch(mm, page));

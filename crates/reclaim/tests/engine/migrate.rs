@@ -1,4 +1,4 @@
-//! Migration: pages move to other frames, and nothing else changes for who uses them.
+//! Migration: pages move to other frames, and nothing else changes for their users.
 
 use crate::cpu::{ROOM, RW};
 use crate::formats::on_every_format;
@@ -13,7 +13,7 @@ use pageout_reclaim::{
 };
 use std::ops::Range;
 
-/// Free runs, wherever they are.
+/// A supply of free runs, wherever they are.
 pub(crate) struct Anywhere<'a, W>(pub(crate) &'a W);
 
 impl<W: Frames> Targets for Anywhere<'_, W> {
@@ -26,7 +26,7 @@ impl<W: Frames> Targets for Anywhere<'_, W> {
     }
 }
 
-/// Moves what is in a range of frames.
+/// Moves the folios in a range of frames.
 fn migrate<F: Format>(world: &mut World<'_, F>, range: Range<Pfn>, how: Unmapping) -> Migrated {
     let (env, cpu) = (&world.env, &mut world.cpu);
     world
@@ -35,7 +35,7 @@ fn migrate<F: Format>(world: &mut World<'_, F>, range: Range<Pfn>, how: Unmappin
         .migrate_range(range, &mut Anywhere(env))
 }
 
-/// Moves one folio, and looks at where it was.
+/// Moves one folio, and checks its old frames.
 fn move_one<F: Format>(world: &mut World<'_, F>, id: FolioId, how: Unmapping) -> Migrated {
     let folio = world.maps.folio(id);
     let (from, nr) = (folio.pfn(), folio.nr_pages() as u64);
@@ -54,7 +54,7 @@ const fn moved(moved: u64) -> Migrated {
     Migrated { moved, failed: 0 }
 }
 
-/// The entries of pages, young and dirty gathered over blocks, without their frames.
+/// Returns the entries of pages, young and dirty gathered over blocks, without their frames.
 fn states<F: Format>(world: &World<'_, F>, mm: MmId, at: Range<u64>) -> Vec<[bool; 6]> {
     let state = |number| {
         let (frame, i, _) = world.place(mm, number).expect("the page has a table");
@@ -95,7 +95,7 @@ fn shared_pages_move_under_both_processes<F: Format>(_: Family) {
     }
 }
 
-/// What each entry says of its page is what it said before; blocks are contiguous again.
+/// The state bits of each entry are as before, and blocks are contiguous again.
 fn entries_keep_young_dirty_and_writable<F: Format>(_: Family) {
     for how in ALL {
         for bits in 0..8_u64 {
@@ -125,7 +125,7 @@ fn entries_keep_young_dirty_and_writable<F: Format>(_: Family) {
     }
 }
 
-/// Puts a folio of a file in its index and on a list, and gives up who made it.
+/// Puts a folio of a file in its index and on a list, and gives up the maker's reference.
 fn list<F: Format>(world: &mut World<'_, F>, folio: FolioId) {
     let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
     maps.on(env, cpu, tuning()).filemap_add_folio(folio).expect("nothing is there");
@@ -171,7 +171,7 @@ fn what_is_swapped_out_in_part_moves_in_the_swap_cache<F: Format>(_: Family) {
         world.fill(parent, 0..4, 10);
         assert_eq!(world.advise(parent, 0..4, Advice::PageOut), Ok(()));
         let child = world.fork(parent);
-        // Brought back by one of them, in the swap cache for the other.
+        // One of the two has brought it back, and the swap cache has it for the other.
         world.holds(child, 1..2, 10);
         let folio = world.folio_at(child, 1);
         assert!(world.flags(folio).contains(FolioFlags::SWAPCACHE));

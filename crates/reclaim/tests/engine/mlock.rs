@@ -1,4 +1,4 @@
-//! VMAs locked into memory: when they decide for the folio, and when they only count.
+//! VMAs locked into memory: cases in which they decide for the folio, and in which they only count.
 
 use crate::formats::on_every_format;
 use crate::world::{Arena, LIMITS, World};
@@ -7,7 +7,7 @@ use pageout_paging::young::Family;
 use pageout_reclaim::{FolioFlags, FolioId, MappingId, MmId, Refs, VmFlags};
 use std::ops::Range;
 
-/// A process that maps pages of the file from its page `pgoff` on, and what it maps of the folio.
+/// Makes a process that maps pages of the file from its page `pgoff` on, and maps the folio there.
 fn mapper<F: Format>(
     world: &mut World<'_, F>,
     (file, folio): (MappingId, FolioId),
@@ -26,7 +26,7 @@ fn a_locked_vma_with_the_whole_folio_in_one_table_decides<F: Format>(family: Fam
     let mut world = arena.world::<F>();
     let file = world.file();
     let folio = world.folio(file, 2, 0);
-    // The latest VMA of one page offset is asked first.
+    // The latest VMA of one page offset is checked first.
     let after = mapper(&mut world, (file, folio), 0..4, VmFlags::READ, 0);
     let locked = mapper(&mut world, (file, folio), 0..4, VmFlags::LOCKED, 0);
     let before = mapper(&mut world, (file, folio), 0..4, VmFlags::EXEC, 0);
@@ -55,7 +55,8 @@ fn a_locked_pmd_leaf_decides<F: Format>(family: Family) {
     assert_eq!(world.flags(folio), FolioFlags::MLOCKED);
 }
 
-/// What a locked VMA that cannot decide leaves: its young bits uncounted, its flag unreported.
+/// Checks a locked VMA that cannot decide: its young bits are not counted, its flag is not
+/// reported.
 fn only_counts<F: Format>(family: Family, at: Range<u64>, pgoff: u64) {
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
@@ -84,7 +85,7 @@ fn a_locked_vma_whose_folio_crosses_a_table_only_counts<F: Format>(family: Famil
     only_counts::<F>(family, n - 3..n + 1, 0);
 }
 
-/// One mapping an entry goes off the count: once it is spent, later VMAs are not walked.
+/// Each entry is subtracted from the mappings: once none is left, later VMAs are not walked.
 fn entries_of_a_locked_vma_are_taken_off_the_mapcount<F: Format>(family: Family) {
     for spent in [true, false] {
         let mut arena = Arena::new::<F>(&LIMITS);
@@ -93,7 +94,7 @@ fn entries_of_a_locked_vma_are_taken_off_the_mapcount<F: Format>(family: Family)
         let folio = world.folio(file, 2, 0);
         mapper(&mut world, (file, folio), 0..3, VmFlags::LOCKED, 0);
         if !spent {
-            // Skipped, so its entries stay on the count.
+            // The VMA is skipped, so its entries are not subtracted.
             mapper(&mut world, (file, folio), 0..1, VmFlags::SEQ_READ, 0);
         }
         let last = world.process();

@@ -1,5 +1,5 @@
-//! Reclaim as a whole, on files' pages that no one maps: which cgroup gives how much, what is
-//! protected, when a charge fails, and what comes back.
+//! Reclaim as a whole, on files' pages that are mapped nowhere: the share of each cgroup,
+//! protection, charges that fail, and refaults.
 
 use crate::world::{Arena, LIMITS, World, tuning};
 use pageout_paging::pte::SmallX86;
@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering::Relaxed;
 type W<'a> = World<'a, SmallX86>;
 
 const ROOM: Limits = Limits { folios: 600, shadows: 1024, memcgs: 8, ..LIMITS };
-/// Pages of the small format are of 4 KiB too.
+/// The page size of the small format, which is 4 KiB too.
 const PAGE: u64 = 4096;
 
 const DIRECT: ReclaimOptions =
@@ -180,7 +180,7 @@ fn a_charge_that_reclaim_cannot_help_fails_and_charges_nothing() {
     world.maps.memcg(above).set_max(8);
     read(&mut world, file, 8, group);
     for index in 0..8 {
-        // Whoever found a page keeps it.
+        // A task that found a page keeps it.
         let found = world.engine().filemap_get_folio(file, index);
         assert!(found.is_some());
     }
@@ -289,7 +289,7 @@ fn what_comes_back_soon_is_active_and_what_comes_late_is_not() {
     let mut world: W<'_> = arena.world();
     let (file, group) = (world.file(), memcg(&mut world, MemcgId::ROOT));
     let busy = world.file();
-    // 100 active pages: so much later may an evicted page come back.
+    // There are 100 active pages: an evicted page may refault that much later.
     for index in 0..100 {
         let id = try_read(&mut world, busy, index, group).expect("room");
         world.engine().activate(id);

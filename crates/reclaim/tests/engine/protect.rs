@@ -1,4 +1,4 @@
-//! mprotect, munmap of parts, and userfaultfd's write protection.
+//! The calls mprotect and munmap on parts, and userfaultfd's write protection.
 
 use crate::cpu::{ROOM, RW};
 use crate::formats::on_every_format;
@@ -7,7 +7,7 @@ use pageout_paging::Format;
 use pageout_paging::young::Family;
 use pageout_reclaim::{Fault, Limits, OutOfMemory, SpaceError, VmFlags};
 
-/// Every part of 0..8, in folios of 1 to 8 pages: the rest is left as it was.
+/// Runs a rule for every part of 0..8, in folios of 1 to 8 pages. The rest must stay as it was.
 fn each_part(mut rule: impl FnMut(u8, u64, u64)) {
     for order in 0..4 {
         for start in 0..8 {

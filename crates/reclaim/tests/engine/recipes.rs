@@ -1,4 +1,4 @@
-//! What the contract tells embedders to do, done as it says.
+//! The recipes of the contract for embedders, followed step by step.
 
 use crate::cpu::{ROOM, RW, SHARED};
 use crate::formats::on_every_format;

@@ -1,4 +1,4 @@
-//! mremap: content moves with its place in the mapping.
+//! The call mremap: content moves with its place in the mapping.
 
 use crate::cpu::ROOM;
 use crate::formats::on_every_format;
@@ -26,7 +26,7 @@ fn what_moves_is_found_where_it_went<F: Format>(_: Family) {
             world.holds(mm, to..to + 11, 20);
             world.holds(mm, 0..2, 10);
             world.holds(mm, 13..16, 10);
-            // Back home it is whole again.
+            // Back in its old place the block is whole again.
             assert_eq!(world.remap(mm, to..to + 11, 2..13), Ok(()));
             for k in 0..11 {
                 assert_eq!(world.load(1, mm, 2 + k), Ok(20 + to + k));

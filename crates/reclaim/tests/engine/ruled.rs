@@ -1,4 +1,4 @@
-//! The ground under other rules, on which things happen at moments that a test chooses.
+//! The ground under other rules, with hooks at moments that a test chooses.
 
 use crate::env::{CountedTable, MmuLog, TestEnv};
 use pageout_paging::mmu::Asid;
@@ -8,7 +8,8 @@ use pageout_paging::{
 use pageout_reclaim::{Backing, Frames, Io, Submitted, World, WriteGuard};
 use std::marker::PhantomData;
 
-/// A contiguous block in which a run of several entries ends is checked as far as the run goes.
+/// Rules that check a contiguous block in which a run of several entries ends only as far as the
+/// run.
 pub(crate) struct LastBlockCut;
 
 impl Rules for LastBlockCut {
@@ -18,7 +19,7 @@ impl Rules for LastBlockCut {
     }
 }
 
-/// Batches go on past the end of their VMA or their window, to that of the table.
+/// Rules by which batches go on past the end of their VMA or their window, to that of the table.
 pub(crate) struct PastTheEnd;
 
 impl Rules for PastTheEnd {
@@ -27,7 +28,7 @@ impl Rules for PastTheEnd {
     }
 }
 
-/// Batches end with their folio alone.
+/// Rules by which batches end only with their folio.
 pub(crate) struct PastTheTable;
 
 impl Rules for PastTheTable {
@@ -36,16 +37,16 @@ impl Rules for PastTheTable {
     }
 }
 
-/// When the engine tells the ground of itself.
+/// A moment at which the engine calls the ground.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Moment {
-    /// It does something else from here on.
+    /// The engine enters another stage.
     Enters,
-    /// It gives up the CPU.
+    /// The engine gives up the CPU.
     Relaxes,
 }
 
-/// A ground, under `R`.
+/// A ground under the rules `R`.
 pub(crate) struct Ruled<'e, 'a, F, R> {
     env: &'e TestEnv<'a, F>,
     at: &'e (dyn Fn(Moment) + Sync),
@@ -57,7 +58,7 @@ impl<'e, 'a, F, R> Ruled<'e, 'a, F, R> {
         Self::with(env, &|_| {})
     }
 
-    /// The same, with `at` called at each moment.
+    /// Makes such a ground that calls `at` at each moment.
     pub(crate) fn with(env: &'e TestEnv<'a, F>, at: &'e (dyn Fn(Moment) + Sync)) -> Self {
         Self { env, at, rules: PhantomData }
     }

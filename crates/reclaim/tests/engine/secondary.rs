@@ -1,4 +1,5 @@
-//! Secondary MMUs: always asked, or-ed in, and alone where the primary entry is not present.
+//! Secondary MMUs: always checked, or-ed in, and the only source where the primary entry is not
+//! present.
 
 use crate::cpu::ROOM;
 use crate::env::{Asked, Secondary};
@@ -14,8 +15,8 @@ use pageout_reclaim::{
 };
 use std::ops::Range;
 
-/// A folio of four pages at pages 1 to 4 of a process, which a secondary MMU mirrors. No block is
-/// contiguous there.
+/// Makes a folio of four pages at pages 1 to 4 of a process, which a secondary MMU mirrors. No
+/// block is contiguous there.
 fn mirrored<F: Format>(world: &mut World<'_, F>) -> (MmId, FolioId) {
     let (mm, file) = (world.process(), world.file());
     let folio = world.folio(file, 2, 0);
@@ -59,7 +60,7 @@ fn the_secondary_is_asked_though_the_primary_is_young<F: Format>(family: Family)
     assert_eq!(world.referenced(folio, family).refs, Refs::Vmas(0));
 }
 
-/// Of several entries of an upper level, it forgets all the pages that they map.
+/// For several entries of an upper level, all the pages that they map are invalidated.
 fn what_several_pmd_entries_map_is_forgotten_whole<F: Format>(_: Family) {
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
@@ -96,7 +97,7 @@ fn the_secondary_alone_costs_no_flush_of_the_primary<F: Format>(family: Family) 
     assert_eq!(world.env.mmu.completions(), 1);
 }
 
-/// A page lent to a device has no present entry: it counts as a mapping, and only the secondary MMU
+/// A page lent to a device has no present entry. It counts as a mapping, and only the secondary MMU
 /// can have used it.
 fn a_page_lent_to_a_device_is_asked_of_the_secondary<F: Format>(family: Family) {
     for kind in [SwapKind::DeviceExclusive, SwapKind::DevicePrivate] {
@@ -119,7 +120,8 @@ fn a_page_lent_to_a_device_is_asked_of_the_secondary<F: Format>(family: Family) 
     }
 }
 
-/// It is one of the folio's mappings: without it the count would not run out, and the walk go on.
+/// The entry is one of the folio's mappings: without it, mappings would be left, and the walk would
+/// go on.
 fn a_page_lent_to_a_device_is_taken_off_the_mapcount<F: Format>(family: Family) {
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
@@ -169,7 +171,7 @@ fn pages_without_access_rights_are_still_asked<F: Format>(family: Family) {
     assert_eq!(frames, [0, 1, 2, 3].map(Pfn::new));
 }
 
-/// Whether the secondary was told to forget page `number` since it was last asked about.
+/// Returns true if page `number` was invalidated in the secondary since the last call.
 fn told<F: Format>(world: &World<'_, F>, mm: MmId, number: u64) -> bool {
     world.secondary(mm).asked().iter().any(|asked| match asked {
         Asked::Invalidate(range) => range.contains(&page::<F>(number)),
@@ -177,7 +179,8 @@ fn told<F: Format>(world: &World<'_, F>, mm: MmId, number: u64) -> bool {
     })
 }
 
-/// Whatever takes entries out, or makes them permit less, takes them from the secondary too.
+/// Every operation that takes entries out, or makes them permit less, invalidates the secondary
+/// too.
 fn the_secondary_forgets_what_the_primary_no_longer_maps<F: Format>(_: Family) {
     type Operation<F> = fn(&mut World<'_, F>, MmId);
     let operations: [(&str, Operation<F>); 6] = [
@@ -209,7 +212,7 @@ fn the_secondary_forgets_what_the_primary_no_longer_maps<F: Format>(_: Family) {
     }
 }
 
-/// Whatever way its entries are taken out, and however many runs they are.
+/// Reclaim notifies it once, whatever way it takes entries out, and however many runs they are.
 fn reclaim_tells_the_secondary_once_of_a_folio<F: Format>(_: Family) {
     for by in [UnmapBy::PerEntry, UnmapBy::Batched] {
         let mut arena = Arena::new::<F>(&ROOM);

@@ -1,4 +1,4 @@
-//! One file shared by many processes: each is found by the reverse map, wherever and however far it
+//! A file shared by many processes: the reverse map finds each of them, wherever and however far it
 //! maps the file.
 
 use crate::formats::on_every_format;
@@ -8,11 +8,12 @@ use pageout_paging::young::Family;
 use pageout_reclaim::{FolioId, Limits, MmId, Refs, VmFlags};
 use std::ops::Range;
 
-/// Pages of the folio that all processes share: four, from page 4 of the file on.
+/// The pages of the folio that all processes share: four, from page 4 of the file on.
 const FOLIO: Range<u64> = 4..8;
 
-/// The part of the file that process `k` maps, and the page it maps it at: aligned and not, from
-/// before the folio and from inside it, to inside it and past it, across the end of a table.
+/// Returns the part of the file that process `k` maps, and the page where it maps it. The parts are
+/// aligned and not, begin before the folio and inside it, end inside it and past it, and cross the
+/// end of a table.
 fn part<F: Format>(k: u64) -> (Range<u64>, u64) {
     let n = F::PTES as u64;
     let (start, end) =
@@ -23,7 +24,7 @@ fn part<F: Format>(k: u64) -> (Range<u64>, u64) {
 
 struct Sharer {
     mm: MmId,
-    /// Pages of the address space that map the folio.
+    /// The pages of the address space that map the folio.
     at: Range<u64>,
 }
 
@@ -75,7 +76,7 @@ fn any_single_process_makes_a_shared_folio_young<F: Format>(family: Family) {
     }
 }
 
-/// Two VMAs of one process that map the same page of a file are two.
+/// Two VMAs of one process that map the same page of a file count as two.
 fn vmas_of_one_process_count_each<F: Format>(family: Family) {
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
@@ -94,7 +95,7 @@ fn vmas_of_one_process_count_each<F: Format>(family: Family) {
     }
 }
 
-/// A process that has left the file is asked no more; those that stay are.
+/// A process that has unmapped the file is no longer checked; the others still are.
 fn unmapping_one_vma_leaves_the_others_in_the_reverse_map<F: Format>(family: Family) {
     for leaves in 0..4 {
         let mut arena = Arena::new::<F>(&LIMITS);

@@ -1,5 +1,4 @@
-//! Shared memory: zeros until someone stores to it, the same for all who map it, swapped out and
-//! in.
+//! Shared memory: zeros until a store, the same for all processes that map it, swapped out and in.
 
 use crate::cpu::{ROOM, RW, SHARED};
 use crate::formats::on_every_format;
@@ -17,7 +16,7 @@ fn counted<F: Format>(world: &World<'_, F>, counter: Counter) -> u64 {
     world.maps.memcg(MemcgId::ROOT).vmstat().get(counter)
 }
 
-/// Two processes that map pages 0 to 8 of the same shared memory, each where it likes.
+/// Makes two processes that map pages 0 to 8 of the same shared memory, at different addresses.
 fn sharers<F: Format>(world: &mut World<'_, F>, order: u8) -> ([MmId; 2], MappingId) {
     let shmem = world.shmem_of(order);
     let both = [0, 8].map(|at| {
@@ -28,12 +27,12 @@ fn sharers<F: Format>(world: &mut World<'_, F>, order: u8) -> ([MmId; 2], Mappin
     (both, shmem)
 }
 
-/// Reclaims as much as can be.
+/// Reclaims as much as possible.
 fn reclaim_all<F: Format>(world: &mut World<'_, F>) {
     (0..4).for_each(|_| _ = world.engine().try_to_free_pages());
 }
 
-/// Where a page of shared memory is in swap.
+/// Returns the swap slot of a page of shared memory, if it has one.
 fn slot_of<F: Format>(world: &World<'_, F>, shmem: MappingId, index: u64) -> Option<SwapSlot> {
     let mut slots = (0..ROOM.slots as u32).map(SwapSlot);
     slots.find(|slot| world.maps.slot_shmem(*slot) == Some((shmem, index)))
@@ -119,7 +118,7 @@ fn what_is_swapped_out_comes_back_dirty<F: Format>(_: Family) {
         assert_eq!(slot_of(&world, shmem, 3), None);
         assert_eq!(stats.map(|counter| counted(&world, counter)), [1, 1, 8, 1]);
         assert_eq!(counted(&world, Counter::WorkingsetRefaultAnon), 1, "by the slot's shadow");
-        // Clean entries or not: its only copy is written again.
+        // Whether entries were clean or not, its only copy is written again.
         reclaim_all(&mut world);
         world.all_pages_free();
         world.holds(one, 0..8, 100);
@@ -162,7 +161,7 @@ fn what_is_being_written_is_waited_for<F: Format>(_: Family) {
         assert_eq!(world.finish_io(ok), 1);
         assert!(!world.maps.transfer_is_pending(folio));
         assert_eq!(world.flags(folio).contains(FolioFlags::DIRTY), !ok);
-        // The swap cache still has it, as a whole.
+        // The swap cache still has the whole folio.
         assert_eq!(world.store(0, other, 9, 7), Ok(()));
         assert_eq!(world.faults.major, 0, "nothing is read");
         assert_eq!(world.folio_at(other, 9), folio);
@@ -221,7 +220,7 @@ fn a_private_mapping_copies_what_it_stores_to<F: Format>(_: Family) {
     world.vma(one, 16..24, RW, shmem, 0);
     world.fill(one, 0..8, 100);
     reclaim_all(&mut world);
-    // From the index, from swap, and over what was loaded before.
+    // The pages come from the index, from swap, and over a page loaded before.
     world.load(0, one, 18).expect("it is mapped");
     for number in [17, 18] {
         assert_eq!(world.store(0, one, number, 5), Ok(()));
@@ -260,7 +259,7 @@ fn advice_and_locks_are_as_for_files<F: Format>(_: Family) {
     assert_eq!(world.advise(one, 0..8, Advice::PageOut), Ok(()));
     world.all_pages_free();
     world.holds(other, 8..16, 92);
-    // Flushers have nothing to do with it.
+    // Flushers do not write shared memory.
     let folio = world.folio_at(other, 8);
     assert!(world.flags(folio).contains(FolioFlags::DIRTY));
     assert_eq!(world.engine().write_back(folio), None);

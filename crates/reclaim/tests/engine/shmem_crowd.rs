@@ -1,5 +1,5 @@
 //! Threads of two processes use shared memory while others reclaim it, move it to other frames and
-//! switch the lists: when all is still, each page is in one place, and all can be freed.
+//! switch the lists. When all are done, each page is in one place, and all can be freed.
 
 use crate::cpu::{ROOM, SHARED};
 use crate::crowd::{Users, mixed};

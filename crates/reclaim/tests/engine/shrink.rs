@@ -1,4 +1,4 @@
-//! Reclaim from end to end: what is freed, what is written, what stays, and in which order.
+//! Reclaim from end to end: the folios freed, written and kept, and their order.
 
 use crate::formats::on_every_format;
 use crate::ground::Answer;
@@ -22,7 +22,8 @@ fn tuning(family: Family, unmapping: Unmapping) -> Tuning {
 
 const DEFERRED: Unmapping = crate::world::tuning().unmapping;
 
-/// A charged folio on its list, in the index if it is a file's, mapped at its own page numbers.
+/// Makes a charged folio on its list, in the index if it is a file's, mapped at its own page
+/// numbers.
 fn resident<F: Format>(
     world: &mut World<'_, F>,
     mm: MmId,
@@ -43,7 +44,7 @@ fn resident<F: Format>(
     id
 }
 
-/// Asks for everything once.
+/// Reclaims everything, by one request.
 fn reclaim<F: Format>(world: &mut World<'_, F>, tuning: Tuning) -> u64 {
     let options = ReclaimOptions { may_swap: true, swappiness: None, agent: Agent::Proactive };
     let nr = world.tuned(tuning).try_to_free_mem_cgroup_pages(ROOT, 4096, options);
@@ -70,7 +71,7 @@ fn clean_folios_of_files_are_freed_and_leave_shadows<F: Format>(family: Family) 
         let stat = world.maps.memcg(ROOT).vmstat();
         assert_eq!(stat.get(Counter::PgstealProactive), 40);
         assert_eq!(world.maps.lru_size(ROOT, LruList::InactiveFile), 0);
-        // Back again: a shadow for each.
+        // The folios come back: there is a shadow for each.
         for k in 0..10 {
             let id = world.folio(file, 2, 4 * k);
             let added = world.engine().filemap_add_folio(id);
@@ -90,7 +91,7 @@ fn one_barrier_serves_a_round<F: Format>(family: Family) {
     world.forget();
     assert_eq!(reclaim(&mut world, tuning(family, DEFERRED)), 32);
     assert_eq!(world.env.mmu.invalidations().len(), 32);
-    // Lists are scanned by 32 >> priority pages, so the last rounds alone take many.
+    // Lists are scanned by 32 >> priority pages, so only the last rounds take many.
     assert!(world.env.mmu.completions() <= 6);
 }
 
@@ -117,7 +118,7 @@ fn only_dirty_folios_of_files_count_as_left_to_their_flushers<F: Format>(family:
     world.change(mm, 2, F::mkdirty);
     *world.env.ground.answer.lock().unwrap() = Answer::Late;
     assert_eq!(reclaim(&mut world, tuning(family, DEFERRED)), 0);
-    // The background meets it again while it is being written out.
+    // Background reclaim finds it again while it is being written out.
     world.maps.set_high_watermark(world.env.free_pages() as u64 + 1);
     for _ in 0..4 {
         assert!(!world.tuned(tuning(family, DEFERRED)).balance());
@@ -127,7 +128,7 @@ fn only_dirty_folios_of_files_count_as_left_to_their_flushers<F: Format>(family:
     assert_eq!(vmstat.get(Counter::NrVmscanImmediateReclaim), 0);
 }
 
-/// The slots that the entries of pages `0..nr` name.
+/// Returns the slots that the entries of pages `0..nr` name.
 fn slots<F: Format>(world: &World<'_, F>, mm: MmId, nr: u64) -> Vec<SwapSlot> {
     let entries = world.entries(mm, 0..nr);
     let slot = |pte| match F::entry(pte) {
@@ -220,7 +221,7 @@ fn memory_given_up_lazily_is_freed_unwritten_unless_written_to<F: Format>(family
         if dirty {
             world.change(mm, 3, F::mkdirty);
             world.tuned(tuning(family, how)).try_to_free_pages();
-            // Backed by swap again: what was written since is not lost.
+            // It is backed by swap again: stores since are not lost.
             let swapped = world.env.ground.transfers().len() == 1;
             assert!(swapped || world.flags(id).contains(FolioFlags::SWAPBACKED));
             assert!(!world.entry(mm, 3).is_none());

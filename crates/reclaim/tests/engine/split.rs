@@ -1,4 +1,5 @@
-//! Large folios that are split for reclaim: their pages go on alone, and nothing else changes.
+//! Splits of large folios for reclaim: their pages are handled separately, and nothing else
+//! changes.
 
 use crate::cpu::{ROOM, RW};
 use crate::formats::on_every_format;
@@ -16,12 +17,12 @@ fn count<F: Format>(world: &World<'_, F>, counter: Counter) -> u64 {
     world.maps.memcg(MemcgId::ROOT).vmstat().get(counter)
 }
 
-/// Pages of a range that are in memory.
+/// Returns the pages of a range that are in memory.
 fn present<F: Format>(world: &World<'_, F>, mm: MmId, at: std::ops::Range<u64>) -> Vec<u64> {
     at.filter(|number| F::is_present(world.entry(mm, *number))).collect()
 }
 
-/// Ends processes: nothing is in use.
+/// Ends processes, and checks that nothing is in use.
 fn end<F: Format>(world: &mut World<'_, F>, processes: &[MmId], limits: &Limits) {
     processes.iter().for_each(|mm| world.exit(*mm));
     assert_eq!(limits.frames - world.env.free_pages(), 0, "pages in use");
@@ -34,7 +35,7 @@ fn end<F: Format>(world: &mut World<'_, F>, processes: &[MmId], limits: &Limits)
     assert!(world.cpu.is_idle());
 }
 
-/// A process with one folio of four pages, filled.
+/// Makes a process with one folio of four pages, filled.
 fn four<F: Format>(world: &mut World<'_, F>) -> (MmId, FolioId) {
     let mm = world.process();
     world.anon_at(mm, 4..8, 2);
@@ -129,7 +130,7 @@ fn what_someone_else_has_locked_stays_whole<F: Format>(_: Family) {
     end(&mut world, &[mm], &THREE);
 }
 
-/// Of a large folio a VMA locks a part, which alone stays once it is split.
+/// A VMA locks a part of a large folio. Only that part stays once the folio is split.
 fn a_locked_page_of_what_is_split_is_locked<F: Format>(_: Family) {
     let mut arena = Arena::new::<F>(&THREE);
     let mut world = arena.world::<F>();

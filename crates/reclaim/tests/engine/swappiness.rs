@@ -1,5 +1,5 @@
-//! Which type of memory reclaim takes: files' pages or anonymous ones, by swappiness, by what swap
-//! there is, and by what either cost.
+//! The type of memory that reclaim takes, files' pages or anonymous ones: by swappiness, by free
+//! swap, and by the cost of each.
 
 use crate::world::{Arena, LIMITS, World, tuning};
 use pageout_paging::Pfn;
@@ -12,7 +12,7 @@ type W<'a> = World<'a, SmallX86>;
 
 const ROOM: Limits =
     Limits { folios: 600, shadows: 512, slots: 400, memcgs: 2, mms: 40, vmas: 40, ..LIMITS };
-/// Pages of one process: what fits its few small page tables.
+/// The pages of one process: as many as fit its few small page tables.
 const PART: u64 = 16;
 
 /// A cgroup that holds old anonymous pages and as many unmapped ones of a file.
@@ -44,7 +44,7 @@ fn both(arena: &mut Arena, pages: u64) -> Both<'_> {
     Both { world, group, anon }
 }
 
-/// Charges and lists a new folio, and caches one of a file.
+/// Charges a new folio and puts it on a list, and in the index if it is a file's.
 fn enlist(world: &mut W<'_>, group: MemcgId, id: pageout_reclaim::FolioId, file: bool) {
     let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
     maps.on(env, cpu, tuning()).charge(id, group).expect("no limit");
@@ -65,7 +65,7 @@ impl Both<'_> {
         world.engine().memory_reclaim(self.group, text)
     }
 
-    /// Makes those folios active whose flags say so.
+    /// Activates the folios for whose flags `which` returns true.
     fn activate(&mut self, mut which: impl FnMut(FolioFlags) -> bool) {
         let (maps, env, cpu) = (&self.world.maps, &self.world.env, &mut self.world.cpu);
         let all = (0..ROOM.frames as u64).filter_map(|pfn| maps.folio_of(Pfn::new(pfn)));
@@ -74,7 +74,7 @@ impl Both<'_> {
         }
     }
 
-    /// Pages reclaimed: anonymous ones, and files'.
+    /// Returns the pages reclaimed: anonymous ones, and files'.
     fn stolen(&mut self) -> [u64; 2] {
         let (maps, env, cpu) = (&self.world.maps, &self.world.env, &mut self.world.cpu);
         [Counter::PgstealAnon, Counter::PgstealFile]
@@ -141,7 +141,8 @@ fn files_are_tried_alone_up_to_the_last_priority_though_they_give_nothing() {
     assert_eq!(both.stolen(), [got, 0]);
     let (maps, env, cpu) = (&both.world.maps, &both.world.env, &mut both.world.cpu);
     let scanned = maps.on(env, cpu, tuning()).counter(both.group, Counter::PgscanFile);
-    // 128 pages shifted by the priorities from 7 to 1; at 0, what anonymous memory gave first.
+    // 128 pages are shifted by the priorities from 7 to 1. At 0, it is the pages that anonymous
+    // memory gave first.
     assert!(scanned >= 127, "{scanned}");
 }
 

@@ -1,5 +1,5 @@
-//! The caller's tables: what is refused, that a refusal changes nothing, and that what is given
-//! back can be had again.
+//! The caller's tables: the errors of full ones, after which nothing is changed, and the reuse of
+//! entries that were given back.
 
 use crate::world::{Arena, LIMITS, World, page, pages, tuning};
 use pageout_paging::pte::{Arm64_4K, SmallX86};
@@ -56,7 +56,7 @@ fn sizes_are_what_the_slices_take() {
         + of(sizes.slots, size_of::<Slot>())
         + of(sizes.filters, size_of::<BloomFilter>());
     assert_eq!(sizes.bytes(), bytes);
-    // The sizes that their documentation names.
+    // These are the sizes in their documentation.
     let each = [size_of::<Folio>(), size_of::<Vma>(), size_of::<Mm>(), size_of::<Mapping>()];
     assert_eq!(each, [64, 56, 64, 40]);
 }
@@ -277,7 +277,7 @@ fn a_full_table_of_vmas_refuses_until_one_is_unmapped() {
     assert_eq!(world.referenced(folio, Family::Line).refs, Refs::Vmas(2));
 }
 
-/// A VMA that is unmapped twice would be two VMAs of the free list.
+/// A VMA that is unmapped twice would be in the free list twice.
 #[test]
 fn unmapping_a_vma_that_is_not_mapped_panics() {
     let mut arena = Arena::new::<SmallX86>(&TWO);

@@ -1,5 +1,5 @@
 //! Reclaim on two CPUs while a third maps and unmaps: nothing waits for ever, every young bit is
-//! counted once, and the counts are right when all is still.
+//! counted once, and the counts are right when all are done.
 
 use crate::world::{Arena, LIMITS, World, aging, pages, tuning};
 use pageout_paging::pte::{Arm64_4K, SmallArm4, SmallX86, X86_64};
@@ -14,14 +14,14 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 const FOLIOS: u64 = 6;
 const ROUNDS: usize = if cfg!(miri) { 3 } else { 300 };
 
-/// References that were really found, and the answers that there were none to be had.
+/// The references that were found, and the number of results without an answer.
 #[derive(Debug, Default)]
 struct Found {
     references: u64,
     unknown: u64,
 }
 
-/// Asks for all folios over and over.
+/// Checks all folios over and over.
 fn reclaim<F: Format>(world: &Parts<'_, '_, F>, family: Family, rounds: usize) -> Found {
     let cpu = &mut CpuCtx::new();
     let mut found = Found::default();
@@ -75,7 +75,7 @@ fn churn<F: Format>(world: &Parts<'_, '_, F>, done: &AtomicBool) {
     }
 }
 
-/// What the CPUs share.
+/// The state that the CPUs share.
 struct Parts<'w, 'a, F> {
     maps: &'w pageout_reclaim::Maps<'a>,
     env: &'w crate::env::TestEnv<'a, F>,
@@ -84,7 +84,8 @@ struct Parts<'w, 'a, F> {
     idle: MmId,
 }
 
-/// A file of which two processes have used every folio, and the process that will only map it.
+/// Makes a file of which two processes have used every folio, and the process that will only map
+/// it.
 fn used_file<F: Format>(world: &mut World<'_, F>) -> (MappingId, MmId, Vec<FolioId>) {
     let file = world.file();
     let folios: Vec<_> = (0..FOLIOS).map(|k| world.folio(file, 2, 4 * k)).collect();
@@ -134,8 +135,8 @@ fn reclaim_beside_a_process_that_comes_and_goes<F: Format>() {
     }
 }
 
-/// Whoever finds a folio by its frame finds it initialised. Only a weakly ordered machine, or Miri
-/// playing one, can show otherwise.
+/// A CPU that finds a folio by its frame finds it initialised. Only a weakly ordered machine, or
+/// Miri simulating one, can show otherwise.
 #[test]
 fn a_folio_found_by_its_frame_is_initialised() {
     let limits = Limits { frames: 16, folios: 1, vmas: 0, mms: 0, mappings: 1, ..Limits::NOTHING };

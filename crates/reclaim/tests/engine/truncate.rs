@@ -1,4 +1,4 @@
-//! Truncation: what is past the new end is mapped, cached and swapped no more.
+//! Truncation: pages past the new end are no longer mapped, cached or swapped.
 
 use crate::cpu::{ROOM, RW, SHARED};
 use crate::formats::on_every_format;
@@ -12,7 +12,7 @@ use pageout_reclaim::{
     TruncateError, VmFlags,
 };
 
-/// Two processes that map pages 0 to 8 of a file, and have stored to each.
+/// Makes two processes that map pages 0 to 8 of a file, and have stored to each.
 fn sharers<F: Format>(world: &mut World<'_, F>, file: MappingId) -> [MmId; 2] {
     [0, 1].map(|_| {
         let mm = world.process();
@@ -40,7 +40,7 @@ fn what_is_past_the_end_is_gone<F: Format>(_: Family) {
             }
             assert_eq!(ROOM.frames - world.env.free_pages(), 4, "pages in use");
             assert!(world.env.ground.transfers().iter().all(|transfer| !transfer.writes));
-            // What comes there again is what storage has, or zeros: the stores are gone.
+            // The pages that come back there are those of storage, or zeros: the stores are lost.
             let again = match file == files[0] {
                 true => world.env.ground.stored(Place::File(file, 4)),
                 false => 0,
@@ -180,7 +180,7 @@ fn slots_are_given_back<F: Format>(_: Family) {
 }
 
 fn shadows_are_forgotten<F: Format>(_: Family) {
-    // Each, or where they are fewer than the pages may be, all.
+    // Each shadow is forgotten, or all of them if there are fewer than the pages may be.
     for (shadows, kept) in [(64, 2), (4, 0)] {
         let mut arena = Arena::new::<F>(&Limits { shadows, ..ROOM });
         let mut world = arena.world::<F>();
@@ -202,7 +202,7 @@ fn shadows_are_forgotten<F: Format>(_: Family) {
     }
 }
 
-/// So far apart that each bucket is looked into.
+/// The pages are so far apart that each bucket is read.
 fn pages_far_apart_are_found<F: Format>(_: Family) {
     let mut arena = Arena::new::<F>(&ROOM);
     let mut world = arena.world::<F>();
@@ -250,7 +250,7 @@ on_every_format!(
     anonymous_memory_is_refused,
 );
 
-/// A PMD leaf of which a part stays goes as a whole: its pages are faulted in again.
+/// A PMD leaf of which a part stays is taken out whole: its pages are faulted in again.
 #[test]
 fn a_pmd_leaf_goes_as_a_whole() {
     let mut arena = Arena::new::<Arm64_4K>(&Limits { frames: 1024, ..ROOM });

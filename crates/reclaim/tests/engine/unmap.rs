@@ -1,4 +1,4 @@
-//! Taking out what maps a folio: everything, once, in batches or one by one, and what is owed then.
+//! Unmapping of a folio: every entry, once, in batches or one by one, and the flush owed then.
 
 use crate::formats::on_every_format;
 use crate::world::{Arena, LIMITS, World, tuning};
@@ -23,7 +23,7 @@ const fn how(by: UnmapBy, shootdown: ShootdownWhen) -> Unmapping {
     Unmapping { by, read: Getter::Gathered, shootdown }
 }
 
-/// Unmaps the folio, giving up its entries' references, and finishes what is owed.
+/// Unmaps the folio, gives up its entries' references, and completes the flush owed.
 fn unmap<F: Format>(world: &mut World<'_, F>, id: FolioId, how: Unmapping) -> Unmapped {
     let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
     let engine = &mut maps.on(env, cpu, Tuning { unmapping: how, ..tuning() });
@@ -39,7 +39,7 @@ fn unmap<F: Format>(world: &mut World<'_, F>, id: FolioId, how: Unmapping) -> Un
     done
 }
 
-/// Two processes map parts of a file's folio, some entries dirty.
+/// Makes two processes that map parts of a file's folio, with some entries dirty.
 fn shared<F: Format>(world: &mut World<'_, F>, dirty: u32) -> ([MmId; 2], FolioId) {
     let (one, two, file) = (world.process(), world.process(), world.file());
     let folio = world.folio(file, 3, 0);
@@ -76,8 +76,8 @@ fn all_entries_go_and_dirt_is_kept_whatever_the_way<F: Format>(_: Family) {
     }
 }
 
-/// A VMA that is locked into memory keeps the folio. If munlock of another took its mark away, it
-/// gets it back here, as where references are counted.
+/// A VMA that is locked into memory keeps the folio. If munlock of another VMA took the mark away,
+/// unmapping sets it again, as the count of references does.
 fn what_a_locked_vma_maps_all_of_is_marked_again<F: Format>(_: Family) {
     let n = F::PTES as u64;
     for (at, marked) in [(0..4, true), (0..3, false), (n - 2..n + 2, false)] {
@@ -114,7 +114,7 @@ fn a_batch_is_invalidated_at_once_and_completed_as_the_variant_says<F: Format>(_
             mine.count()
         };
         if how.by == UnmapBy::Batched {
-            // The second process' entries lie in two tables.
+            // The second process's entries lie in two tables.
             assert_eq!((of(one), of(two)), (1, 2));
         } else if F::CONT_SHIFT == 0 {
             assert_eq!((of(one), of(two)), (8, 5));
@@ -142,8 +142,8 @@ fn interrupts_are_sent_once_for_all<F: Format>(_: Family) {
     assert_eq!(world.env.mmu.completions(), 1);
 }
 
-/// A gate makes of a machine with too few CPUs what `Immediate` is, and of others what `Deferred`
-/// is.
+/// A limit makes a machine with too few CPUs act as with `Immediate`, and others as with
+/// `Deferred`.
 fn gates_go_by_the_number_of_cpus<F: Format>(_: Family) {
     use ShootdownWhen::{Deferred, DeferredFrom4, DeferredFrom8, Immediate};
     let completions = |cpus: u16, when| {

@@ -1,4 +1,4 @@
-//! What is counted: VMAs, not entries; and which VMAs are skipped or answer for all.
+//! The count of VMAs, not of entries; VMAs that are skipped, and VMAs that decide alone.
 
 use crate::formats::on_every_format;
 use crate::world::{Arena, LIMITS, World};
@@ -6,7 +6,7 @@ use pageout_paging::Format;
 use pageout_paging::young::Family;
 use pageout_reclaim::{FolioFlags, FolioId, MappingId, MmId, Recency, Refs, VmFlags};
 
-/// A process that maps a folio of four pages at its pages 0 to 3, none of them young.
+/// Makes a process that maps a folio of four pages at its pages 0 to 3, none of them young.
 fn mapper<F: Format>(
     world: &mut World<'_, F>,
     file: MappingId,
@@ -75,7 +75,8 @@ fn vmas_without_recency_are_skipped<F: Format>(family: Family) {
     }
 }
 
-/// Only VMAs that map a page of the folio: others of the file are neither walked nor skipped.
+/// Only VMAs that map a page of the folio are checked: others of the file are neither walked nor
+/// skipped.
 fn vmas_beside_the_folio_are_not_asked<F: Format>(family: Family) {
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
@@ -104,14 +105,14 @@ fn entries_that_map_another_folio_are_left_alone<F: Format>(family: Family) {
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
     let file = world.file();
-    // At pages 1 to 4, so that no block is contiguous.
+    // The pages are 1 to 4, so that no block is contiguous.
     let (folio, other) = (world.folio(file, 2, 0), world.folio(file, 2, 8));
     let (mm, peer) = (world.process(), world.process());
     for mm in [mm, peer] {
         let vma = world.vma(mm, 1..5, VmFlags::READ, file, 0);
         world.map(vma, folio);
     }
-    // A private copy of the second page: a frame of another folio.
+    // It is a private copy of the second page: a frame of another folio.
     let vma = world.vma(peer, 17..21, VmFlags::READ, file, 8);
     world.map(vma, other);
     let copy = world.entry(peer, 18);

@@ -1,4 +1,4 @@
-//! A small world: processes, files, folios and page tables, with the hardware played by hand.
+//! A small world of processes, files, folios and page tables. Tests act as the hardware.
 
 use crate::cpu::{Faults, Tlbs};
 use crate::env::{FIRST_TABLE, MmuLog, Secondary, TableCounts, TestEnv};
@@ -21,11 +21,11 @@ use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Room for anything a test makes but the largest.
+/// The limits of all tests but the largest.
 pub(crate) const LIMITS: Limits =
     Limits { frames: 4096, folios: 32, vmas: 16, mms: 8, mappings: 4, ..Limits::NOTHING };
 
-/// Page tables for each address space.
+/// The number of page tables for each address space.
 const TABLES: usize = 8;
 
 /// The memory of a world.
@@ -90,17 +90,17 @@ pub(crate) struct World<'a, F> {
     pub(crate) env: TestEnv<'a, F>,
     pub(crate) cpu: CpuCtx,
     pub(crate) tables: &'a Tables,
-    /// What accesses came to so far.
+    /// The faults of accesses so far.
     pub(crate) faults: Faults,
     next_asid: u32,
 }
 
-/// The flush that kernels without a rule of their own use.
+/// Returns the flush that kernels use which have no rule of their own.
 pub(crate) const fn aging(family: Family) -> Aging {
     Aging { family, flush: FlushPolicy::GENERIC }
 }
 
-/// What kernels do now, where nothing else is asked for.
+/// Returns the kernels' current choices, for tests that ask for nothing else.
 pub(crate) const fn tuning() -> Tuning {
     let (by, shootdown) = (UnmapBy::Batched, ShootdownWhen::Deferred);
     let unmapping = Unmapping { by, read: Getter::Gathered, shootdown };
@@ -117,12 +117,12 @@ pub(crate) fn pages<F: Format>(range: Range<u64>) -> VirtRange {
 }
 
 impl<'a, F: Format> World<'a, F> {
-    /// The engine on the world's one CPU.
+    /// Returns the engine on the world's one CPU.
     pub(crate) fn engine(&mut self) -> Engine<'_, TestEnv<'a, F>> {
         self.tuned(tuning())
     }
 
-    /// The same, for a tuning of the test's own.
+    /// Does the same, with the test's own tuning.
     pub(crate) fn tuned(&mut self, tuning: Tuning) -> Engine<'_, TestEnv<'a, F>> {
         self.maps.on(&self.env, &mut self.cpu, tuning)
     }
@@ -135,7 +135,7 @@ impl<'a, F: Format> World<'a, F> {
         Ok(mm)
     }
 
-    /// A child of a process.
+    /// Forks a process.
     pub(crate) fn try_fork(&mut self, parent: MmId) -> Result<MmId, SpaceError> {
         let root = self.tables.take().expect("a root table");
         let (env, cpu, asid) = (&self.env, &mut self.cpu, Asid(self.next_asid));
@@ -151,7 +151,7 @@ impl<'a, F: Format> World<'a, F> {
         self.try_fork(parent).expect("room for a child")
     }
 
-    /// Ends a process; its tables are all given back.
+    /// Ends a process, which gives back all its tables.
     pub(crate) fn exit(&mut self, mm: MmId) {
         let root = self.maps.mm(mm).root();
         self.engine().exit_mm(mm);
@@ -182,7 +182,7 @@ impl<'a, F: Format> World<'a, F> {
         self.engine().add_folio(new)
     }
 
-    /// A folio of `mapping` from page `index` on, over fresh frames.
+    /// Makes a folio of `mapping` from page `index` on, over fresh frames.
     pub(crate) fn folio(&mut self, mapping: MappingId, order: u8, index: u64) -> FolioId {
         let order = Order::new(order).expect("a small order");
         let pfn = self.env.alloc(order).expect("free frames");
@@ -190,7 +190,7 @@ impl<'a, F: Format> World<'a, F> {
         self.add_folio(new).expect("room for a folio")
     }
 
-    /// A VMA over pages `at` of the address space that maps `mapping` from page `pgoff` on.
+    /// Makes a VMA over pages `at` of the address space that maps `mapping` from page `pgoff` on.
     pub(crate) fn vma(
         &mut self,
         mm: MmId,
@@ -230,12 +230,12 @@ impl<'a, F: Format> World<'a, F> {
         self.engine().munmap(vma);
     }
 
-    /// Asks for the folio with its lock free.
+    /// Checks the folio for use, with its lock free.
     pub(crate) fn referenced(&mut self, folio: FolioId, family: Family) -> Referenced {
         self.tuned(Tuning { aging: aging(family), ..tuning() }).folio_referenced(folio, None, None)
     }
 
-    /// Ends the transfers that are late, well or not; how many.
+    /// Ends the late transfers, which fail unless `ok`. Returns their number.
     pub(crate) fn finish_io(&mut self, ok: bool) -> usize {
         let late = self.env.ground.take_late();
         for transfer in &late {
@@ -276,7 +276,7 @@ impl<'a, F: Format> World<'a, F> {
         secondary.young.lock().unwrap().extend(young);
     }
 
-    /// Where the entry of a page stands: its table, its index and its level.
+    /// Returns the place of a page's entry: its table, its index and its level.
     pub(crate) fn place(&self, mm: MmId, number: u64) -> Option<(Pfn, usize, Level)> {
         let addr = page::<F>(number);
         let (table, level) = match descend(&self.env, self.maps.mm(mm).root(), addr) {
@@ -287,7 +287,7 @@ impl<'a, F: Format> World<'a, F> {
         Some((table, F::index(level, addr), level))
     }
 
-    /// The entry that maps a page, as it stands: empty where there is no table.
+    /// Returns the raw entry that maps a page. It is empty if there is no table.
     pub(crate) fn entry(&self, mm: MmId, number: u64) -> Pte {
         let place = self.place(mm, number);
         place.map_or(Pte::NONE, |(table, i, _)| self.env.tables.table(table).load(i))
@@ -303,7 +303,7 @@ impl<'a, F: Format> World<'a, F> {
         table.set(i, change(table.load(i)));
     }
 
-    /// The hardware walker reads a page.
+    /// Reads a page, as the hardware walker does.
     pub(crate) fn touch(&self, mm: MmId, number: u64) {
         self.change(mm, number, F::mkyoung);
     }
@@ -312,14 +312,14 @@ impl<'a, F: Format> World<'a, F> {
         at.filter(|number| F::is_young(self.entry(mm, *number))).collect()
     }
 
-    /// Frame of the PTE table of a page.
+    /// Returns the frame of the PTE table of a page.
     pub(crate) fn pte_table(&self, mm: MmId, number: u64) -> Pfn {
         let (table, _, level) = self.place(mm, number).expect("the page has a table");
         assert_eq!(level, Level::Pte);
         table
     }
 
-    /// Forgets what was counted and recorded so far.
+    /// Resets all counts and records.
     pub(crate) fn forget(&self) {
         for counts in self.env.counts {
             counts.accesses.store(0, Relaxed);
@@ -332,13 +332,13 @@ impl<'a, F: Format> World<'a, F> {
         }
     }
 
-    /// Whether anyone walked the tables of an address space since [`World::forget`].
+    /// Returns true if the tables of an address space were walked since [`World::forget`].
     pub(crate) fn walked(&self, mm: MmId) -> bool {
         let root = self.env.counts_of(self.maps.mm(mm).root());
         root.accesses.load(Relaxed) > 0
     }
 
-    /// Locks taken of a table since [`World::forget`].
+    /// Returns the number of times that a table was locked since [`World::forget`].
     pub(crate) fn locked(&self, table: Pfn) -> u64 {
         self.env.counts_of(table).locked.load(Relaxed)
     }

@@ -1,4 +1,4 @@
-//! Writing files' dirty pages back, as flushers do.
+//! Write-out of files' dirty pages, as flushers do.
 
 use crate::cpu::{ROOM, RW};
 use crate::formats::on_every_format;
@@ -40,7 +40,7 @@ fn what_is_stored_meanwhile_is_written_another_time<F: Format>(_: Family) {
         let clean = FolioFlags::DIRTY | FolioFlags::WRITEBACK;
         assert!(!world.flags(folio).intersects(clean));
         assert_eq!(world.engine().write_back(folio), None, "it is clean");
-        // A CPU that could store before has to ask again.
+        // A CPU that could store before has to read the entry again.
         world.fill(sharers[1], 0..1, 200);
         let written = world.engine().write_back(folio);
         assert_eq!(written, Some(Submitted::Pending), "it is dirty again");

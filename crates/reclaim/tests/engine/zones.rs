@@ -1,4 +1,4 @@
-//! Zones of physical memory: a reclaim for the sake of one takes nothing of those above.
+//! Zones of physical memory: a reclaim for one zone takes nothing of those above.
 
 use crate::world::{Arena, LIMITS, World, tuning};
 use pageout_paging::Pfn;
@@ -14,7 +14,7 @@ const ROOM: Limits = Limits { folios: 600, shadows: 1024, ..LIMITS };
 /// Classic lists, and generations.
 const LISTS: [LruGenCaps; 2] = [LruGenCaps::empty(), LruGenCaps::CORE];
 
-/// Pages of a file that no one maps, in frames from 0 on, the last of which is the oldest.
+/// Reads in pages of a file that are mapped nowhere, in frames from 0 on. The last is the oldest.
 fn read(world: &mut W<'_>, file: MappingId, pages: u64) -> Vec<FolioId> {
     let one = |index| {
         let id = world.folio(file, 0, index);
@@ -69,7 +69,7 @@ fn folios_of_higher_zones_are_examined_and_left() {
     }
 }
 
-/// How much of a list is scanned goes by what it holds of the zones of use.
+/// The pages to scan of a list depend on its pages in usable zones.
 #[test]
 fn a_list_without_folios_of_use_is_not_scanned() {
     for first in [0, 100] {

@@ -1,4 +1,4 @@
-//! What must hold between any two operations: all that the engine counts, counted again.
+//! The invariants that hold between any two operations: all that the engine counts, counted again.
 
 use crate::memory::FIRST_TABLE;
 use crate::model::Model;
@@ -8,26 +8,27 @@ use pageout_paging::{Format, Level, Pfn, Pte, Rules, Table};
 use pageout_reclaim::{Counter, FolioFlags, FolioId, MappingId, MemcgId, SwapSlot, VmFlags};
 use std::collections::{BTreeMap, HashSet};
 
-/// What the page tables of all processes hold.
+/// The contents of the page tables of all processes.
 #[derive(Debug, Default)]
 struct Found {
-    /// Entries that map each frame, and whether one is writable.
+    /// The number of entries that map each frame, and true if one is writable.
     mapped: BTreeMap<Pfn, (u32, bool)>,
-    /// Leaves that map a run of frames, by the first: each of them an entry of all.
+    /// The number of leaves that map a run of frames, by its first. Each is an entry of all of
+    /// them.
     leaves: BTreeMap<Pfn, u32>,
-    /// Those of anonymous memory.
+    /// The number of leaves of anonymous memory.
     anon_leaves: u32,
-    /// Entries that name each slot, and whether one says that its page is exclusive.
+    /// The number of entries that name each slot, and true if one says that its page is exclusive.
     swapped: BTreeMap<SwapSlot, (u32, bool)>,
     tables: usize,
 }
 
-/// Whether folios with such flags are of a kind.
+/// Returns true for the flags of folios of a kind.
 type Of = fn(FolioFlags) -> bool;
 
 impl<F: Format, R: Rules> Model<'_, '_, F, R> {
     /// # Panics
-    /// Names the first thing found that does not add up.
+    /// At the first inconsistency, which it names.
     pub(crate) fn audit(&self) {
         let mut found = Found::default();
         for process in self.truth.borrow().processes.iter().flatten() {
@@ -49,8 +50,9 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         self.audit_tlbs();
     }
 
-    /// What CPUs still hold, and what the device reaches, permits no more than the VMAs do, and
-    /// leads to what was stored last: also inside of reclaim, which owes flushes.
+    /// Checks the translations that CPUs still hold, and the pages that the device reaches. They
+    /// permit no more than the VMAs do, and lead to the values stored last, even inside of reclaim,
+    /// which owes flushes.
     pub(crate) fn audit_tlbs(&self) {
         let mut hardware = self.hardware.borrow_mut();
         let truth = self.truth.borrow();
@@ -105,7 +107,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         }
     }
 
-    /// A leaf maps all of a folio, in pages that are mapped alike.
+    /// Checks that a leaf maps all of a folio, in pages that are mapped alike.
     fn audit_leaf(&self, process: &Process, raw: Pte, page: u64, found: &mut Found) {
         assert!(F::is_present(raw), "page {page}: {raw:?}");
         let (pfn, nr) = (F::pfn(raw), F::PTES as u64);
@@ -124,7 +126,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         }
     }
 
-    /// A contiguous block is whole, aligned and alike, and lies in one folio.
+    /// Checks that a contiguous block is whole, aligned and alike, and lies in one folio.
     fn audit_block(&self, frame: Pfn, i: usize) {
         let table = self.tables.table(frame);
         let plain = |k: usize| F::mkold(F::mkclean(F::decode(table.load(i + k), i + k)));
@@ -164,7 +166,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         }
     }
 
-    /// The folios that there are, and their pages; every frame is free or one folio's.
+    /// Returns all folios, and their pages. Every frame is free or belongs to one folio.
     fn folios(&self) -> BTreeMap<FolioId, u64> {
         let mut folios = BTreeMap::new();
         for (k, frame) in self.hardware.borrow().frames.iter().enumerate() {
@@ -218,7 +220,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         assert!(folio.try_lock().is_some(), "{id:?} is not locked");
     }
 
-    /// Whether the file's index leads to the folio from each of its pages.
+    /// Returns true if the file's index leads to the folio from each of its pages.
     fn is_indexed(&self, id: FolioId) -> bool {
         let folio = self.maps.folio(id);
         let mut cpu = pageout_reclaim::CpuCtx::new();
@@ -238,7 +240,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         first
     }
 
-    /// Whether the index has a folio for a page.
+    /// Returns true if the index has a folio for a page.
     fn has_folio(&self, (mapping, index): (MappingId, u64)) -> bool {
         self.with_engine(|engine| {
             let found = engine.filemap_get_folio(mapping, index);
@@ -246,7 +248,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         })
     }
 
-    /// A cgroup and all below it.
+    /// Returns a cgroup and all below it.
     pub(crate) fn below(&self, top: MemcgId) -> Vec<MemcgId> {
         let memcgs = self.memcgs.borrow();
         let mut below = vec![top];
@@ -259,7 +261,8 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         below
     }
 
-    /// Charges are the folios' pages, up the hierarchy, and so are the counters of their kinds.
+    /// Checks that charges are the folios' pages, up the hierarchy, and that the counters of their
+    /// kinds are.
     fn audit_cgroups(&self, folios: &BTreeMap<FolioId, u64>) {
         for (memcg, _) in self.memcgs.borrow().iter() {
             let of = |id: &FolioId, memcg| self.maps.folio(*id).memcg() == memcg;
@@ -269,7 +272,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             assert_eq!(self.maps.memcg(*memcg).usage(), pages, "pages charged to {memcg:?}");
             let kinds: [(Counter, Of); 3] = [
                 (Counter::NrAnonPages, |flags| flags.contains(FolioFlags::ANON)),
-                // Shared memory in the swap cache is counted as neither.
+                // Shared memory in the swap cache counts as neither.
                 (Counter::NrFilePages, |flags| {
                     !flags.intersects(FolioFlags::ANON | FolioFlags::SWAPCACHE)
                 }),
@@ -287,7 +290,8 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         }
     }
 
-    /// Slots count the entries that name them, and are free if no entry and no folio does.
+    /// Checks that slots count the entries that name them, and are free if no entry and no folio
+    /// uses them.
     fn audit_slots(&self, folios: &BTreeMap<FolioId, u64>, found: &Found) {
         let mut cached = BTreeMap::new();
         for id in folios.keys() {

@@ -1,5 +1,5 @@
-//! A device that pages are lent to, and its driver: it reaches them until it is told not to, and
-//! gives them back when a CPU faults.
+//! A device that pages are lent to, and its driver. The device reaches them until it is notified,
+//! and gives them back when a CPU faults.
 
 use crate::model::{Ended, Model};
 use crate::tlb::Translation;
@@ -15,7 +15,7 @@ use std::cell::RefCell;
 use std::mem::take;
 use std::ops::Range;
 
-/// A page that the device reaches without asking.
+/// A page that the device reaches without a request.
 #[derive(Clone, Copy, Debug)]
 struct Reached {
     by: Translation,
@@ -23,7 +23,7 @@ struct Reached {
     stored: bool,
 }
 
-/// What the device reaches of one address space.
+/// The pages that the device reaches of one address space.
 pub(crate) struct Mirror<'g, 'm> {
     maps: &'g Maps<'m>,
     page_shift: u32,
@@ -111,7 +111,7 @@ impl<'g, 'm, F: Format, R: Rules> Model<'g, 'm, F, R> {
         self.mirror(alive.asid).reached.borrow_mut().push(reached);
     }
 
-    /// The device accesses a page that it was lent, if it still may.
+    /// Accesses a page as the device to which it was lent, if it still may.
     pub(crate) fn device_access(&self, pick: usize, store: bool) {
         let mut mirrors: Vec<_> = self.mirrors.iter().map(|of| of.reached.borrow_mut()).collect();
         let mut all: Vec<_> = mirrors.iter_mut().flat_map(|of| of.iter_mut()).collect();
@@ -120,7 +120,7 @@ impl<'g, 'm, F: Format, R: Rules> Model<'g, 'm, F, R> {
             return;
         };
         let (by, page) = (reached.by, reached.by.page);
-        // Otherwise it is about to exit.
+        // Otherwise the process is about to exit.
         let Some(process) = self.process_of(by.asid) else {
             return;
         };
@@ -131,11 +131,11 @@ impl<'g, 'm, F: Format, R: Rules> Model<'g, 'm, F, R> {
         }
     }
 
-    /// A CPU has faulted on a page that was lent: the device gives it back, with an entry that
-    /// permits no stores yet (Linux 7.3.4, restore_exclusive_pte).
+    /// Gives a page that was lent back, after a CPU's fault, with an entry that permits no stores
+    /// yet (Linux 7.3.4, restore_exclusive_pte).
     ///
     /// # Panics
-    /// If what stands there is no such page.
+    /// If the entry is not of such a page.
     pub(crate) fn take_back(&self, process: usize, page: u64) {
         let (alive, addr) = (self.alive(process).expect("it faults"), Self::page(page));
         let Descent::PteTable(frame, _) = descend(self, alive.root, addr) else {

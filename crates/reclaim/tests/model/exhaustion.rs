@@ -1,5 +1,5 @@
-//! Each of the caller's tables runs out: whoever wanted more is told, nothing is lost, and the
-//! engine adds up. Shadows degrade instead: a page that comes back seems never to have been there.
+//! Exhaustion of each of the caller's tables: the caller gets an error, nothing is lost, and the
+//! engine's counts are right. Shadows degrade instead: a refault looks like a first access.
 
 use crate::memory::{Arena, ROOM, TABLES};
 use crate::model::{Ended, Model};
@@ -13,7 +13,7 @@ use std::cell::Cell;
 
 type Test<'g, 'm, F> = Model<'g, 'm, F, Sound>;
 
-/// Random scenarios in a world that has too little of one thing.
+/// Runs random scenarios in a world that has too little of one resource.
 fn too_little<F: Format>(limits: Limits, tables: usize) {
     let scenario = (machine(), 0..steps::TUNINGS, vec(step(true), 1..200));
     let config = Config { cases: 25, failure_persistence: None, ..Config::default() };
@@ -58,8 +58,8 @@ on_both! {
     page_tables_run_out: ROOM, 9;
 }
 
-/// With so few slots, large folios find none in a row: they are split, and leaves before them. So
-/// that is what scenarios are about.
+/// With so few slots, large folios find none in a row, so that they are split, and leaves before
+/// them. The scenarios are chosen for that.
 fn large_folios_are_split<F: Format>() {
     let limits = Limits { slots: 13, folios: 96, ..ROOM };
     let variants = steps::LEAVES..steps::TUNINGS;
@@ -88,7 +88,7 @@ fn what_finds_no_slots_in_a_row_is_split() {
     large_folios_are_split::<SmallArm4>();
 }
 
-/// Stores to anonymous pages until there is no room: how many went through.
+/// Stores to anonymous pages until there is no room. Returns the number of stores that succeeded.
 fn fill<F: Format>(model: &Test<'_, '_, F>) -> u64 {
     let all = Span::new(0, 0, steps::SPACE);
     model.run(&Op::MapAnonymous { span: all, order: 0 });
@@ -97,12 +97,12 @@ fn fill<F: Format>(model: &Test<'_, '_, F>) -> u64 {
 
 #[test]
 fn without_frames_or_folios_or_slots_a_store_is_out_of_memory() {
-    // What is in memory and what is swapped out, and one page in between.
+    // There is room in memory and in swap, and for one page in between.
     let small = Limits { frames: 16, slots: 8, ..ROOM };
     with::<SmallX86>(small, TABLES, |model| assert!((16..=24).contains(&fill(model))));
     let small = Limits { folios: 10, slots: 0, ..ROOM };
     with::<SmallX86>(small, TABLES, |model| assert_eq!(fill(model), 10));
-    // With swap a folio's entry is there again.
+    // With swap a folio's entry becomes free again.
     let small = Limits { folios: 10, ..ROOM };
     with::<SmallX86>(small, TABLES, |model| assert_eq!(fill(model), steps::SPACE));
     let small = Limits { frames: 16, slots: 0, ..ROOM };
@@ -111,7 +111,7 @@ fn without_frames_or_folios_or_slots_a_store_is_out_of_memory() {
 
 #[test]
 fn without_page_tables_a_store_is_out_of_memory() {
-    // A root, one table of each level below it, and two of the last.
+    // There are a root, one table of each level below it, and two of the last.
     with::<SmallX86>(ROOM, 5, |model| assert_eq!(fill(model), 16));
 }
 

@@ -1,4 +1,4 @@
-//! What the property found, each as short as it was.
+//! The scenarios in which the property failed once, in their shortest form.
 
 use crate::hardware::Answer;
 use crate::model::Machine;
@@ -14,8 +14,8 @@ fn holds(ops: impl IntoIterator<Item = Op>) {
     hold::<SmallArm4, Sound>(Machine::IDEAL, 0, &steps);
 }
 
-/// A page of a file that was reclaimed while userfaultfd write-protected it leaves a mark: when the
-/// protection ends, so does the mark.
+/// A page of a file that is reclaimed while userfaultfd write-protects it leaves a marker. When the
+/// protection ends, so does the marker.
 #[test]
 fn protection_of_a_reclaimed_page_ends_with_that_of_its_range() {
     let one = Span::new(0, 0, 1);
@@ -31,8 +31,8 @@ fn protection_of_a_reclaimed_page_ends_with_that_of_its_range() {
     ]);
 }
 
-/// A page of zeros that its process gave up lazily is still given up when zeros are read from it,
-/// so it may go with the mark that userfaultfd put on it. It was taken for one whose zeros are new.
+/// A lazyfree page of zeros is still lazyfree when zeros are read from it, so it may go with the
+/// marker that userfaultfd put on it. The model took it for a page whose zeros are new.
 #[test]
 fn zeros_read_from_a_page_given_up_lazily_do_not_end_that() {
     let one = Span::new(0, 0, 1);
@@ -48,8 +48,9 @@ fn zeros_read_from_a_page_given_up_lazily_do_not_end_that() {
     ]);
 }
 
-/// A page is unmapped while its write to swap fails: the folio stays in the swap cache, with its
-/// slot, until reclaim meets it, which protection of its cgroup puts off. It was taken for a leak.
+/// A page is unmapped while its write to swap fails. The folio stays in the swap cache, with its
+/// slot, until reclaim meets it, which protection of its cgroup delays. The model took it for a
+/// leak.
 #[test]
 fn what_only_the_swap_cache_holds_goes_when_nothing_protects_it() {
     let one = Span::new(0, 0, 1);

@@ -1,5 +1,5 @@
-//! Memory whose frames know when they last changed hands, storage that answers at once, late or
-//! not at all, and CPUs that look at page tables whenever they like.
+//! Memory whose frames record each change of owner, storage that completes at once, late or never,
+//! and CPUs that read page tables at any time.
 
 use crate::memory::FIRST_TABLE;
 use crate::tlb::{Tlb, Translation, check_sizes, check_split, outdate};
@@ -9,22 +9,22 @@ use pageout_reclaim::{Io, MappingId, Place, Submitted, SwapSlot};
 use std::collections::HashMap;
 use std::mem::take;
 
-/// CPUs of the ground.
+/// The number of CPUs of the ground.
 pub(crate) const CPUS: usize = 3;
 
-/// What memory holds that no one has written to since it was allocated.
+/// The content of memory that was not written to since it was allocated.
 const GARBAGE: u64 = 0xdead_dead;
 
-/// One page of memory.
+/// A page of memory.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Frame {
     pub(crate) used: bool,
-    /// How often it was allocated: who translated to it before does not own it now.
+    /// The number of times it was allocated. An older translation to it has lost it.
     pub(crate) owner: u64,
     pub(crate) content: u64,
 }
 
-/// What storage does with a transfer.
+/// The reaction of storage to a transfer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Answer {
     #[default]
@@ -33,7 +33,7 @@ pub(crate) enum Answer {
     Failure,
 }
 
-/// A transfer that goes on, and for each page what was taken of it already.
+/// A transfer in progress, with the data that was already taken of each page.
 #[derive(Clone, Debug)]
 pub(crate) struct Transfer {
     pub(crate) writes: bool,
@@ -41,7 +41,7 @@ pub(crate) struct Transfer {
     early: Vec<Option<u64>>,
 }
 
-/// One page of what backs folios.
+/// A page's place in storage.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Home {
     File(MappingId, u64),
@@ -57,36 +57,37 @@ impl Home {
     }
 }
 
-/// What a page of a file holds that was never written to.
+/// Returns the content of a page of a file that was never written to.
 pub(crate) fn pristine(file: MappingId, index: u64) -> u64 {
     1 << 63 | u64::from(file.0) << 40 | index
 }
 
-/// All of it.
+/// The hardware as a whole.
 #[derive(Debug)]
 pub(crate) struct Hardware {
     pub(crate) frames: Vec<Frame>,
     stored: HashMap<Home, u64>,
-    /// From which page of a file on storage has zeros where nothing was written.
+    /// The page of each file from which on storage has zeros where nothing was written.
     zeros: HashMap<MappingId, u64>,
     pub(crate) reads: Answer,
     pub(crate) writes: Answer,
     pub(crate) late: Vec<Transfer>,
-    /// Decides when the data of a page is taken: at the start of its transfer, or at the end.
+    /// The state that decides when the data of a page is taken: at the start of its transfer, or at
+    /// the end.
     dice: u64,
     pub(crate) tlbs: [Tlb; CPUS],
-    /// What leads to each page table.
+    /// The entry that leads to each page table.
     above: Vec<Option<Above>>,
-    /// Issued by each CPU, and not complete.
+    /// The invalidations that each CPU issued, and that are not complete.
     issued: [Vec<Invalidate>; CPUS],
-    /// Runs given back so far.
+    /// The runs freed so far.
     pub(crate) freed: Vec<(Pfn, Order)>,
 }
 
-/// What leads to a page table.
+/// The entry that leads to a page table.
 #[derive(Clone, Copy, Debug)]
 enum Above {
-    /// Nothing: it is the root of an address space.
+    /// None: the table is the root of an address space.
     Root(Asid),
     /// An entry of another table.
     Entry(usize, usize),
@@ -109,14 +110,14 @@ impl Hardware {
         }
     }
 
-    /// The first free run: what is given back is soon used again.
+    /// Allocates the first free run, so that frames are soon used again.
     pub(crate) fn alloc(&mut self, order: Order) -> Option<Pfn> {
         let nr = order.nr_pages();
         let first = (0..self.frames.len()).step_by(nr).find(|first| self.is_free(*first, nr))?;
         Some(self.take(first, nr))
     }
 
-    /// The last free run.
+    /// Allocates the last free run.
     pub(crate) fn alloc_last(&mut self, order: Order) -> Option<Pfn> {
         let nr = order.nr_pages();
         let starts = (0..self.frames.len()).step_by(nr);
@@ -129,13 +130,13 @@ impl Hardware {
         run.is_some_and(|run| run.iter().all(|frame| !frame.used))
     }
 
-    /// Whether there is a free run.
+    /// Returns true if there is a free run.
     pub(crate) fn has_run(&self, order: Order) -> bool {
         let nr = order.nr_pages();
         (0..self.frames.len()).step_by(nr).any(|first| self.is_free(first, nr))
     }
 
-    /// The size of the largest aligned free run around a frame, if it begins there.
+    /// Returns the size of the largest aligned free run around a frame, if it begins there.
     pub(crate) fn block_at(&self, pfn: Pfn) -> Option<Order> {
         let first = pfn.get() as usize;
         let around = |order: &u8| self.is_free(first >> order << order, 1 << order);
@@ -167,10 +168,10 @@ impl Hardware {
         &mut self.frames[pfn.get() as usize]
     }
 
-    /// What the page reached through a translation holds.
+    /// Returns the page reached through a translation.
     ///
     /// # Panics
-    /// If the page was freed since.
+    /// If the page was freed since the translation was made.
     pub(crate) fn reached(&mut self, by: &Translation, page: u64) -> &mut Frame {
         let pfn = by.frame_of(page);
         let owner = self.owners(pfn, 1);
@@ -184,7 +185,7 @@ impl Hardware {
         frame
     }
 
-    /// A number that differs once a frame of the run was allocated again.
+    /// Returns a number that changes once a frame of the run is allocated again.
     pub(crate) fn owners(&self, pfn: Pfn, nr: u64) -> u64 {
         let run = &self.frames[pfn.get() as usize..][..nr as usize];
         run.iter().map(|frame| frame.owner).sum()
@@ -207,7 +208,7 @@ impl Hardware {
         })
     }
 
-    /// A file ended with page `from`: storage has zeros from there on.
+    /// Notes that a file ended with page `from`: storage has zeros from there on.
     pub(crate) fn truncated(&mut self, file: MappingId, from: u64) {
         let stays = |home: &Home| match home {
             Home::File(of, index) => *of != file || *index < from,
@@ -218,7 +219,7 @@ impl Hardware {
         *zeros = from.min(*zeros);
     }
 
-    /// Starts a transfer: some of the data is taken now, the rest at its end.
+    /// Starts a transfer. Some of the data is taken now, the rest at its end.
     pub(crate) fn begin(&mut self, writes: bool, io: Io) -> Transfer {
         let mut early = vec![None; io.nr];
         for (k, early) in early.iter_mut().enumerate() {
@@ -229,7 +230,7 @@ impl Hardware {
         Transfer { writes, io, early }
     }
 
-    /// Ends a transfer. One that fails may have written some pages.
+    /// Ends a transfer. A failed one may have written some pages.
     pub(crate) fn end(&mut self, transfer: &Transfer, ok: bool) {
         let Transfer { writes, io, early } = transfer;
         for (k, early) in early.iter().enumerate() {
@@ -245,7 +246,7 @@ impl Hardware {
         }
     }
 
-    /// How storage answers to a transfer that has begun.
+    /// Returns storage's reaction to a transfer that has begun.
     pub(crate) fn answer(&mut self, transfer: Transfer) -> Submitted {
         let answer = if transfer.writes { self.writes } else { self.reads };
         match answer {
@@ -264,21 +265,21 @@ impl Hardware {
         }
     }
 
-    /// A table is allocated or freed: nothing leads to it.
+    /// Notes that a table was allocated or freed: no entry leads to it.
     pub(crate) fn unlink_table(&mut self, frame: Pfn) {
         self.above[frame.offset_from(FIRST_TABLE) as usize] = None;
     }
 
-    /// A table is the root of an address space.
+    /// Notes that a table is the root of an address space.
     pub(crate) fn set_root(&mut self, frame: Pfn, asid: Asid) {
         self.above[frame.offset_from(FIRST_TABLE) as usize] = Some(Above::Root(asid));
     }
 
-    /// An entry was written. What it says may be used at any time, what it said as long as no
-    /// invalidation of it has taken effect.
+    /// Notes that an entry was written. CPUs may use the new value at any time, and the old one
+    /// until an invalidation of it has taken effect.
     pub(crate) fn written<F: Format>(&mut self, table: usize, i: usize, was: Pte, now: Pte) {
         let place = self.place::<F>(table, i);
-        // An entry of the last level has a table's bits in some formats.
+        // In some formats, an entry of the last level has a table's bits.
         let leads_on = |pte| F::is_table(pte) && F::pfn(pte) >= FIRST_TABLE;
         if leads_on(now) {
             let below = F::pfn(now).offset_from(FIRST_TABLE) as usize;
@@ -287,7 +288,7 @@ impl Hardware {
         let Some((asid, at)) = place else {
             return;
         };
-        // TLBs hold nothing that is not young, but an access may make it so at any time.
+        // TLBs hold only young entries, but an access may make an entry young at any time.
         if F::is_valid(was) && F::is_young(was) && !leads_on(was) {
             let was = self.translation::<F>(asid, at, was);
             outdate(&mut self.tlbs, was);
@@ -300,8 +301,8 @@ impl Hardware {
         }
     }
 
-    /// The address space, the first page and the level of an entry of the last two levels; `None`
-    /// for others, and for tables that nothing leads to.
+    /// Returns the address space, the first page and the level of an entry of the last two levels.
+    /// Returns `None` for others, and for tables to which no entry leads.
     fn place<F: Format>(&self, table: usize, i: usize) -> Option<(Asid, (u64, Level))> {
         let (mut at, mut above) = (vec![i], self.above[table]?);
         let asid = loop {
@@ -324,7 +325,8 @@ impl Hardware {
         Some((asid, (page, level)))
     }
 
-    /// What the valid entry `raw` of a page says, or the valid leaf, and whose frames they are.
+    /// Returns the translation by the valid entry or leaf `raw` of a page, with the owners of its
+    /// frames.
     pub(crate) fn translation<F: Format>(
         &self,
         asid: Asid,
@@ -335,8 +337,8 @@ impl Hardware {
         Translation { owner: self.owners(says.pfn, says.nr), ..says }
     }
 
-    /// An invalidation is issued. Interrupts have been handled when this returns; what hardware
-    /// broadcasts takes effect when it must.
+    /// Issues an invalidation. Interrupts have been handled when this returns. A broadcast takes
+    /// effect as late as it may.
     pub(crate) fn invalidate<F: Format>(&mut self, cpu: usize, what: Invalidate, by: Shootdown) {
         match by {
             Shootdown::Broadcast => self.issued[cpu].push(what),
@@ -344,7 +346,7 @@ impl Hardware {
         }
     }
 
-    /// What a CPU issued has taken effect everywhere.
+    /// Makes the invalidations that a CPU issued take effect everywhere.
     pub(crate) fn barrier<F: Format>(&mut self, cpu: usize, barrier: Barrier) {
         if barrier == Barrier::Complete {
             for what in take(&mut self.issued[cpu]) {
@@ -353,7 +355,7 @@ impl Hardware {
         }
     }
 
-    /// Whether another CPU may hold anything of an address space.
+    /// Returns true if another CPU may hold a translation of an address space.
     pub(crate) fn remote(&self, cpu: usize, asid: Asid) -> bool {
         let mut others = (0..CPUS).filter(|other| *other != cpu);
         others.any(|other| {

@@ -1,4 +1,4 @@
-//! What must hold of lists and generations between any two operations.
+//! The invariants of lists and generations that hold between any two operations.
 
 use crate::model::Model;
 use pageout_paging::{Format, Rules};
@@ -7,15 +7,16 @@ use pageout_reclaim::{FolioFlags, FolioId, LruFlags, LruList, MemcgId};
 use std::collections::BTreeMap;
 use std::iter::repeat_n;
 
-/// Pages in each generation, of each type and zone.
+/// The pages in each generation, of each type and zone.
 type Generations = [[[i64; MAX_NR_ZONES]; 2]; MAX_NR_GENS];
 
-/// Every folio found on a list.
+/// Every folio that was found on a list, with its flags.
 type Listed = BTreeMap<FolioId, LruFlags>;
 
 impl<F: Format, R: Rules> Model<'_, '_, F, R> {
-    /// Each folio is on one list of the cgroup it is charged to: the one that its flags say, or
-    /// while generations are in use, if it can be evicted, that of the generation it is listed in.
+    /// Checks that each folio is on one list of the cgroup it is charged to: the list of its flags,
+    /// or for an evictable folio while generations are in use, that of the generation it is listed
+    /// in.
     pub(crate) fn audit_lists(&self, folios: &BTreeMap<FolioId, u64>) {
         let mut listed = Listed::new();
         for (memcg, _) in self.memcgs.borrow().iter() {
@@ -45,7 +46,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         assert!(listed.keys().all(|id| folios.contains_key(id)), "no free folio is on a list");
     }
 
-    /// A folio was found on a list of `memcg`.
+    /// Checks a folio that was found on a list of `memcg`.
     fn audit_listed(&self, memcg: MemcgId, id: FolioId, listed: &mut Listed) {
         let folio = self.maps.folio(id);
         assert_eq!(folio.memcg(), memcg, "{id:?}: {folio:?}");
@@ -53,8 +54,8 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         assert_eq!(listed.insert(id, folio.lru()), None, "{id:?} is on one list");
     }
 
-    /// Pages of each classic list of which generations take the place: what each generation counts
-    /// are the pages in it, wherever they are listed.
+    /// Checks that each generation counts the pages in it, whatever list they are on. Returns the
+    /// pages of each classic list that generations replace.
     fn audit_generations(&self, memcg: MemcgId, listed: &mut Listed) -> [u64; 5] {
         let (max, min) = self.maps.lru_gen_seqs(memcg);
         let mut found = Generations::default();
@@ -96,9 +97,10 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         sizes
     }
 
-    /// A folio was found on a generation's list: the generation it is in. Either may be none of
-    /// those there are: a type that may not be evicted gives up its oldest as it stands, to become
-    /// the youngest, and what was in another then follows when that is the youngest.
+    /// Checks a folio that was found on a generation's list, and returns the generation it is in.
+    /// Either may be none of the existing ones: a type that may not be evicted retires its oldest
+    /// generation as it is, which becomes the youngest. Folios that were in another generation then
+    /// follow when that is the youngest.
     fn audit_place(&self, id: FolioId, (generation, kind, zone): (usize, usize, usize)) -> usize {
         let folio = self.maps.folio(id);
         assert_eq!(folio.listed_in(), Some(generation), "{id:?}: {folio:?}");
@@ -112,7 +114,8 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         is_in
     }
 
-    /// What walks of page tables work with is all there, once, and none goes on.
+    /// Checks that all resources of page-table walks exist, once each, and that no walk is in
+    /// progress.
     pub(crate) fn audit_walks(&self) {
         let idle = self.cpus.iter().all(|cpu| cpu.borrow().is_idle());
         assert!(idle, "no CPU holds a lock or keeps anything for later");

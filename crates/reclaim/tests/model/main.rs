@@ -1,9 +1,11 @@
-//! Nothing is lost: whatever processes, reclaim, storage and CPUs do in whatever order, each load
-//! finds what was stored last, and what the engine counts adds up after every step.
+//! The property that nothing is lost: under any order of operations of processes, reclaim, storage
+//! and CPUs, each load finds the value stored last, and the engine's counts are right after every
+//! step.
 //!
-//! Out of scope: faults on what is being truncated, secondary MMUs other than a device's to which
-//! pages are lent. Hardware acts, and some operations interrupt reclaim, in the engine's calls to
-//! its ground: what may happen between two accesses to one page table is the explorer's.
+//! Out of scope: faults on pages that are being truncated, and secondary MMUs except that of a
+//! device to which pages are lent. Hardware acts, and some operations interrupt reclaim, in the
+//! engine's calls to its ground. Events between two accesses to one page table are left to the
+//! explorer.
 
 mod audit;
 mod device;

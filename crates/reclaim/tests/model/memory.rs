@@ -11,11 +11,11 @@ use std::iter::repeat_with;
 use std::mem::MaybeUninit;
 use std::sync::atomic::AtomicU64;
 
-/// Frame of the first page table: far from the folios' frames.
+/// The frame of the first page table, far from the folios' frames.
 pub(crate) const FIRST_TABLE: Pfn = Pfn::new(1 << 20);
 
-/// Room for some processes, too little for all they may want; but slots enough for generations of
-/// anonymous memory to be evicted, which takes 64 that are free.
+/// The limits: room for some processes, but too little for all they may want. There are slots
+/// enough for generations of anonymous memory to be evicted, which takes 64 free ones.
 pub(crate) const ROOM: Limits = Limits {
     frames: 96,
     folios: 72,
@@ -28,10 +28,10 @@ pub(crate) const ROOM: Limits = Limits {
     filters: 4,
 };
 
-/// Page tables.
+/// The number of page tables.
 pub(crate) const TABLES: usize = 44;
 
-/// Memory for [`Maps`], page tables and their locks.
+/// The memory for [`Maps`], page tables and their locks.
 #[derive(Debug)]
 pub(crate) struct Arena {
     tables: Vec<AtomicU64>,

@@ -1,5 +1,4 @@
-//! The property fails when a rule of soundness is broken, one rule at a time: what is owed and
-//! dropped is seen.
+//! The property fails if a rule of soundness is broken, one rule at a time.
 
 use crate::model::Machine;
 use crate::property::{hold, quietly, search};
@@ -12,7 +11,7 @@ use proptest::test_runner::{RngAlgorithm, TestRng};
 use std::cell::Cell;
 use std::panic::catch_unwind;
 
-/// Scenarios searched before a mistake counts as not found.
+/// The number of scenarios searched before a mistake counts as not found.
 const SCENARIOS: u32 = 4000;
 
 /// A variant that batches and defers, and flushes nothing when a young bit is cleared.
@@ -54,8 +53,8 @@ thread_local! {
     static MADE: Cell<Option<Mistake>> = const { Cell::new(None) };
 }
 
-/// Rules with one of them broken, which this thread says: as a type for each mistake, the engine
-/// would be compiled for each.
+/// Rules of which this thread's mistake breaks one. With a type for each mistake, the engine would
+/// be compiled for each.
 struct Mistaken;
 
 impl Mistaken {
@@ -81,7 +80,7 @@ macro_rules! broken {
 impl Rules for Mistaken {
     broken!(flush_before_free() -> bool { FreesBeforeTheFlush => false });
     broken!(flush_before_write_out() -> bool { WritesBeforeTheFlush => false });
-    // Who frees before the flush lets go of the folio before it.
+    // Freeing before the flush implies removing before it.
     broken!(flush_before_remove() -> bool {
         FreesBeforeTheFlush => false,
         RemovesBeforeTheFlush => false
@@ -112,7 +111,7 @@ impl Rules for Mistaken {
     broken!(slot_entries_left() -> u16 { LeaksTheSlot => 1 });
     broken!(taken_back_dirty() -> bool { TakesBackClean => false });
 
-    /// Batches that are wrong end with their folio and their VMA, and go on past the table.
+    /// Wrong batches end with their folio and their VMA, but go on past the table.
     fn max_batch<F: Format>(addr: VirtAddr, in_folio: usize, end: VirtAddr) -> usize {
         match MADE.get() {
             Some(Mistake::BatchesPastTheTable) => {
@@ -123,7 +122,7 @@ impl Rules for Mistaken {
     }
 }
 
-/// Looks in the same scenarios each time: what is found does not depend on luck.
+/// Searches the same scenarios each time, so that the result does not depend on luck.
 fn found_in<F: Format>(mistake: Mistake, step: BoxedStrategy<Step>) {
     let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
     let searched = || search::<F, Mistaken>((step, 0..TUNINGS), SCENARIOS, rng);
@@ -131,7 +130,7 @@ fn found_in<F: Format>(mistake: Mistake, step: BoxedStrategy<Step>) {
     println!("{failure}");
 }
 
-/// A scenario holds, and with the mistake it does not.
+/// Checks that a scenario holds, and that with the mistake it does not.
 fn only_wrong<F: Format>(mistake: Mistake, variant: usize, steps: &[Step]) {
     let holds = || hold::<F, Mistaken>(Machine::IDEAL, variant, steps);
     holds();
@@ -143,7 +142,7 @@ fn found<F: Format>(mistake: Mistake) {
     found_in::<F>(mistake, step(true));
 }
 
-/// Among threads of one process with few pages.
+/// Searches among threads of one process with few pages.
 fn found_in_a_crowd<F: Format>(mistake: Mistake) {
     found_in::<F>(mistake, crowded());
 }
@@ -172,8 +171,8 @@ fn what_is_unlocked_before_the_flush_loses_a_store() {
     found_in_a_crowd::<SmallArm4>(Mistake::UnlocksBeforeTheFlush);
 }
 
-/// A split block is given up lazily, written to, and comes back whole. Too much has to come
-/// together for a random scenario.
+/// A split block becomes lazyfree, is written to, and comes back whole. That is too unlikely for a
+/// random scenario.
 #[test]
 fn entries_restored_before_the_flush_are_a_conflict() {
     let span = Span::new(0, 0, 4);
@@ -256,7 +255,7 @@ fn generations_that_count_folios_for_pages_do_not_add_up() {
     found::<SmallArm4>(Mistake::MovesFoliosForPages);
 }
 
-/// Switching to generations, and back.
+/// The lists are switched to generations, and back.
 #[test]
 fn what_joins_behind_a_switch_is_lost() {
     found::<SmallX86>(Mistake::JoinsOnceSettled);
@@ -321,7 +320,8 @@ fn a_table_kept_of_a_leaf_that_went_is_seen() {
     found::<SmallArm4>(Mistake::KeepsTheTable);
 }
 
-/// A leaf is given up lazily, stored to, and split by reclaim, which takes its pages for unused.
+/// A leaf becomes lazyfree, is stored to, and is split by reclaim, which takes its pages for
+/// unused.
 #[test]
 fn stores_lost_at_a_split_are_seen() {
     let span = Span::new(0, 0, 8);

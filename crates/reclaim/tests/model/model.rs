@@ -1,5 +1,4 @@
-//! The ground: page tables, memory and CPUs that act whenever the engine lets them, which is in
-//! each of its calls to the ground.
+//! The ground: page tables, memory and CPUs. These act in each of the engine's calls to the ground.
 
 use crate::device::Mirror;
 use crate::hardware::{CPUS, Hardware};
@@ -23,19 +22,19 @@ use std::collections::VecDeque;
 use std::marker::PhantomData;
 use std::ops::Range;
 
-/// What the machine is able to.
+/// The abilities of the machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Machine {
     pub(crate) shootdown: Shootdown,
-    /// Whether the hardware of each CPU sets accessed and dirty bits.
+    /// True for each CPU whose hardware sets accessed and dirty bits.
     pub(crate) sets_bits: [bool; CPUS],
     pub(crate) range_limit: usize,
-    /// Whether the hardware sets accessed bits of entries that lead to tables. It does so on all
+    /// True if the hardware sets accessed bits of entries that lead to tables. It does so on all
     /// CPUs or on none.
     pub(crate) nonleaf: bool,
-    /// Three zones of memory rather than one.
+    /// True if memory has three zones, not one.
     pub(crate) zones: bool,
-    /// What of the multi-generational LRU is on at first.
+    /// The parts of the multi-generational LRU that are on at first.
     pub(crate) lru_gen: LruGenCaps,
 }
 
@@ -54,44 +53,44 @@ impl Machine {
     }
 }
 
-/// How an access of the program ended.
+/// The end of an access of the program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Ended {
-    /// It went through.
+    /// The access succeeded.
     Done,
-    /// It waits for a read.
+    /// The access waits for a read.
     Blocked,
-    /// The process was told.
+    /// The process got a signal.
     Refused,
 }
 
-/// What happens inside of the operation that goes on.
+/// The events inside of the current operation.
 #[derive(Debug, Default)]
 pub(crate) struct Script {
     pub(crate) next: VecDeque<Meanwhile>,
-    /// Calls of the ground since the last of them.
+    /// The number of calls of the ground since the last event.
     passed: u8,
-    /// The process whose address space an operation changes: what is mapped is not settled.
+    /// The process whose address space an operation changes: its mappings are not settled.
     pub(crate) changing: Option<usize>,
-    /// The file that an operation truncates, and from which page on: what CPUs find there, and
-    /// whether stores stay, is not settled.
+    /// The file that an operation truncates, and the page it ends with. From there on, the contents
+    /// that CPUs find, and the fate of their stores, are not settled.
     pub(crate) truncating: Option<(MappingId, u64)>,
-    /// The outermost operation may be interrupted by others.
+    /// True if other operations may interrupt the outermost one.
     pub(crate) interruptible: bool,
 }
 
-/// The engine, its ground, and what processes must find.
+/// The engine, its ground, and the contents that processes must find.
 pub(crate) struct Model<'g, 'm, F, R> {
     pub(crate) maps: &'g Maps<'m>,
     pub(crate) tables: WatchedTables<'g, F>,
     locks: &'g [Lock],
-    /// Frames of page tables in use.
+    /// The frames of page tables that are in use.
     pub(crate) tables_used: RefCell<Vec<bool>>,
     pub(crate) cpus: [RefCell<CpuCtx>; CPUS],
-    /// The CPU the engine runs on.
+    /// The CPU that the engine runs on.
     pub(crate) cpu: Cell<usize>,
     pub(crate) hardware: &'g RefCell<Hardware>,
-    /// What a device reaches of each process.
+    /// The pages that a device reaches of each process.
     pub(crate) mirrors: [Mirror<'g, 'm>; PROCESSES],
     pub(crate) truth: RefCell<Truth>,
     pub(crate) script: RefCell<Script>,
@@ -100,11 +99,11 @@ pub(crate) struct Model<'g, 'm, F, R> {
     pub(crate) memcgs: RefCell<Vec<(MemcgId, MemcgId)>>,
     pub(crate) files: RefCell<Vec<MappingId>>,
     pub(crate) areas: RefCell<Vec<MappingId>>,
-    /// Swap slots, and filters of page tables, there are.
+    /// The number of swap slots, and of filters of page tables.
     pub(crate) slots: usize,
     pub(crate) filters: usize,
     waited: Cell<u32>,
-    /// Lists are being switched over.
+    /// True while the lists are being switched.
     pub(crate) switching: Cell<bool>,
     pub(crate) now_ms: Cell<u64>,
     rules: PhantomData<R>,
@@ -143,8 +142,8 @@ impl<'g, 'm, F: Format, R> Model<'g, 'm, F, R> {
 }
 
 impl<F: Format, R: Rules> Model<'_, '_, F, R> {
-    /// A call of the ground: what is due happens first. `calm` says that the engine holds no lock
-    /// that another operation might wait for.
+    /// Plays the events that are due at a call of the ground. `calm` is true if the engine holds no
+    /// lock that another operation might wait for.
     fn meanwhile(&self, calm: bool) {
         if std::thread::panicking() {
             return; // a gather pays what it owes as it is dropped
@@ -188,14 +187,14 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         }
     }
 
-    /// An access that hardware makes if it can, without a fault.
+    /// Accesses a page as hardware, if that needs no fault.
     pub(crate) fn touch(&self, cpu: usize, process: usize, page: u64, store: bool, pick: usize) {
         if self.is_settled(process, page, store) {
             self.access(cpu, process, page, store, pick);
         }
     }
 
-    /// The same of a page of which the CPU holds what its entry said before.
+    /// Does the same for a page of which the CPU holds an old translation.
     fn touch_held(&self, cpu: usize, pick: usize, store: bool) {
         let hardware = self.hardware.borrow();
         let held = &hardware.tlbs[cpu].held;
@@ -216,8 +215,8 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         truth.processes.iter().position(is)
     }
 
-    /// Whether it is clear what an access must come to: while an operation changes an address
-    /// space, only of what was and is permitted.
+    /// Returns true if the result of an access is settled. While an operation changes an address
+    /// space, that is so only for accesses permitted before and after.
     pub(crate) fn is_settled(&self, process: usize, page: u64, store: bool) -> bool {
         let script = self.script.borrow();
         let home = self.truth.borrow().page(process, page).map(|page| page.home);
@@ -232,8 +231,8 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         !ends && (!changing || self.permits(process, page, store))
     }
 
-    /// Which of the translations that a CPU may use an access goes by: any, but in all its tries
-    /// the same if it is still there.
+    /// Picks one of the translations that a CPU may use for an access. Any may be picked, but all
+    /// tries of one access pick the same, if it still exists.
     fn pick(&self, page: u64) -> usize {
         let mixed = (self.now_ms.get() ^ page << 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         (mixed >> 40) as usize
@@ -244,10 +243,10 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         self.truth.borrow().page(process, page).is_some_and(|page| page.flags.contains(needed))
     }
 
-    /// An access as hardware makes it; false if it faults.
+    /// Accesses a page as hardware does. Returns false if it faults.
     ///
     /// # Panics
-    /// If it goes through and must not, or finds what was not stored last.
+    /// If the access succeeds and must not, or if it does not find the value stored last.
     fn access(&self, cpu: usize, process: usize, page: u64, store: bool, pick: usize) -> bool {
         let Some(by) = self.translate(cpu, process, page, store, pick) else {
             return false;
@@ -256,10 +255,10 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         true
     }
 
-    /// An access through a translation.
+    /// Accesses a page through a translation.
     ///
     /// # Panics
-    /// If it must not go through, or finds what was not stored last.
+    /// If the access must not succeed, or if it does not find the value stored last.
     pub(crate) fn reach_by(&self, by: &Translation, process: usize, page: u64, store: bool) {
         assert!(
             self.permits(process, page, store),
@@ -279,8 +278,8 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         }
     }
 
-    /// The translation by which an access goes through: what the entry says, or what it said and
-    /// the CPU may still hold.
+    /// Returns the translation by which an access succeeds: that of the entry now, or an old one
+    /// that the CPU may still hold.
     fn translate(
         &self,
         cpu: usize,
@@ -324,7 +323,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         Some(self.hardware.borrow().translation::<F>(asid, (page, level), walked))
     }
 
-    /// The walk of an access makes each entry that leads to a table young.
+    /// Makes each entry that leads to a table young, as the walk of an access does.
     fn walk_down(&self, root: Pfn, addr: VirtAddr) {
         let mut frame = root;
         for level in [Level::Pgd, Level::Pud, Level::Pmd] {
@@ -338,7 +337,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         }
     }
 
-    /// The entry as the walk of an access leaves it; `None` where it faults.
+    /// Returns the entry as the walk of an access leaves it, or `None` for a fault.
     fn walked(&self, cpu: usize, raw: Pte, store: bool) -> Option<Pte> {
         if !F::is_valid(raw) {
             return None;
@@ -351,7 +350,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         if store { F::hardware_dirty(young) } else { Some(young) }
     }
 
-    /// An access of the program, with all the faults it takes.
+    /// Accesses a page as the program, with all faults it takes.
     pub(crate) fn reach(&self, process: usize, page: u64, store: bool) -> Ended {
         let mm = self.truth.borrow_mut().process(process).mm;
         self.maps.lru_gen_use_mm(mm);
@@ -437,14 +436,16 @@ impl<'g, F: Format, R: Rules> Env for Model<'g, '_, F, R> {
     fn relax(&self) {
         self.waited.set(self.waited.get() + 1);
         assert!(self.waited.get() < 1 << 20, "a lock is waited for that no one gives up");
-        // In operations that others may interrupt, who gives up the CPU holds nothing of theirs.
+        // In operations that others may interrupt, a task that gives up the CPU holds nothing of
+        // theirs.
         self.meanwhile(true);
     }
 }
 
 impl<F: Format, R: Rules> Observer for Model<'_, '_, F, R> {
     fn enter(&self, stage: Stage) {
-        // There reclaim holds the lock of one folio at most, for which no address space waits.
+        // In these stages reclaim holds at most the lock of one folio, for which no address space
+        // waits.
         let calm = matches!(stage, Stage::CacheRemoval | Stage::Flush | Stage::Free);
         self.meanwhile(calm);
     }
@@ -581,7 +582,7 @@ impl<F: Format, R: Rules> World for Model<'_, '_, F, R> {
 }
 
 impl<F: Format, R: Rules> Model<'_, '_, F, R> {
-    /// What is to happen inside of the operation that comes.
+    /// Sets the events inside of the next operation.
     pub(crate) fn play(&self, next: VecDeque<Meanwhile>, interruptible: bool) {
         let mut script = self.script.borrow_mut();
         (script.next, script.passed, script.interruptible) = (next, 0, interruptible);

@@ -1,4 +1,4 @@
-//! Operations of other CPUs inside of one that goes on.
+//! Operations of other CPUs inside of another operation.
 
 use crate::model::Model;
 use crate::steps::{Op, Race, Span};
@@ -9,7 +9,7 @@ use pageout_paging::{Format, Level, Pfn, Pte, Rules, Table};
 use pageout_reclaim::{FolioId, MappingId, SwapSlot};
 
 impl<F: Format, R: Rules> Model<'_, '_, F, R> {
-    /// Another CPU runs an operation inside of the one that goes on; whether it could.
+    /// Runs an operation on another CPU inside of the current one. Returns true if it could.
     pub(crate) fn interrupt(&self, cpu: usize, op: &Op) -> bool {
         let outer = self.cpu.get();
         if cpu == outer || self.cpus[cpu].try_borrow_mut().is_err() {
@@ -27,7 +27,8 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         runs
     }
 
-    /// A page, by its process, of which a CPU holds something though its entry is gone.
+    /// Returns a page, with its process, of which a CPU holds a translation though its entry is
+    /// gone.
     fn held_of_none(&self, cpu: usize) -> Option<(usize, u64)> {
         let hardware = self.hardware.borrow();
         hardware.tlbs[cpu].held.iter().find_map(|held| {
@@ -37,7 +38,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         })
     }
 
-    /// Does as [`Race`] says; whether that could be done now.
+    /// Plays a [`Race`]. Returns true if that is possible now.
     pub(crate) fn race(&self, cpu: usize, holder: usize, race: Race) -> bool {
         let Some((process, page)) = self.held_of_none(holder) else {
             return false;
@@ -74,7 +75,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         }
     }
 
-    /// Whether the operation would wait for a folio, which the one that goes on has locked, or is
+    /// Returns true if the operation would wait for a folio that the current one has locked or is
     /// moving: here it would wait for ever.
     fn would_wait(&self, op: &Op) -> bool {
         match *op {
@@ -117,19 +118,19 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         }
     }
 
-    /// The folio, with a reference, that the swap cache has for a page of shared memory.
+    /// Returns the folio, with a reference, that the swap cache has for a page of shared memory.
     fn swapped_out(&self, place: (MappingId, u64)) -> Option<FolioId> {
         let mut slots = (0..self.slots as u32).map(SwapSlot);
         let slot = slots.find(|slot| self.maps.slot_shmem(*slot) == Some(place))?;
         self.with_engine(|engine| engine.swap_cache_get_folio(slot))
     }
 
-    /// Whether a file's folio that was found keeps a fault waiting.
+    /// Returns true if the file's folio that was found makes a fault wait.
     fn keeps_faults(&self, found: Option<FolioId>) -> bool {
         self.is_locked(found) && R::faults_lock_folios()
     }
 
-    /// Whether a folio that was found, with a reference, is locked.
+    /// Returns true if the folio that was found, with a reference, is locked.
     fn is_locked(&self, found: Option<FolioId>) -> bool {
         let Some(id) = found else {
             return false;

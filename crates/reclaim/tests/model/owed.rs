@@ -1,5 +1,5 @@
-//! What is owed cannot be lost: a gather that is dropped pays and is counted, and one that is
-//! forgotten keeps what waits for it from ever being used anew.
+//! Owed flushes cannot be lost: a gather that is dropped completes them and is counted. One that is
+//! leaked keeps its folios from ever being used anew.
 
 use crate::memory::{Arena, ROOM, TABLES};
 use crate::model::{Ended, Model};
@@ -12,8 +12,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 type Test<'g, 'm> = Model<'g, 'm, SmallArm4, Sound>;
 
-/// Unmaps a file's page that a CPU has loaded, with the flush put off, and drops or forgets what
-/// is owed.
+/// Unmaps a file's page that a CPU has loaded, with a deferred flush, and drops or leaks the
+/// gather.
 fn owing(forget: bool, check: impl Fn(&Test<'_, '_>, FolioId)) {
     let mut arena = Arena::new::<SmallArm4>(&ROOM, TABLES);
     arena.with::<SmallArm4, Sound, _>(|model| {

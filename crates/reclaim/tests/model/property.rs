@@ -14,7 +14,7 @@ use std::panic;
 use std::sync::Once;
 
 impl<F: Format, R: Rules> Model<'_, '_, F, R> {
-    /// Runs a scenario; panics at the first step after which something is lost or does not add up.
+    /// Runs a scenario. Panics at the first step after which something is lost or a count is wrong.
     pub(crate) fn hold(&self, (machine, variant): (Machine, usize), steps: &[Step]) {
         self.machine.set(machine);
         self.tuning.set(steps::tuning(variant));
@@ -43,21 +43,22 @@ pub(crate) fn hold<F: Format, R: Rules>(machine: Machine, variant: usize, steps:
     arena.with::<F, R, _>(|model| model.hold((machine, variant), steps));
 }
 
-/// Steps of a scenario in the mean.
+/// The mean number of steps of a scenario.
 const STEPS: usize = 250;
 
-/// Scenarios of a format: unless `PROPTEST_CASES` asks for more, 10⁵ steps in all.
+/// Returns the number of scenarios of a format: 10⁵ steps in all, unless `PROPTEST_CASES` sets it.
 fn scenarios() -> u32 {
     std::env::var("PROPTEST_CASES").map_or(100, |n| n.parse().expect("a number of scenarios"))
 }
 
-/// Scenarios tried to shorten one that fails, unless `PROPTEST_MAX_SHRINK_ITERS` says otherwise.
+/// Returns the number of scenarios tried to shorten one that fails, unless
+/// `PROPTEST_MAX_SHRINK_ITERS` sets it.
 fn shrinking() -> u32 {
     let asked = std::env::var("PROPTEST_MAX_SHRINK_ITERS");
     asked.map_or(5_000, |n| n.parse().expect("a number of scenarios"))
 }
 
-/// A scenario under which something is lost, as short as it was found, and what is lost.
+/// A scenario in which something is lost, shortened, and the message of its failure.
 pub(crate) struct Failure {
     what: String,
     scenario: Scenario,
@@ -77,7 +78,7 @@ thread_local! {
     static QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Panics of `work` are caught, counted as failures and shrunk: they need no messages.
+/// Runs `work` without messages of panics, which are caught, counted as failures and shrunk.
 pub(crate) fn quietly<T>(work: impl FnOnce() -> T) -> T {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -94,8 +95,8 @@ pub(crate) fn quietly<T>(work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// Looks for a scenario of such steps, and of a variant to begin with, under which something is
-/// lost.
+/// Searches for a scenario of such steps, that begins with one of such variants, in which something
+/// is lost.
 pub(crate) fn search<F: Format, R: Rules>(
     (step, variants): (BoxedStrategy<Step>, Range<usize>),
     scenarios: u32,

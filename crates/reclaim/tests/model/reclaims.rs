@@ -1,11 +1,11 @@
-//! Reclaim, and the multi-generational LRU: what asks for it, and what switches it.
+//! Requests for reclaim, and switches of the multi-generational LRU.
 
 use crate::model::Model;
 use crate::steps::Op;
 use pageout_paging::{Format, Order, Pfn, Rules};
 use pageout_reclaim::{Errno, Frames, Targets};
 
-/// Targets of migration: the lowest free run, or the highest.
+/// A supply of targets for migration: the lowest free run, or the highest.
 struct Runs<'a, W> {
     world: &'a W,
     take: fn(&W, Order) -> Option<Pfn>,
@@ -22,7 +22,7 @@ impl<W: Frames> Targets for Runs<'_, W> {
 }
 
 impl<F: Format, R: Rules> Model<'_, '_, F, R> {
-    /// Runs an operation of reclaim's.
+    /// Runs an operation of reclaim.
     pub(crate) fn reclaim(&self, op: &Op) {
         match *op {
             Op::ReclaimCgroup { memcg, pages, swappiness } => {
@@ -77,7 +77,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         assert!(done.is_ok() || done == Err(Errno::EAGAIN), "{text:?}: {done:?}");
     }
 
-    /// Writes a command to `lru_gen`, for the generation so many older than the youngest.
+    /// Writes a command to `lru_gen`, for the generation that is so many older than the youngest.
     fn command(&self, command: char, memcg: usize, older: u64, (swappiness, last): (u8, u64)) {
         let memcg = self.memcg(memcg);
         let seq = self.maps.lru_gen_seqs(memcg).0 - older;
@@ -94,8 +94,8 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         assert!(done.is_ok() || done == refused, "{text:?}: {done:?}");
     }
 
-    /// Switches parts of the multi-generational LRU on and off, unless someone is at it, who would
-    /// be waited for.
+    /// Switches parts of the multi-generational LRU on and off, unless a switch is in progress, for
+    /// which this would wait.
     fn switch_lru_gen(&self, caps: u8) {
         if !self.switching.replace(true) {
             let text = caps.to_string();

@@ -1,4 +1,4 @@
-//! What each operation asks of the engine, and what processes must find after it.
+//! The engine's calls for each operation, and the contents that processes must find after it.
 
 use crate::hardware::Answer;
 use crate::model::{Ended, Machine, Model};
@@ -19,7 +19,7 @@ fn range_of(span: Span) -> Range<u64> {
 }
 
 impl<F: Format, R: Rules> Model<'_, '_, F, R> {
-    /// A file or two, two anonymous areas, a process.
+    /// Makes the files, the anonymous areas and a process.
     pub(crate) fn begin(&self) {
         self.with_engine(|engine| {
             let mut make = |kind| engine.add_mapping(kind);
@@ -53,7 +53,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         work(&mut self.maps.on(self, cpu, self.tuning.get()))
     }
 
-    /// Calls what changes the address space of a process.
+    /// Makes a call that changes the address space of a process.
     pub(crate) fn changing<T>(
         &self,
         process: usize,
@@ -65,7 +65,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         done
     }
 
-    /// One step, with what happens inside of it.
+    /// Runs a step, with the events inside of it.
     pub(crate) fn step(&self, step: &Step) {
         self.truth.borrow_mut().stores.clear();
         self.cpu.set(step.cpu);
@@ -90,7 +90,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         self.play(Default::default(), false);
     }
 
-    /// The living process that a number stands for.
+    /// Returns the living process for a number.
     fn living(&self, number: usize) -> usize {
         let truth = self.truth.borrow();
         let living: Vec<_> =
@@ -98,8 +98,8 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         living.get(number % living.len().max(1)).copied().unwrap_or(0)
     }
 
-    /// The run of mapped pages that a span stands for: it is moved up to the first there is, and
-    /// ends with it. Longer spans are taken as they are, and refused where there are holes.
+    /// Returns the run of mapped pages for a span: moved up to the first mapped page, and ended
+    /// with the last. Longer spans are used as they are, and are refused where there are holes.
     pub(crate) fn aim(&self, span: Span) -> Span {
         let process = self.living(span.process);
         let found = self.alive(process).map(|process| process.pages).unwrap_or_default();
@@ -269,7 +269,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         }
     }
 
-    /// Changes the pages of a range as an operation that went well does.
+    /// Changes the pages of a range, as an operation that succeeded does.
     fn change(&self, span: Span, change: impl Fn(u64, &mut Page)) {
         let mut truth = self.truth.borrow_mut();
         let pages = &mut truth.process(span.process).pages;
@@ -287,7 +287,8 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         }
     }
 
-    /// Whether an operation on a range that is mapped as a whole went well.
+    /// Returns true if an operation that needs all of a range to be mapped succeeded. Checks that
+    /// it did only if the range is.
     fn done(&self, process: &Process, span: Span, result: Result<(), SpaceError>) -> bool {
         let covered = process.covers(range_of(span));
         match result {
@@ -381,7 +382,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         }
     }
 
-    /// What stands in the table for a page is not empty.
+    /// Returns true if the entry for a page is not empty.
     fn stands(&self, process: &Process, page: u64) -> bool {
         let addr = Self::page(page);
         match descend(self, process.root, addr) {
@@ -404,7 +405,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             self.change(span, |at, page| {
                 page.flags.set(VmFlags::UFFD_WP, on);
                 match on {
-                    // What was given up lazily goes without a mark, in kernels as well.
+                    // Lazyfree pages go without a marker, in kernels as well.
                     true if page.lazy => page.wp = Protected::Perhaps,
                     true if stood[(at - span.at) as usize] => page.wp = Protected::Yes,
                     true => {}
@@ -518,7 +519,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         }
     }
 
-    /// Ends the oldest transfers that go on.
+    /// Ends the oldest transfers in progress.
     pub(crate) fn finish(&self, nr: usize, ok: bool) {
         for _ in 0..nr {
             let mut hardware = self.hardware.borrow_mut();
@@ -536,19 +537,20 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         }
     }
 
-    /// Writes a dirty folio of a file as flushers do.
+    /// Writes a dirty folio of a file, as flushers do.
     fn write_file(&self, file: usize, page: u64) {
         let file = self.files.borrow()[file];
         self.with_engine(|engine| {
             if let Some(id) = engine.filemap_get_folio(file, page) {
-                // What is clean, or on its way, stays as it is.
+                // A folio that is clean, or in a transfer, stays as it is.
                 let _ = engine.write_back(id);
                 engine.release(id, 1);
             }
         });
     }
 
-    /// Truncates a file, as often as it takes: each time what it awaits has ended.
+    /// Truncates a file, in as many calls as it takes: between them the transfer that blocks it
+    /// ends.
     fn truncate(&self, file: usize, from: u64) {
         let file = self.files.borrow()[file];
         self.script.borrow_mut().truncating = Some((file, from));
@@ -560,13 +562,13 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             self.finish(usize::MAX, true);
         }
         self.script.borrow_mut().truncating = None;
-        // It grows again at once.
+        // The file grows again at once.
         self.maps.mapping(file).set_size(u64::MAX);
         self.hardware.borrow_mut().truncated(file, from);
         self.truth.borrow_mut().truncated(file, from);
     }
 
-    /// Shared memory ends, when no one maps it any more.
+    /// Ends shared memory that is mapped nowhere.
     pub(crate) fn end_shmem(&self) {
         for number in steps::FILES..steps::SHARED {
             self.truncate(number, 0);
@@ -576,8 +578,8 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         }
     }
 
-    /// Storage works again, limits and protection are lifted, and every page is read, twice: as it
-    /// is, and after as much was reclaimed as can be.
+    /// Makes storage work again, lifts limits and protection, and reads every page twice: as it is,
+    /// and after as much as possible was reclaimed.
     pub(crate) fn read_back(&self) {
         self.run(&Op::Storage { reads: Answer::AtOnce, writes: Answer::AtOnce });
         self.finish(usize::MAX, true);
@@ -600,7 +602,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
     }
 }
 
-/// What is `k` pages further.
+/// Returns the place `k` pages further.
 fn further(home: Home, k: u64) -> Home {
     match home {
         Home::Anonymous => Home::Anonymous,

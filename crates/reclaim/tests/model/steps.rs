@@ -1,4 +1,4 @@
-//! What may happen, in a form that shrinks to less and simpler steps.
+//! The steps of scenarios, in a form that shrinks to fewer and simpler steps.
 
 use crate::hardware::{Answer, CPUS};
 use crate::model::Machine;
@@ -13,17 +13,17 @@ use pageout_reclaim::{
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// Pages of an address space that programs use.
+/// The number of pages of an address space that programs use.
 pub(crate) const SPACE: u64 = 40;
-/// Processes at once.
+/// The largest number of processes at once.
 pub(crate) const PROCESSES: usize = 4;
-/// Files there are.
+/// The number of files.
 pub(crate) const FILES: usize = 3;
-/// Mappings of shared memory there are, numbered after the files.
+/// The number of mappings of shared memory, numbered after the files.
 pub(crate) const SHMEMS: usize = 2;
-/// Files and mappings of shared memory.
+/// The number of files and mappings of shared memory.
 pub(crate) const SHARED: usize = FILES + SHMEMS;
-/// Pages of each file.
+/// The number of pages of each file.
 pub(crate) const FILE: u64 = 32;
 
 /// A run of pages of one process.
@@ -34,8 +34,8 @@ pub(crate) struct Span {
     pub(crate) nr: u64,
 }
 
-/// An operation. Processes, cgroups and what else there are some of are taken by their number,
-/// and what is not there is passed over.
+/// An operation. Processes, cgroups and other objects are chosen by number. An operation on an
+/// object that does not exist is skipped.
 #[derive(Clone, Debug)]
 pub(crate) enum Op {
     Load {
@@ -135,96 +135,97 @@ pub(crate) enum Op {
     MinTtl {
         ms: u64,
     },
-    /// Opens a generation after the youngest, or asks for one after an older.
+    /// Opens a generation after the youngest, or asks for one after an older one.
     Age {
         memcg: usize,
         older: u64,
         swappiness: u8,
         force: bool,
     },
-    /// Evicts generations up to so many older than the youngest.
+    /// Evicts generations up to the one that is so many older than the youngest.
     EvictGenerations {
         memcg: usize,
         older: u64,
         swappiness: u8,
         pages: u64,
     },
-    /// A use of a file's page through a file descriptor.
+    /// Uses a file's page through a file descriptor.
     MarkAccessed {
         file: usize,
         page: u64,
     },
-    /// Reclaim for the sake of a zone.
+    /// Reclaims for a zone.
     ReclaimZone {
         zone: usize,
     },
-    /// Folios in a range of frames move elsewhere: as low as they can, or as high.
+    /// Moves the folios in a range of frames to the lowest free frames, or the highest.
     Migrate {
         at: u64,
         nr: u64,
         high: bool,
     },
-    /// Memory is compacted.
+    /// Compacts memory.
     Compact,
-    /// How storage answers from now on.
+    /// Sets the reactions of storage from now on.
     Storage {
         reads: Answer,
         writes: Answer,
     },
-    /// Transfers that go on end.
+    /// Ends transfers in progress.
     Finish {
         nr: usize,
         ok: bool,
     },
-    /// The flushers write a file's dirty folios.
+    /// Writes a file's dirty folios, as the flushers do.
     WriteFile {
         file: usize,
         page: u64,
     },
-    /// A CPU's TLB drops all it holds, and the CPU looks at no entry before it runs something.
+    /// Makes a CPU's TLB drop all it holds. The CPU reads no entry before it runs a process again.
     Evict,
-    /// A page is lent to a device, as kernels do to pages that processes may store to.
+    /// Lends a page to a device, as kernels do with pages that processes may store to.
     Lend {
         process: usize,
         page: u64,
         kind: SwapKind,
     },
-    /// The variant from now on.
+    /// Sets the variant from now on.
     Tune(usize),
 }
 
-/// What happens inside of an operation.
+/// An event inside of an operation.
 #[derive(Clone, Debug)]
 pub(crate) enum What {
-    /// A CPU's hardware makes an access, if it can without a fault.
+    /// A CPU's hardware accesses a page, if that needs no fault.
     Access { cpu: usize, process: usize, page: u64, store: bool },
-    /// A CPU makes an access to a page of which it holds what the entry said before.
+    /// A CPU accesses a page of which it holds an old translation.
     Held { cpu: usize, pick: usize, store: bool },
     /// The device accesses a page that it was lent.
     Device { pick: usize, store: bool },
-    /// Another CPU runs an operation, where the one that goes on holds no lock.
+    /// Another CPU runs an operation, if the current one holds no lock.
     Op { cpu: usize, op: Op },
-    /// The same, and what a third CPU then makes of an entry that is gone and that it still holds.
+    /// Another CPU runs an operation, and a third then uses an entry that is gone and that it still
+    /// holds.
     Race { cpu: usize, holder: usize, race: Race },
 }
 
-/// What CPUs do about a page as soon as one of them holds what its entry no longer says.
+/// A race on a page, once a CPU holds an old translation of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Race {
-    /// The entry is gone: one stores to the page, and the holder loads it.
+    /// The entry is gone: one CPU stores to the page, and the holder loads it.
     StoreAndLoad,
-    /// The entry is gone: one writes the page out, and the holder stores to it.
+    /// The entry is gone: one CPU writes the page out, and the holder stores to it.
     WriteOutAndStore,
 }
 
-/// Something that happens so many calls of the ground after what happened before.
+/// An event that happens so many calls of the ground after the one before.
 #[derive(Clone, Debug)]
 pub(crate) struct Meanwhile {
     pub(crate) after: u8,
     pub(crate) what: What,
 }
 
-/// An operation on a CPU, and what happens inside of it.
+/// An operation on a CPU, and the events inside of it.
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
     pub(crate) cpu: usize,
@@ -239,20 +240,20 @@ impl Span {
 }
 
 impl Step {
-    /// An operation alone on the first CPU.
+    /// Makes a step of only an operation, on the first CPU.
     pub(crate) fn alone(op: Op) -> Self {
         Self { cpu: 0, op, meanwhile: Vec::new() }
     }
 }
 
-/// Variants there are.
+/// The number of variants.
 pub(crate) const TUNINGS: usize = 3 * 2 * 2 * 3 * 2 * 2;
 
-/// A variant whose faults make what is large, and map it by PMD leaves.
+/// The first variant whose faults make large folios and map them by PMD leaves.
 pub(crate) const LEAVES: usize = 3 * 2 * 2 * 3 * 3;
 
-/// A variant by number: family, unmap and shootdown first; what comes after them, the flush, may
-/// change what is found young.
+/// Returns a variant by number: family, unmap and shootdown first. The parts after them, from the
+/// flush on, may change the young bits that are found.
 pub(crate) fn tuning(number: usize) -> Tuning {
     let family = Family::ALL[number % 3];
     let by = [UnmapBy::Batched, UnmapBy::PerEntry][number / 3 % 2];
@@ -278,7 +279,7 @@ fn span() -> impl Strategy<Value = Span> {
     })
 }
 
-/// A span that often begins where a block does, or a leaf.
+/// Returns spans that often begin where a block does, or a leaf.
 fn aligned() -> impl Strategy<Value = Span> {
     (span(), prop_oneof![Just(1_u64), Just(4), Just(8)])
         .prop_map(|(span, align)| Span { at: span.at / align * align, ..span })
@@ -304,7 +305,7 @@ fn flusher() -> BoxedStrategy<Op> {
     (0..SHARED, 0..FILE).prop_map(|(file, page)| Op::WriteFile { file, page }).boxed()
 }
 
-/// What changes one address space and waits for no folio's lock.
+/// Returns operations that change one address space and wait for no folio's lock.
 fn changes() -> BoxedStrategy<Op> {
     let prot = prop_oneof![
         Just(VmFlags::READ),
@@ -516,13 +517,13 @@ fn meanwhile() -> BoxedStrategy<Meanwhile> {
         .boxed()
 }
 
-/// A step, and with `busy` CPUs what happens inside of it.
+/// Returns steps, with events inside of them if CPUs are `busy`.
 pub(crate) fn step(busy: bool) -> BoxedStrategy<Step> {
     let inside = if busy { vec(meanwhile(), 0..5).boxed() } else { Just(Vec::new()).boxed() };
     (0..3_usize, op(), inside).prop_map(|(cpu, op, meanwhile)| Step { cpu, op, meanwhile }).boxed()
 }
 
-/// Steps among mappings that faults map by leaves, where they may.
+/// Returns steps among mappings that faults map by leaves, if they may.
 pub(crate) fn leafy() -> BoxedStrategy<Step> {
     step(true)
         .prop_map(|mut step| {
@@ -532,10 +533,11 @@ pub(crate) fn leafy() -> BoxedStrategy<Step> {
         .boxed()
 }
 
-/// Pages of a leaf in the small formats.
+/// The number of pages of a leaf in the small formats.
 const LEAF: u64 = 8;
 
-/// Makes mappings begin and end where leaves do, most moves too, and every variant one of leaves.
+/// Makes mappings begin and end where leaves do, and most moves too, and makes every variant one of
+/// leaves.
 fn align(op: &mut Op) {
     match op {
         Op::MapAnonymous { span, .. } => {
@@ -559,10 +561,10 @@ fn align(op: &mut Op) {
     }
 }
 
-/// Pages of the one process that [`crowded`] steps are about.
+/// The number of pages of the one process of [`crowded`] steps.
 const CROWDED: u64 = 4;
 
-/// A step of one process with few pages, which are reclaimed while its threads use them.
+/// Returns steps of one process with few pages, which are reclaimed while its threads use them.
 pub(crate) fn crowded() -> BoxedStrategy<Step> {
     let span = Span { process: 0, at: 0, nr: CROWDED };
     let page = || 0..CROWDED;
@@ -603,7 +605,7 @@ pub(crate) fn crowded() -> BoxedStrategy<Step> {
         .boxed()
 }
 
-/// A step of processes that share a few pages, which are swapped out while they use them.
+/// Returns steps of processes that share a few pages, which are swapped out while they are used.
 pub(crate) fn sharing() -> BoxedStrategy<Step> {
     let span = |process| Span { process, at: 0, nr: CROWDED };
     let sharers = || 0..2_usize;
@@ -653,13 +655,13 @@ pub(crate) fn sharing() -> BoxedStrategy<Step> {
         .boxed()
 }
 
-/// What of the multi-generational LRU is on: all of it, nothing, or any parts.
+/// Returns the parts of the multi-generational LRU that are on: all of them, none, or any.
 fn caps() -> impl Strategy<Value = LruGenCaps> {
     let parts = (0..8_u8).prop_map(LruGenCaps::from_bits_retain);
     prop_oneof![3 => Just(LruGenCaps::all()), 2 => Just(LruGenCaps::empty()), 1 => parts]
 }
 
-/// A machine.
+/// Returns machines.
 pub(crate) fn machine() -> impl Strategy<Value = Machine> {
     let shootdown = prop_oneof![Just(Shootdown::Broadcast), Just(Shootdown::Ipi)];
     let limit = prop_oneof![3 => Just(usize::MAX), 1 => Just(3)];

@@ -1,31 +1,32 @@
-//! TLBs at their laziest: beside what an entry says now, a CPU that runs an address space may use
-//! whatever the entry said since an invalidation of it last took effect there. What an invalidation
-//! of another level would drop on the way, it keeps.
+//! TLBs at their laziest. Besides an entry's current value, a CPU that runs an address space may
+//! use any value that the entry had since an invalidation of it last took effect there. It keeps
+//! translations that an invalidation of another level would drop on the way.
 
 use crate::hardware::CPUS;
 use pageout_paging::mmu::{Asid, Invalidate};
 use pageout_paging::pte::YoungClear;
 use pageout_paging::{Format, Level, Pfn, Pte};
 
-/// What an entry says, or a contiguous block.
+/// The translation of an entry, or of a contiguous block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Translation {
     pub(crate) asid: Asid,
-    /// Of the entry.
+    /// The level of the entry.
     pub(crate) level: Level,
-    /// First page, and pages.
+    /// The first page, and the number of pages.
     pub(crate) page: u64,
     pub(crate) nr: u64,
     pub(crate) pfn: Pfn,
-    /// How often the frames were allocated: who translated to them before does not own them now.
+    /// The number of times that the frames were allocated. An older translation to them has lost
+    /// them.
     pub(crate) owner: u64,
     pub(crate) write: bool,
-    /// Stores go through without a look at the entry.
+    /// True if stores do not read the entry again.
     pub(crate) dirty: bool,
 }
 
 impl Translation {
-    /// What the valid entry `raw` of `page` says, or the valid leaf.
+    /// Returns the translation by the valid entry or leaf `raw` of `page`.
     pub(crate) fn of<F: Format>(asid: Asid, (page, level): (u64, Level), raw: Pte) -> Self {
         let (nr, first) = match level {
             Level::Pte => {
@@ -71,12 +72,12 @@ impl Translation {
     }
 }
 
-/// One CPU's TLB.
+/// The TLB of one CPU.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tlb {
-    /// What entries said that say something else now.
+    /// The translations of entries that have other values now.
     pub(crate) held: Vec<Translation>,
-    /// Address spaces whose entries the CPU may look at.
+    /// The address spaces whose entries the CPU may read.
     runs: Vec<Asid>,
 }
 
@@ -91,12 +92,12 @@ impl Tlb {
         self.runs.contains(&asid)
     }
 
-    /// The CPU runs it no more, and still holds what it held.
+    /// Notes that the CPU no longer runs the address space. It keeps the translations it holds.
     pub(crate) fn leave(&mut self, asid: Asid) {
         self.runs.retain(|runs| *runs != asid);
     }
 
-    /// What is held for a page.
+    /// Returns the translations held for a page.
     pub(crate) fn of_page(&self, asid: Asid, page: u64) -> impl Iterator<Item = &Translation> {
         self.held.iter().filter(move |held| held.asid == asid && held.overlaps(page, 1))
     }
@@ -106,7 +107,7 @@ impl Tlb {
     }
 }
 
-/// An entry said `was` until now: whoever runs its address space may have looked.
+/// Notes that an entry changed from `was`: every CPU that runs its address space may have read it.
 pub(crate) fn outdate(tlbs: &mut [Tlb; CPUS], was: Translation) {
     for tlb in tlbs.iter_mut().filter(|tlb| tlb.runs(was.asid)) {
         if !tlb.held.contains(&was) {
@@ -115,11 +116,11 @@ pub(crate) fn outdate(tlbs: &mut [Tlb; CPUS], was: Translation) {
     }
 }
 
-/// An entry says `now`.
+/// Checks an entry with the new value `now`.
 ///
 /// # Panics
-/// Where contiguous blocks are exclusive, if a TLB might hold a block and a page of it at once,
-/// which is a conflict.
+/// If contiguous blocks are exclusive and a TLB might hold a block and a page of it at once, which
+/// is a conflict.
 pub(crate) fn check_sizes<F: Format>(tlbs: &[Tlb; CPUS], now: Translation) {
     if F::CONT_SHIFT == 0 || F::CLEAR != YoungClear::CompareAndSwap {
         return;
@@ -132,10 +133,11 @@ pub(crate) fn check_sizes<F: Format>(tlbs: &[Tlb; CPUS], now: Translation) {
     }
 }
 
-/// Where a leaf of `nr` pages from `page` on might be, an entry leads to a table now.
+/// Checks an entry that leads to a table now, in place of a possible leaf of `nr` pages from `page`
+/// on.
 ///
 /// # Panics
-/// Where translations of different sizes are exclusive, if a TLB might hold such a leaf.
+/// If translations of different sizes are exclusive and a TLB might hold such a leaf.
 pub(crate) fn check_split<F: Format>(tlbs: &[Tlb; CPUS], asid: Asid, page: u64, nr: u64) {
     let clashes = |held: &&Translation| {
         held.asid == asid && held.level == Level::Pmd && held.overlaps(page, nr)

@@ -1,4 +1,4 @@
-//! What processes must find: for each page the last value stored, by whoever stored it.
+//! The contents that processes must find: for each page the last value that was stored.
 
 use crate::hardware::pristine;
 use pageout_paging::Pfn;
@@ -7,26 +7,26 @@ use pageout_reclaim::{MappingId, MemcgId, MmId, VmFlags};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
-/// What a page of a process is a page of.
+/// The kind and place of a process's page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Home {
     Anonymous,
-    /// A page of a file, of which stores make a copy.
+    /// A page of a file. A store makes a copy of it.
     Private(MappingId, u64),
-    /// A page of a file, which stores reach.
+    /// A page of a file. A store reaches the file.
     Shared(MappingId, u64),
 }
 
-/// What a page may hold.
+/// A possible content of a page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Content {
-    /// What is behind it: zeros, or what the file holds now.
+    /// The content behind it: zeros, or that of the file now.
     Behind,
-    /// What was stored to it.
+    /// The value that was stored to it.
     Own(u64),
 }
 
-/// Whether userfaultfd write-protects a page. A child's is not followed.
+/// The state of userfaultfd's write protection of a page. It is not tracked for children.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Protected {
     No,
@@ -34,14 +34,15 @@ pub(crate) enum Protected {
     Perhaps,
 }
 
-/// One page of a process.
+/// A page of a process.
 #[derive(Clone, Debug)]
 pub(crate) struct Page {
     pub(crate) home: Home,
     pub(crate) flags: VmFlags,
-    /// Any of these: more than one where a store raced with what takes the page away.
+    /// The possible contents: more than one if a store raced with an operation that takes the page
+    /// away.
     pub(crate) may: Vec<Content>,
-    /// Given up lazily: it may turn to zeros until it is written to.
+    /// True if the page is lazyfree: it may turn to zeros until it is written to.
     pub(crate) lazy: bool,
     pub(crate) wp: Protected,
 }
@@ -51,7 +52,7 @@ impl Page {
         Self { home, flags, may: vec![Content::Behind], lazy: false, wp: Protected::No }
     }
 
-    /// Nothing of its own is left, unless it was stored to meanwhile.
+    /// Drops the page's own content, except stores made meanwhile.
     pub(crate) fn drop_content(&mut self, meanwhile: impl Iterator<Item = u64>) {
         self.lazy = false;
         if !matches!(self.home, Home::Shared(..)) {
@@ -61,7 +62,7 @@ impl Page {
     }
 }
 
-/// One process.
+/// A process.
 #[derive(Clone, Debug)]
 pub(crate) struct Process {
     pub(crate) mm: MmId,
@@ -77,21 +78,21 @@ impl Process {
     }
 }
 
-/// All of it.
+/// The expected contents of all processes and files.
 #[derive(Debug, Default)]
 pub(crate) struct Truth {
     pub(crate) processes: Vec<Option<Process>>,
     files: HashMap<(MappingId, u64), u64>,
-    /// From which page of a mapping on there are zeros where no one stored: where a file was
-    /// truncated, and in shared memory.
+    /// The page of each mapping from which on there are zeros where nothing was stored: the end of
+    /// a truncated file, and all of shared memory.
     pub(crate) zeros: HashMap<MappingId, u64>,
     last: u64,
-    /// Stores while an operation is going on.
+    /// The stores made during the current operation.
     pub(crate) stores: Vec<(usize, u64, u64)>,
 }
 
 impl Truth {
-    /// A value that no page ever held.
+    /// Returns a value that no page ever held.
     pub(crate) fn fresh(&mut self) -> u64 {
         self.last += 1;
         self.last
@@ -113,7 +114,8 @@ impl Truth {
         })
     }
 
-    /// A file ended with page `from`: there are zeros from there on, in private copies' places too.
+    /// Notes that a file ended with page `from`: there are zeros from there on, also in place of
+    /// private copies.
     pub(crate) fn truncated(&mut self, file: MappingId, from: u64) {
         self.files.retain(|(of, index), _| *of != file || *index < from);
         let zeros = self.zeros.entry(file).or_insert(from);
@@ -140,7 +142,7 @@ impl Truth {
         }
     }
 
-    /// A store went through.
+    /// Notes that a store succeeded.
     pub(crate) fn stored(&mut self, process: usize, page: u64, value: u64) {
         self.stores.push((process, page, value));
         let at = self.process(process).pages.get_mut(&page).expect("a page that is mapped");
@@ -151,7 +153,7 @@ impl Truth {
         }
     }
 
-    /// Whether a load may find this.
+    /// Returns true if a load may find the value.
     pub(crate) fn may_hold(&self, page: &Page, value: u64) -> bool {
         let behind = self.behind(page.home);
         let is = |content: &Content| match content {
@@ -161,10 +163,10 @@ impl Truth {
         page.lazy && value == 0 || page.may.iter().any(is)
     }
 
-    /// A load found `value`.
+    /// Checks the value that a load found.
     ///
     /// # Panics
-    /// If that is not what was stored last.
+    /// If that is not the value stored last.
     pub(crate) fn loaded(&mut self, process: usize, page: u64, value: u64) {
         let at = self.page(process, page).expect("a page that is mapped").clone();
         let behind = self.behind(at.home);
@@ -173,7 +175,8 @@ impl Truth {
             Content::Own(own) => *own == value,
         };
         let may: Vec<_> = at.may.iter().copied().filter(is).collect();
-        // Given up lazily, and taken. Zeros that it may have held before prove nothing.
+        // The page was lazyfree, and was taken. If it may have held zeros before, that proves
+        // nothing.
         let zeroed = at.lazy && value == 0 && may.is_empty();
         assert!(
             zeroed || !may.is_empty(),
@@ -187,7 +190,7 @@ impl Truth {
         }
     }
 
-    /// A store to a private page of a file failed, perhaps after the copy was made.
+    /// Notes that a store to a private page of a file failed, perhaps after the copy was made.
     pub(crate) fn may_be_copied(&mut self, process: usize, page: u64) {
         let Some(at) = self.page(process, page) else {
             return;
@@ -201,7 +204,7 @@ impl Truth {
         }
     }
 
-    /// What was stored to a page since [`Truth::stores`] was `since` long.
+    /// Returns the values stored to a page since [`Truth::stores`] was `since` long.
     pub(crate) fn stores_to(&self, since: usize, process: usize, page: u64) -> Vec<u64> {
         let to = |(of, at, _): &&(usize, u64, u64)| (*of, *at) == (process, page);
         self.stores[since..].iter().filter(to).map(|(_, _, value)| *value).collect()

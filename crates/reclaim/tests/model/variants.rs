@@ -1,6 +1,6 @@
-//! Variants differ in invalidations, barriers and atomic operations, and in nothing else: the same
-//! scenario frees the same frames in the same order, whichever checks young bits, takes entries out
-//! and tells other CPUs.
+//! Variants differ only in invalidations, barriers and atomic operations. The same scenario frees
+//! the same frames in the same order, whatever variant checks young bits, takes entries out and
+//! notifies other CPUs.
 
 use crate::memory::{Arena, ROOM, TABLES};
 use crate::model::{Machine, Model};
@@ -14,23 +14,24 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestError, TestRunner};
 
-/// Variants that flush alike: what comes after a young bit was cleared may change what is found.
+/// The number of variants that flush alike. The part after, the flush of a cleared young bit, may
+/// change the young bits that are found.
 const ALIKE: usize = 3 * 2 * 2;
 
-/// Where a scenario ends.
+/// The state at the end of a scenario.
 #[derive(PartialEq, Eq, Debug)]
 struct End {
     freed: Vec<(Pfn, Order)>,
-    /// Entries of page tables.
+    /// The entries of page tables.
     entries: Vec<u64>,
-    /// The lists of all cgroups, and what is known of the folios on them.
+    /// The lists of all cgroups, and the records of use of the folios on them.
     lists: Vec<(FolioId, String)>,
     counters: Vec<u64>,
     contents: Vec<u64>,
 }
 
 impl End {
-    /// Where two ends differ first.
+    /// Returns the first difference of two ends.
     fn difference(&self, other: &Self) -> String {
         fn first<T: PartialEq + std::fmt::Debug>(name: &str, a: &[T], b: &[T]) -> Option<String> {
             let k = (0..a.len().max(b.len())).find(|k| a.get(*k) != b.get(*k))?;
@@ -55,7 +56,7 @@ fn end<F: Format, R: Rules>(model: &Model<'_, '_, F, R>) -> End {
         Counter::ALL.iter().map(|counter| model.maps.memcg(*id).vmstat().get(*counter))
     });
     let tables = (0..model.tables.tables.len() as u64).map(|k| crate::memory::FIRST_TABLE.add(k));
-    // A run put back, given up lazily and written to after all, is dirty as a whole.
+    // A lazyfree run that was written to after all is put back dirty as a whole.
     let clean = |pte| if F::is_valid(pte) { F::mkclean(pte) } else { pte };
     let entries = |frame| (0..F::PTES).map(move |i| clean(model.tables.table(frame).load(i)).0);
     End {
@@ -70,8 +71,8 @@ fn end<F: Format, R: Rules>(model: &Model<'_, '_, F, R>) -> End {
 fn run<F: Format>(machine: Machine, order: u8, variant: usize, steps: &[Step]) -> End {
     let mut arena = Arena::new::<F>(&ROOM, TABLES);
     arena.with::<F, Sound, _>(|model| {
-        // Walks of page tables count what each family finds young in its own way, and choose by it
-        // which tables to walk next.
+        // Walks of page tables count the young entries that each family finds in its own way, and
+        // choose by it the tables to walk next.
         let mut classic = machine;
         classic.lru_gen = LruGenCaps::empty();
         model.machine.set(classic);
@@ -81,14 +82,16 @@ fn run<F: Format>(machine: Machine, order: u8, variant: usize, steps: &[Step]) -
             let mut step = step.clone();
             match &mut step.op {
                 Op::Tune(_) | Op::SwitchLruGen { .. } => continue,
-                // Of a large folio given up lazily and written to in part, entry by entry loses the
-                // pages before the first that was written to, and a run none. Kernels do alike.
+                // If a large lazyfree folio was written to in part, unmapping entry by entry loses
+                // the pages before the first one written to, and by a run loses none. Kernels do
+                // the same.
                 Op::Advise { advice: Advice::Free, .. } if order > 0 => continue,
                 Op::MapAnonymous { order: of, .. } | Op::MapFile { order: of, .. } => *of = order,
                 _ => {}
             }
-            // A variant that flushes more would else evict what hides a later access from others:
-            // CPUs may forget a translation at any time, and here do so after each step.
+            // Otherwise a variant that flushes more would evict translations that hide a later
+            // access from others. CPUs may forget a translation at any time, and here do so after
+            // each step.
             model.step(&step);
             model.hardware.borrow_mut().tlbs.iter_mut().for_each(|tlb| tlb.held.clear());
         }
@@ -96,7 +99,7 @@ fn run<F: Format>(machine: Machine, order: u8, variant: usize, steps: &[Step]) -
     })
 }
 
-/// Steps of a scenario in the mean, and scenarios of an order.
+/// The mean number of steps of a scenario, and the number of scenarios of an order.
 const STEPS: usize = 120;
 const SCENARIOS: u32 = 20;
 

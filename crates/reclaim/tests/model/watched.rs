@@ -1,4 +1,4 @@
-//! Page tables whose every write the hardware notices.
+//! Page tables that report every write to the hardware.
 
 use crate::hardware::Hardware;
 use crate::memory::FIRST_TABLE;
@@ -6,7 +6,7 @@ use pageout_paging::table::{HostTable, HostTables, LINE};
 use pageout_paging::{Format, Pfn, Pte, Table};
 use std::cell::RefCell;
 
-/// All of them.
+/// The page tables.
 pub(crate) struct WatchedTables<'g, F> {
     pub(crate) tables: HostTables<'g, F>,
     pub(crate) hardware: &'g RefCell<Hardware>,
@@ -19,7 +19,7 @@ impl<'g, F: Format> WatchedTables<'g, F> {
     }
 }
 
-/// One of them.
+/// A page table.
 pub(crate) struct Watched<'g, F> {
     table: HostTable<'g, F>,
     number: usize,

@@ -13,11 +13,11 @@ fn control() -> ScanControl {
     ScanControl::new(None, 32, Agent::Direct)
 }
 
-/// A folio at the tail of the oldest generation, 0 of 0 to 3, as eviction may meet it.
+/// A folio at the tail of the oldest generation, 0 of 0 to 3, in a state that eviction may find.
 #[derive(Clone, Copy, Debug)]
 struct Met {
     kind: usize,
-    /// A walk has moved it to generation 2.
+    /// True if a walk has moved it to generation 2.
     promoted: bool,
     refs: u32,
     workingset: bool,
@@ -54,16 +54,16 @@ fn all_met() -> impl Iterator<Item = Met> {
     })
 }
 
-/// What becomes of a folio.
+/// The result of sorting a folio.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Sorted {
-    /// In this generation, at this end of its list.
+    /// Moved to this generation, at this end of its list.
     In(usize, End),
     Stays,
 }
 
-/// The sheet's rules: what becomes of it, and pages protected. Dirty ones, those being written and
-/// those locked into memory are sorted out where they are reclaimed.
+/// Returns the result by the sheet's rules, and the pages protected. Folios that are dirty, being
+/// written or locked into memory are sorted out where they are reclaimed.
 fn expected(met: Met, is_protected: fn(usize, usize) -> bool) -> (Sorted, u64) {
     let tier = [0, 0, 1, 2, 2][met.refs as usize];
     let tier = if met.workingset { 3 } else { tier };
@@ -89,7 +89,7 @@ fn recency(refs: u32, workingset: bool) -> Recency {
     used.with(if workingset { Recency::WORKINGSET } else { Recency::NONE }, Recency::NONE)
 }
 
-/// Puts a folio that is met into the oldest generation, between others of the next one.
+/// Puts such a folio into the oldest generation, between others of the next one.
 fn meet(ground: &mut Ground, met: Met) -> FolioId {
     let id = ground.folio_in(0, met.kind, if met.too_high { 2 } else { 1 }, 1);
     let folio = ground.maps.folio(id);
@@ -121,10 +121,10 @@ fn a_limit_of_tiers_that_is_off_by_one_is_seen() {
     sort_each(|tier, limit| tier >= limit);
 }
 
-/// Sorts each folio there may be, of which those are protected that the tier and its limit say.
+/// Sorts each possible folio. `is_protected` tells from the tier and its limit which are protected.
 fn sort_each(is_protected: fn(usize, usize) -> bool) {
     let mut ground = Ground::new(all_met().count() + 16);
-    // Something to be before and behind, in every list a folio may go to.
+    // Folios before and behind, in every list that a folio may move to.
     for (kind, seq, zone, _) in (0..2)
         .flat_map(|kind| [1, 2].map(|seq| (kind, seq)))
         .flat_map(|(kind, seq)| [1, 2].map(|zone| (kind, seq, zone)))
@@ -165,14 +165,15 @@ fn sort_each(is_protected: fn(usize, usize) -> bool) {
     }
 }
 
-/// Folios of files in the oldest generation, the oldest first.
+/// Makes folios of files in the oldest generation, and returns them, the oldest first.
 fn oldest(ground: &mut Ground, nr: usize, order: u8) -> Vec<FolioId> {
     let mut made: Vec<_> = (0..nr).map(|_| ground.folio_in(0, FILE, 1, order)).collect();
     made.reverse();
     made
 }
 
-/// Scans a type with all tiers open: what that did, and the folios isolated, first to last.
+/// Scans a type with all tiers open. Returns the scan's result, and the folios isolated, first to
+/// last.
 fn scan(ground: &mut Ground, sc: &ScanControl, nr: u64, kind: usize) -> (Scan, Vec<FolioId>) {
     let engine = ground.engine();
     let (maps, guard) = (engine.maps, engine.lock_lruvec(ROOT));
@@ -183,7 +184,7 @@ fn scan(ground: &mut Ground, sc: &ScanControl, nr: u64, kind: usize) -> (Scan, V
     (scan, core::iter::from_fn(|| out.pop(&ground.maps)).collect())
 }
 
-/// How often sizes of lists and generations were changed so far.
+/// Returns the number of changes to sizes of lists and generations so far.
 fn size_updates(ground: &Ground) -> u64 {
     ground.maps.lru_gen(ROOT).size_updates.load(Relaxed)
 }
@@ -197,7 +198,7 @@ fn sizes_change_once_for_all_folios_of_a_scan() {
         let (_, taken) = scan(&mut ground, &control(), 1000, FILE);
         assert_eq!(taken.len(), isolated, "order {order}");
         assert_eq!(size_updates(&ground) - before, 2, "the generation's and the list's");
-        // Of too high a zone: those that are left go on to the next generation.
+        // The zone is too high: the folios that are left move to the next generation.
         let before = size_updates(&ground);
         let (seen, taken) =
             scan(&mut ground, &ScanControl { reclaim_idx: 0, ..control() }, 6, FILE);
@@ -208,7 +209,8 @@ fn sizes_change_once_for_all_folios_of_a_scan() {
 
 #[test]
 fn what_a_walk_hands_in_changes_no_size_by_nothing() {
-    // Where a folio was, and how many sizes its move to the youngest generation changes.
+    // The generation that a folio was in, and the number of sizes that its move to the youngest
+    // changes.
     for (from, updates) in [(0, 4), (1, 4), (2, 2)] {
         let mut ground = Ground::new(1);
         let mut walk = MmWalk::default();
@@ -254,7 +256,7 @@ fn zones_are_scanned_from_the_highest_wanted_one_downwards() {
     for reclaim_idx in 0..MAX_NR_ZONES {
         let mut ground = Ground::new(9);
         let made: Vec<_> = (0..9).map(|n| ground.folio_in(0, FILE, n / 3, 0)).collect();
-        // Each was put behind the others.
+        // Each folio was put behind the others.
         let zone = |zone: usize| made[3 * zone..3 * zone + 3].iter().rev();
         let sc = ScanControl { reclaim_idx, ..control() };
         let (seen, taken) = scan(&mut ground, &sc, 100, FILE);
@@ -322,7 +324,7 @@ fn isolation_forgets_uses_that_no_first_one_marks() {
     }
 }
 
-/// What has folios, if only such as are of no use now, is tried again instead.
+/// A type that has folios, even if none is usable now, is tried again instead.
 #[test]
 fn the_other_type_is_tried_when_the_first_has_nothing_at_all() {
     for priority in [DEF_PRIORITY, 0] {
@@ -348,7 +350,7 @@ fn the_other_type_is_tried_when_the_first_has_nothing_at_all() {
     }
 }
 
-/// A reject of file memory, as `shrink_folio_list` may leave it.
+/// Makes a reject of files' pages, as `shrink_folio_list` may leave it.
 #[test]
 fn rejects_are_tried_again_or_kept_out_of_the_oldest_generation() {
     let mut ground = Ground::new(64);
@@ -357,7 +359,7 @@ fn rejects_are_tried_again_or_kept_out_of_the_oldest_generation() {
         let [active, mapped, dirty, writeback, mlocked, retry] = [0, 1, 2, 3, 4, 5].map(bit);
         let id = ground.folio(FILE, 0, 0, ROOT);
         let folio = ground.maps.folio(id);
-        // Not used first, so that it would join the oldest generation.
+        // It is not used, so that it would join the oldest generation.
         let word = Recency::REFS;
         let _ = folio.update_recency(|_| Some(word));
         let flags = [
@@ -377,7 +379,7 @@ fn rejects_are_tried_again_or_kept_out_of_the_oldest_generation() {
         let (clean, settled) = ground.maps.sort_rejects(ROOT, FILE, rejects, retry);
         let again = retry && !(active || mapped || dirty || writeback || mlocked);
         assert_eq!((clean.len, settled.len), if again { (1, 0) } else { (0, 1) }, "{number:#b}");
-        // Not active, it would join generation 0 of 0 to 3 again.
+        // If it is not active, it would join generation 0 of 0 to 3 again.
         let raised = !again && !mlocked && !active;
         assert_eq!(folio.lru().contains(LruFlags::ACTIVE), active || raised, "{number:#b}");
         assert_eq!(folio.recency(), if raised { Recency::NONE } else { word }, "{number:#b}");

@@ -1,5 +1,5 @@
-//! Generations under any history of uses, walks, switches and changes of the tree: no folio is
-//! lost, none is on two lists, and every size is what the folios come to.
+//! Generations under any history of uses, walks, switches and changes of the tree. No folio is
+//! lost, none is on two lists, and every size is the sum of its folios.
 
 extern crate std;
 
@@ -18,7 +18,7 @@ use std::vec::Vec;
 
 const FOLIOS: usize = 24;
 
-/// One thing done. Numbers choose among what there is.
+/// A step of a history. Numbers choose among the folios and cgroups that exist.
 #[derive(Clone, Debug)]
 enum Step {
     Add {
@@ -176,7 +176,7 @@ impl Model {
     }
 
     fn remove_memcg(&mut self, id: MemcgId) {
-        // Whoever walks holds the tree as it is.
+        // A walk holds the lock of the tree, so none is in progress here.
         self.hand_in();
         let Ground { maps, world, cpu, .. } = &mut self.ground;
         if maps.on(world, cpu, TUNING).remove_memcg(id).is_ok() {

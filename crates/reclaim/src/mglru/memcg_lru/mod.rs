@@ -1,10 +1,10 @@
 //! The order in which reclaim of the whole machine visits cgroups: an LRU of its own, so that it
 //! need not visit them all (the kernel's `lru_gen_memcg`).
 //!
-//! Cgroups stand in three generations of eight bins each. Reclaim empties the oldest generation,
-//! bin by bin from a random one on, so that several reclaims at once meet different cgroups.
-//! Kernels have two more moves, to the head of a bin for soft limits and to the oldest generation
-//! for removed cgroups; here there are no soft limits, and a removed cgroup has nothing left.
+//! Cgroups are in three generations of eight bins each. Reclaim empties the oldest generation, bin
+//! by bin from a random one on, so that concurrent reclaims meet different cgroups. Kernels have
+//! two more moves: to the head of a bin for soft limits, and to the oldest generation for removed
+//! cgroups. Here there are no soft limits, and a removed cgroup has nothing left.
 
 mod visit;
 
@@ -16,17 +16,17 @@ use core::sync::atomic::{
     AtomicBool, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed,
 };
 
-/// Generations of cgroups (`MEMCG_NR_GENS`).
+/// The number of generations of cgroups (`MEMCG_NR_GENS`).
 const MEMCG_NR_GENS: usize = 3;
 
-/// Bins of each (`MEMCG_NR_BINS`).
+/// The number of bins of each (`MEMCG_NR_BINS`).
 const MEMCG_NR_BINS: usize = 8;
 
-/// Where a cgroup goes once it was reclaimed from.
+/// The move of a cgroup after it was reclaimed from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum MemcgLruOp {
-    /// To the tail of a bin of its generation, once: it is met again before the others are
-    /// (`MEMCG_LRU_TAIL`).
+    /// To the tail of a bin of its generation, once: reclaim meets it again before it goes on to
+    /// the next generation (`MEMCG_LRU_TAIL`).
     Tail,
     /// To the next generation (`MEMCG_LRU_YOUNG`).
     Young,
@@ -39,12 +39,12 @@ pub(crate) struct Bin {
     bin: usize,
 }
 
-/// A cgroup's place.
+/// The place of a cgroup.
 #[derive(Debug, Default)]
 pub(crate) struct MemcgLruLink {
     generation: AtomicU8,
     bin: AtomicU8,
-    /// It was moved to a tail the last time.
+    /// True if its last move was to a tail.
     at_tail: AtomicBool,
     prev: AtomicU16,
     next: AtomicU16,
@@ -56,13 +56,13 @@ impl MemcgLruLink {
         Bin { generation, bin }
     }
 
-    /// Whether the last move was to a tail.
+    /// Returns true if the last move was to a tail.
     pub(crate) fn at_tail(&self) -> bool {
         self.at_tail.load(Relaxed)
     }
 }
 
-/// Both ends of a bin.
+/// The ends of a bin.
 #[derive(Debug)]
 struct BinEnds {
     head: AtomicU16,
@@ -76,26 +76,26 @@ impl Default for BinEnds {
     }
 }
 
-/// All cgroups, in the order of reclaim. Everything changes under the lock.
+/// All cgroups, in the order of reclaim. Everything in it changes under its lock.
 #[derive(Debug, Default)]
 pub(crate) struct MemcgLru {
     lock: Lock,
-    /// The oldest generation's number, which grows when it is empty.
+    /// The number of the oldest generation. It grows when that generation is empty.
     seq: AtomicU64,
     nr_memcgs: [AtomicU32; MEMCG_NR_GENS],
     bins: [[BinEnds; MEMCG_NR_BINS]; MEMCG_NR_GENS],
-    /// State of the pseudo-random numbers that choose bins: the same in every run.
+    /// The state of the pseudo-random numbers that choose bins. They are the same in every run.
     random: AtomicU64,
 }
 
 /// The next cgroup of a bin.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum NextMemcg {
-    /// This one.
+    /// The next cgroup.
     Is(MemcgId),
-    /// None: the bin ends.
+    /// There is none: the bin ends.
     End,
-    /// Someone moved the cgroup that was to lead on: the bin is to be begun anew.
+    /// The cgroup to go on from was moved: begin the bin again.
     Moved,
 }
 
@@ -104,7 +104,7 @@ fn generation_of(seq: u64) -> usize {
 }
 
 impl MemcgLru {
-    /// A bin by chance (splitmix64).
+    /// Returns a random bin (splitmix64).
     fn random_bin(&self) -> usize {
         let state = self.random.load(Relaxed).wrapping_add(0x9e37_79b9_7f4a_7c15);
         self.random.store(state, Relaxed);
@@ -134,7 +134,7 @@ impl MemcgLru {
         self.nr_memcgs[at.generation].fetch_add(1, Relaxed);
     }
 
-    /// Takes a cgroup out of its bin.
+    /// Removes a cgroup from its bin.
     fn remove(&self, memcgs: &[Memcg], id: MemcgId) {
         let link = &memcgs[usize::from(id.0)].lru_link;
         let at = link.place();
@@ -173,7 +173,7 @@ impl MemcgLru {
         self.grow_older(left);
     }
 
-    /// Goes on to the next generation if the oldest, where a cgroup just was, is empty.
+    /// Goes on to the next generation if a cgroup just left the oldest, and it is empty.
     fn grow_older(&self, left: usize) {
         let seq = self.seq.load(Relaxed);
         if left == generation_of(seq) && self.nr_memcgs[left].load(Relaxed) == 0 {

@@ -1,4 +1,4 @@
-//! Reclaim's way through the cgroups, in their order.
+//! Reclaim's visits of cgroups, in their order.
 
 use crate::engine::Engine;
 use crate::id::MemcgId;
@@ -12,7 +12,7 @@ use core::sync::atomic::{AtomicU16, Ordering::Relaxed};
 use pageout_paging::Env;
 
 impl<E: Env> Engine<'_, E> {
-    /// Works on the order of cgroups under its lock.
+    /// Calls `work` on the order of cgroups, under its lock.
     fn with_memcg_lru<T>(&self, work: impl FnOnce(&MemcgLru, &[Memcg]) -> T) -> T {
         let maps = self.maps;
         let _guard = self.lock_write(Rank::MemcgLru, &maps.cgroups.lru.lock);
@@ -21,8 +21,8 @@ impl<E: Env> Engine<'_, E> {
 }
 
 impl Maps<'_> {
-    /// All cgroups in the order in which reclaim of the whole machine visits them, but for the bin
-    /// it begins with, which is random: for whoever keeps others from changing it meanwhile.
+    /// Returns all cgroups in the order in which reclaim of the whole machine visits them, except
+    /// that its first bin is random. The caller keeps others from changing the order meanwhile.
     pub fn lru_gen_memcgs(&self) -> impl Iterator<Item = MemcgId> {
         let named =
             |link: &AtomicU16| Some(MemcgId(link.load(Relaxed))).filter(|id| *id != MemcgId::NONE);
@@ -37,12 +37,12 @@ impl Maps<'_> {
 }
 
 impl<E: Env> Engine<'_, E> {
-    /// Adds a new cgroup: to the oldest generation (`lru_gen_online_memcg`).
+    /// Adds a new cgroup to the oldest generation (`lru_gen_online_memcg`).
     pub(crate) fn memcg_lru_add(&mut self, id: MemcgId) {
         self.with_memcg_lru(|lru, memcgs| lru.add(memcgs, id));
     }
 
-    /// Takes a cgroup away that is removed (`lru_gen_release_memcg`).
+    /// Removes a cgroup that ends (`lru_gen_release_memcg`).
     pub(crate) fn memcg_lru_remove(&mut self, id: MemcgId) {
         self.with_memcg_lru(|lru, memcgs| {
             let left = memcgs[usize::from(id.0)].lru_link.place().generation;
@@ -56,12 +56,12 @@ impl<E: Env> Engine<'_, E> {
         self.with_memcg_lru(|lru, memcgs| lru.rotate(memcgs, id, op));
     }
 
-    /// The bins of the oldest generation, from a random one on.
+    /// Returns the bins of the oldest generation, from a random one on.
     pub(crate) fn oldest_bins(&mut self) -> [Bin; MEMCG_NR_BINS] {
         self.with_memcg_lru(|lru, _| lru.oldest_bins())
     }
 
-    /// The cgroup after `at` in a bin, or the first.
+    /// Returns the cgroup after `at` in a bin, or the first.
     pub(crate) fn next_in_bin(&mut self, bin: Bin, at: Option<MemcgId>) -> NextMemcg {
         self.with_memcg_lru(|lru, memcgs| lru.next(memcgs, bin, at))
     }

@@ -1,4 +1,4 @@
-//! Who joins and leaves a cgroup's list of address spaces, and the iterations of its walks.
+//! Changes of a cgroup's list of address spaces, and the iterations of its walks.
 
 use crate::engine::Engine;
 use crate::id::{MemcgId, MmId, NONE};
@@ -12,14 +12,14 @@ use core::mem;
 use core::sync::atomic::{AtomicU32, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 use pageout_paging::Env;
 
-/// What a walk is to do next.
+/// The next action of a walk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Next {
-    /// Walk this address space, which stays in being until it is asked for the next.
+    /// Walk this address space. It is not removed until the walk asks for the next one.
     Mm(MmId),
-    /// Open a new generation: this walk came to the end of the iteration.
+    /// Open a new generation: this walk reached the end of the iteration.
     Open,
-    /// Nothing: the iteration has ended.
+    /// Stop: the iteration has ended.
     Done,
 }
 
@@ -28,7 +28,7 @@ impl<'e, E: Env> Engine<'e, E> {
         self.lock_write(Rank::MmList, &self.maps.memcg(memcg).mm_list.lock)
     }
 
-    /// Moves a process to another cgroup. What it was charged stays where it is.
+    /// Moves a process to another cgroup. Its charges stay where they are.
     pub fn set_memcg(&mut self, id: MmId, memcg: MemcgId) {
         let maps = self.maps;
         if maps.mm(id).memcg() != memcg {
@@ -40,12 +40,12 @@ impl<'e, E: Env> Engine<'e, E> {
 }
 
 impl Maps<'_> {
-    /// Notes that a CPU begins to run in an address space: what a context switch says, so that the
-    /// next walk visits it (Linux 7.3.4, `lru_gen_use_mm`).
+    /// Notes that a CPU begins to run in an address space, so that the next walk visits it. Context
+    /// switches call it (Linux 7.3.4, `lru_gen_use_mm`).
     #[inline]
     pub fn lru_gen_use_mm(&self, id: MmId) {
         let ran = &self.mm(id).walked.ran;
-        // Read first: a context switch is not to take the line from other CPUs for nothing.
+        // Reads first, so that a context switch does not take the line from other CPUs for nothing.
         if !ran.load(Relaxed) {
             ran.store(true, Relaxed);
         }
@@ -69,7 +69,7 @@ impl<E: Env> Engine<'_, E> {
         drop(guard);
     }
 
-    /// Takes an address space off the list it may be on (Linux 7.3.4, `lru_gen_del_mm`).
+    /// Takes an address space off its list, if it is on one (Linux 7.3.4, `lru_gen_del_mm`).
     fn lru_gen_del_mm(&mut self, id: MmId) {
         let maps = self.maps;
         let place = &maps.mm(id).walked;
@@ -90,7 +90,8 @@ impl<E: Env> Engine<'_, E> {
         drop(guard);
     }
 
-    /// Takes an address space that is about to end off its list, and waits for walks to leave it.
+    /// Takes an address space that is about to end off its list, and waits until walks have left
+    /// it.
     pub(crate) fn lru_gen_exit_mm(&mut self, id: MmId) {
         self.lru_gen_del_mm(id);
         while self.maps.mm(id).walked.walkers.load(Acquire) > 0 {
@@ -100,15 +101,15 @@ impl<E: Env> Engine<'_, E> {
 }
 
 impl Maps<'_> {
-    /// What follows on a list: after none, the first.
+    /// Returns the link to the next entry of a list: after `NONE`, to the first.
     fn link_after<'a>(&'a self, list: &'a MmList, id: u32) -> &'a AtomicU32 {
         if id == NONE { &list.first } else { &self.mm(MmId(id)).walked.next }
     }
 }
 
 impl<E: Env> Engine<'_, E> {
-    /// Gives a walk the next address space after the one it has `walked`, which it leaves; walks of
-    /// the same generation share the iteration (Linux 7.3.4, `iterate_mm_list`).
+    /// Returns the next address space of the iteration. The walk leaves the one it has `walked`.
+    /// Walks of the same generation share the iteration (Linux 7.3.4, `iterate_mm_list`).
     pub(crate) fn iterate_mm_list(&mut self, walk: &mut MmWalk, walked: Option<MmId>) -> Next {
         let maps = self.maps;
         let list = &maps.memcg(walk.memcg).mm_list;
@@ -142,7 +143,7 @@ impl Maps<'_> {
             let mm = self.mm(MmId(id));
             let newcomer = list.newcomer.load(Relaxed);
             if newcomer == ALL || newcomer == id {
-                // Those that follow joined later still; the next walk finds them so too.
+                // Those after it joined later still, so that the mark moves to the next.
                 list.newcomer.store(mm.walked.next.load(Relaxed), Relaxed);
                 walk.force_scan = true;
             }
@@ -160,7 +161,7 @@ impl Maps<'_> {
 }
 
 impl<E: Env> Engine<'_, E> {
-    /// An iteration without a walk: whether this call ended it (Linux 7.3.4,
+    /// Ends an iteration without a walk. Returns true if this call ended it (Linux 7.3.4,
     /// `iterate_mm_list_nowalk`).
     pub(crate) fn iterate_mm_list_nowalk(&mut self, memcg: MemcgId, seq: u64) -> bool {
         let list = &self.maps.memcg(memcg).mm_list;
@@ -178,8 +179,8 @@ impl<E: Env> Engine<'_, E> {
 }
 
 impl Maps<'_> {
-    /// A cgroup's address spaces in the order they joined, for whoever keeps others from changing
-    /// the list meanwhile.
+    /// Returns a cgroup's address spaces in the order in which they joined. The caller keeps others
+    /// from changing the list meanwhile.
     pub fn lru_gen_mms(&self, memcg: MemcgId) -> impl Iterator<Item = MmId> {
         let named = |link: &AtomicU32| Some(link.load(Relaxed)).filter(|id| *id != NONE);
         let first = named(&self.memcg(memcg).mm_list.first);
@@ -187,40 +188,41 @@ impl Maps<'_> {
         core::iter::successors(first, after).map(MmId)
     }
 
-    /// The filters that a cgroup has, by number.
+    /// Returns the numbers of the filters that a cgroup has.
     pub fn lru_gen_filters(&self, memcg: MemcgId) -> impl Iterator<Item = u32> {
         let filters = &self.memcg(memcg).mm_list.filters;
         filters.iter().map(|filter| filter.load(Relaxed)).filter(|id| *id != NONE)
     }
 
-    /// What walks of a cgroup's address spaces counted so far.
+    /// Returns the counts of all walks of a cgroup's address spaces so far.
     pub fn mm_stats(&self, memcg: MemcgId) -> MmStats {
         let [leaf_total, leaf_young, nonleaf_found, nonleaf_added] =
             [0, 1, 2, 3].map(|i| self.memcg(memcg).mm_list.stats[i].load(Relaxed));
         MmStats { leaf_total, leaf_young, nonleaf_found, nonleaf_added }
     }
 
-    /// Bits set, of 2^15, in the filter that the next walk of a cgroup's address spaces asks: two
-    /// for each PTE table worth walking, unless they fall on others'. `None` if no walk made it yet
-    /// or there is no memory for it, so that all tables are walked.
+    /// Returns the number of bits set, of 2^15, in the filter that the next walk of a cgroup's
+    /// address spaces reads. There are two for each PTE table worth walking, unless some coincide.
+    /// Returns `None` if no walk made the filter yet or there is no memory for it, so that all
+    /// tables are walked.
     pub fn filter_population(&self, memcg: MemcgId) -> Option<u32> {
         self.filter(memcg, self.lru_gen(memcg).max_seq()).map(BloomFilter::population)
     }
 
-    /// The filter of a generation; `None` if there is no memory for it.
+    /// Returns the filter of a generation, or `None` if there is no memory for it.
     fn filter(&self, memcg: MemcgId, seq: u64) -> Option<&BloomFilter> {
         let id = self.memcg(memcg).mm_list.filter(seq).load(Acquire);
         (id != NONE).then(|| &self.cgroups.filters[id as usize])
     }
 
-    /// Whether the filter of a generation names a PTE table; without a filter, all are
-    /// (`test_bloom_filter`).
+    /// Returns true if the filter of a generation names a PTE table. Without a filter, all are
+    /// named (`test_bloom_filter`).
     #[inline]
     pub(crate) fn filter_contains(&self, memcg: MemcgId, seq: u64, entry: PmdEntry) -> bool {
         self.filter(memcg, seq).is_none_or(|filter| filter.contains(entry))
     }
 
-    /// Makes the filter of a generation, if it has one, name a PTE table (`update_bloom_filter`).
+    /// Inserts a PTE table into the filter of a generation, if it has one (`update_bloom_filter`).
     pub(crate) fn filter_insert(&self, memcg: MemcgId, seq: u64, entry: PmdEntry) {
         if let Some(filter) = self.filter(memcg, seq) {
             filter.insert(entry);
@@ -229,7 +231,7 @@ impl Maps<'_> {
 }
 
 impl<E: Env> Engine<'_, E> {
-    /// Empties the filter of a generation, taking a free one if it has none
+    /// Empties the filter of a generation, or takes a free one if it has none
     /// (`reset_bloom_filter`).
     fn reset_filter(&mut self, memcg: MemcgId, seq: u64) {
         let maps = self.maps;
@@ -237,7 +239,8 @@ impl<E: Env> Engine<'_, E> {
             filter.clear();
         } else if let Some(id) = self.take_filter() {
             maps.cgroups.filters[id as usize].clear();
-            // The first of an iteration may leave the list, and another walk begin it again.
+            // If the first of an iteration leaves the list, another walk may begin the iteration
+            // again.
             let mine = maps.memcg(memcg).mm_list.filter(seq);
             if mine.compare_exchange(NONE, id, Release, Relaxed).is_err() {
                 self.put_filter(id);
@@ -245,7 +248,7 @@ impl<E: Env> Engine<'_, E> {
         }
     }
 
-    /// Gives back the filters of a cgroup that is removed. No walk of it goes on.
+    /// Gives back the filters of a cgroup that is removed, and which no walk visits any more.
     pub(crate) fn put_filters(&mut self, memcg: MemcgId) {
         for filter in &self.maps.memcg(memcg).mm_list.filters {
             let id = filter.swap(NONE, Relaxed);

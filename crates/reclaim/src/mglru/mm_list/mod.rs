@@ -1,8 +1,8 @@
-//! The address spaces that a cgroup's walks visit, and how far they are.
+//! The address spaces that a cgroup's walks visit, and the state of their iterations.
 //!
-//! An iteration gives each of them to one walk; several walks share it. The one that finds its end
-//! opens a new generation. Address spaces that no CPU ran in since the last iteration are left out,
-//! but for those that joined since.
+//! An iteration gives each address space to one walk; several walks share the iteration. The walk
+//! that finds its end opens a new generation. An iteration skips address spaces in which no CPU ran
+//! since the last one, except those that joined since.
 
 pub(crate) mod iterate;
 
@@ -12,44 +12,46 @@ use crate::mglru::MIN_NR_GENS;
 use crate::mglru::batch::MmStats;
 use core::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 
-/// Filters of a cgroup: one that is asked, one that is filled (`NR_BLOOM_FILTERS`).
+/// The number of filters of a cgroup: one that is read, and one that is filled
+/// (`NR_BLOOM_FILTERS`).
 const NR_BLOOM_FILTERS: u64 = 2;
 
-/// In [`MmList::newcomer`]: all of them joined since the last iteration.
+/// The value of [`MmList::newcomer`] if all of them joined since the last iteration.
 const ALL: u32 = NONE - 1;
 
-/// A cgroup's address spaces in the order they joined, and how far walks of them are (the kernel's
-/// `lru_gen_mm_list`, with the `lru_gen_mm_state` of the one node). Changed under `lock` alone.
+/// A cgroup's address spaces in the order in which they joined, and the state of their iterations
+/// (the kernel's `lru_gen_mm_list`, with the `lru_gen_mm_state` of the one node). It changes only
+/// under `lock`.
 #[derive(Debug, Default)]
 pub(crate) struct MmList {
     lock: Lock,
     first: AtomicU32,
     last: AtomicU32,
-    /// The generation up to which iterations have come to their end.
+    /// The generation up to which iterations have ended.
     seq: AtomicU64,
-    /// The one given out last; none between iterations.
+    /// The address space given out last, or `NONE` between iterations.
     given: AtomicU32,
-    /// The first that joined since the last iteration and was not given out; see [`ALL`].
+    /// The first that joined since the last iteration and was not given out yet; see [`ALL`].
     newcomer: AtomicU32,
     stats: [AtomicU64; 4],
     filters: [AtomicU32; NR_BLOOM_FILTERS as usize],
 }
 
-/// An address space's place on such a list.
+/// The place of an address space on such a list.
 #[derive(Debug, Default)]
 pub(crate) struct Membership {
     prev: AtomicU32,
     next: AtomicU32,
-    /// Walks that stand in it: it is not removed before they leave.
+    /// The number of walks in the address space. It is not removed before they leave.
     walkers: AtomicU16,
-    /// Whose list it is on.
+    /// The cgroup whose list it is on.
     memcg: AtomicU16,
-    /// A CPU ran in it since it was last given out.
+    /// True if a CPU ran in it since it was last given out.
     ran: AtomicBool,
 }
 
 impl Membership {
-    /// Of an address space on no list.
+    /// Sets the place of an address space that is on no list.
     pub(crate) fn init(&self) {
         self.walkers.store(0, Relaxed);
         self.memcg.store(MemcgId::NONE.0, Relaxed);
@@ -58,7 +60,7 @@ impl Membership {
 }
 
 impl MmList {
-    /// An empty list, never walked.
+    /// Sets an empty list that was never walked.
     pub(crate) fn init(&self) {
         for link in [&self.first, &self.last, &self.given].into_iter().chain(&self.filters) {
             link.store(NONE, Relaxed);
@@ -72,7 +74,7 @@ impl MmList {
         self.first.load(Relaxed) == NONE
     }
 
-    /// The generation up to which iterations have come to their end.
+    /// Returns the generation up to which iterations have ended.
     pub(crate) fn seq(&self) -> u64 {
         self.seq.load(Relaxed)
     }

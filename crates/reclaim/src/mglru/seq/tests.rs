@@ -7,7 +7,7 @@ use std::vec::Vec;
 
 const ROOT: MemcgId = MemcgId::ROOT;
 
-/// Oldest generations of both types, with four generations open: 0 to 3.
+/// All choices of the oldest generations of both types, if generations 0 to 3 are open.
 fn all_oldest() -> impl Iterator<Item = [u64; 2]> {
     (0..=2).flat_map(|anon| (0..=2).map(move |file| [anon, file]))
 }
@@ -38,9 +38,9 @@ fn swappiness_says_which_types_may_be_evicted() {
     assert_eq!(found, [1, 1, 2]);
 }
 
-/// Every set of oldest generations and every swappiness, with one folio of each type and zone in
-/// each generation: a type that has four gives up its oldest, whose folios go on if they may be
-/// evicted, and are the youngest otherwise.
+/// Tries every set of oldest generations and every swappiness, with one folio of each type and zone
+/// in each generation. A type with four generations retires its oldest. Its folios move on if they
+/// may be evicted, and are the youngest otherwise.
 #[test]
 fn a_new_generation_takes_the_place_of_the_oldest_of_four() {
     for (from, swappiness) in all_oldest().flat_map(|from| [0, 60, 201].map(|s| (from, s))) {
@@ -71,7 +71,7 @@ fn a_new_generation_takes_the_place_of_the_oldest_of_four() {
     }
 }
 
-/// A folio for each tier, with what of it counts as protected.
+/// Has a folio for each tier, with the pages of it that count as protected.
 #[test]
 fn what_a_generation_gives_up_counts_as_protected_and_loses_its_uses() {
     let used = |n: u32| Recency::REFERENCED.with_count(n);
@@ -106,7 +106,7 @@ fn what_a_generation_gives_up_counts_as_protected_and_loses_its_uses() {
     assert_eq!(ground.listed(ROOT, 1, FILE), order);
 }
 
-/// What a walk has moved on already keeps its place, and its uses.
+/// A folio that a walk has moved keeps its generation, and its uses.
 #[test]
 fn a_folio_that_a_walk_moved_goes_to_the_list_of_its_generation() {
     for to in [1, 2, 3] {
@@ -129,7 +129,7 @@ fn a_folio_that_a_walk_moved_goes_to_the_list_of_its_generation() {
     }
 }
 
-/// 4096 folios under one hold, and nothing but the rest under the next.
+/// 4096 folios are moved under one hold of the lock, and only the rest under the next.
 #[test]
 fn a_long_list_is_given_up_in_turns() {
     for (folios, turns) in [(4095, 0), (4096, 1), (8191, 1), (8192, 2)] {
@@ -145,8 +145,8 @@ fn a_long_list_is_given_up_in_turns() {
     }
 }
 
-/// Every set of oldest generations, of generations that list something, and every swappiness,
-/// against the rule said in another way.
+/// Tries every set of oldest generations, of generations that list a folio, and every swappiness,
+/// against the rule in another form.
 #[test]
 fn oldest_generations_that_list_nothing_are_given_up() {
     let cases = all_oldest().flat_map(|from| [0, 60, 201].map(|swappiness| (from, swappiness)));
@@ -167,12 +167,12 @@ fn oldest_generations_that_list_nothing_are_given_up() {
         let (maps, guard) = (engine.maps, engine.lock_lruvec(ROOT));
         maps.try_to_inc_min_seq(&guard, swappiness);
         drop(guard);
-        // The first generation that lists something, or the last that may be the oldest.
+        // The first generation that lists a folio, or the last that may be the oldest.
         let first = |kind: usize| (from[kind]..2).find(|seq| has(kind, *seq)).unwrap_or(2);
         let wanted = match swappiness {
             0 => [from[ANON], first(FILE)],
             201 => [first(ANON), from[FILE]],
-            // One waits at 1 for the other that is still at 0, but never goes back.
+            // A type waits at 1 for the other that is still at 0, but never goes back.
             _ => match [first(ANON), first(FILE)] {
                 [2, 0] => [from[ANON].max(1), 0],
                 [0, 2] => [0, from[FILE].max(1)],
