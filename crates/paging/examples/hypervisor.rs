@@ -1,10 +1,10 @@
-//! A hypervisor finds out which parts of a guest's memory are cold, with `pageout-paging` alone:
-//! its own maps, its own lock, its own TLB maintenance, no folios and no reclaim.
+//! A hypervisor that finds out which parts of a guest's memory are cold, with only
+//! `pageout-paging`: its own maps, its own lock, its own TLB maintenance, no folios and no reclaim.
 //!
-//! The tables here lie in ordinary memory and the guest is a loop that sets accessed bits as a
-//! processor would. They use the arm64 stage-1 format of the crate; a real stage 2 has its
-//! permission bits elsewhere, but the same accessed bit, contiguous blocks and levels. Counts only:
-//! nothing here says how long anything takes.
+//! The tables here lie in ordinary memory, and the guest is a loop that sets accessed bits as a
+//! processor would. They use the arm64 stage-1 format of the crate. A real stage 2 has its
+//! permission bits elsewhere, but the same accessed bit, contiguous blocks and levels. The example
+//! only counts, and measures no time.
 
 use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate};
 use pageout_paging::pte::{Arm64_4K, Prot};
@@ -19,15 +19,15 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard};
 
-/// Bytes of guest memory.
+/// The number of bytes of guest memory.
 const GUEST: u64 = 64 << 20;
-/// Bytes that one row of the table is about: what one PTE table maps.
+/// The number of bytes in one row of the output: the range of one PTE table.
 const RANGE: u64 = 2 << 20;
-/// Where the page tables' frames begin, apart from the guest's.
+/// The first frame of the page tables, apart from the guest's.
 const TABLES: Pfn = Pfn::new(1 << 24);
 const PASSES: usize = 5;
 
-/// The hypervisor: page tables, one lock for all of them, counters for its TLB maintenance.
+/// The hypervisor: page tables, one lock for all of them, counters of its TLB maintenance.
 struct Hypervisor<'a> {
     tables: HostTables<'a, Arm64_4K>,
     lock: Mutex<()>,
@@ -93,7 +93,7 @@ impl<'t> Env for Hypervisor<'t> {
 }
 
 impl Hypervisor<'_> {
-    /// Maps all of the guest's memory, contiguous blocks where they fit.
+    /// Maps all of the guest's memory, by contiguous blocks where they fit.
     fn map_guest(&self) {
         let mut frames = TABLES.add(1)..Pfn::new(u64::MAX);
         for start in (0..GUEST).step_by(RANGE as usize) {
@@ -106,7 +106,7 @@ impl Hypervisor<'_> {
         }
     }
 
-    /// Clears the accessed bits of a range of guest memory; whether any was set.
+    /// Clears the accessed bits of a range of guest memory. Returns true if any was set.
     fn age(&self, range: VirtRange) -> bool {
         let check = YoungCheck {
             env: self,
@@ -133,7 +133,7 @@ impl Hypervisor<'_> {
     }
 }
 
-/// The guest uses one page: what the processor's table walk does to its entry.
+/// Uses one page as the guest: changes its entry as the processor's table walk does.
 fn touch(memory: &[AtomicU64], hypervisor: &Hypervisor<'_>, addr: u64) {
     for span in spans(hypervisor, TABLES, VirtAddr::new(addr)..VirtAddr::new(addr + 1)) {
         if let Span::Ptes { frame, range, .. } = span {
@@ -144,8 +144,8 @@ fn touch(memory: &[AtomicU64], hypervisor: &Hypervisor<'_>, addr: u64) {
     }
 }
 
-/// What the guest does in a pass: a hot first 8 MiB, one page of each 2 MiB up to 32 MiB every
-/// second pass, and the rest once, at the start.
+/// Uses the guest's memory for one pass: the first 8 MiB, which are hot; every second pass, one
+/// page of each 2 MiB up to 32 MiB; and the rest once, at the start.
 fn run_guest(memory: &[AtomicU64], hypervisor: &Hypervisor<'_>, pass: usize) {
     let every = |range: std::ops::Range<u64>, step: u64| {
         for addr in range.step_by(step as usize) {
@@ -187,7 +187,7 @@ fn main() {
         println!("{idle:>12}  {:>12}", ranges as u64 * (RANGE >> 20));
     }
     println!("{:>12}  {:>12}", "TLBIs", hypervisor.tlb.invalidations.get());
-    // None: on arm64 a young check issues its TLBIs and leaves the waiting to a later barrier.
+    // None: on arm64 a young check issues its TLBIs and leaves the wait to a later barrier.
     println!("{:>12}  {:>12}", "waits", hypervisor.tlb.waits.get());
     println!("Tables in ordinary memory, a loop for a guest: TLBIs are counted, none is executed.");
 }

@@ -1,4 +1,4 @@
-//! Addresses, frame numbers and orders. The unit lives in the type.
+//! Addresses, frame numbers and orders. Each type stands for its unit.
 
 use core::fmt;
 use core::ops::Range;
@@ -19,31 +19,31 @@ pub struct Pfn(u64);
 pub struct Order(u8);
 
 impl VirtAddr {
-    /// The address `bytes` bytes from zero.
+    /// Makes the address `bytes` bytes from zero.
     #[inline]
     pub const fn new(bytes: u64) -> Self {
         Self(bytes)
     }
 
-    /// The address in bytes.
+    /// Returns the address in bytes.
     #[inline]
     pub const fn get(self) -> u64 {
         self.0
     }
 
-    /// The address `bytes` further.
+    /// Returns the address `bytes` further.
     #[inline]
     pub const fn add(self, bytes: u64) -> Self {
         Self(self.0.wrapping_add(bytes))
     }
 
-    /// The next address at or above this one that is a multiple of 2^`shift` bytes.
+    /// Returns the next address at or above this one that is a multiple of 2^`shift` bytes.
     #[inline]
     pub const fn align_up(self, shift: u32) -> Self {
         self.add((1 << shift) - 1).align_down(shift)
     }
 
-    /// The last address at or below this one that is a multiple of 2^`shift` bytes.
+    /// Returns the last address at or below this one that is a multiple of 2^`shift` bytes.
     #[inline]
     pub const fn align_down(self, shift: u32) -> Self {
         Self(self.0 >> shift << shift)
@@ -51,25 +51,26 @@ impl VirtAddr {
 }
 
 impl Pfn {
-    /// Frame number `number`.
+    /// Makes frame number `number`.
     #[inline]
     pub const fn new(number: u64) -> Self {
         Self(number)
     }
 
-    /// The frame number.
+    /// Returns the frame number.
     #[inline]
     pub const fn get(self) -> u64 {
         self.0
     }
 
-    /// The frame `nr` frames further.
+    /// Returns the frame `nr` frames further.
     #[inline]
     pub const fn add(self, nr: u64) -> Self {
         Self(self.0.wrapping_add(nr))
     }
 
-    /// Frames from `base` to this one; wraps to a large number when this one lies below.
+    /// Returns the number of frames from `base` to this one. It wraps to a large number if this one
+    /// lies below.
     #[inline]
     pub const fn offset_from(self, base: Self) -> u64 {
         self.0.wrapping_sub(base.0)
@@ -80,19 +81,19 @@ impl Order {
     /// The largest order accepted: 2^30 pages.
     pub const MAX: Self = Self(30);
 
-    /// Order `order`, or `None` above [`Order::MAX`].
+    /// Makes order `order`, or returns `None` above [`Order::MAX`].
     #[inline]
     pub const fn new(order: u8) -> Option<Self> {
         if order <= Self::MAX.0 { Some(Self(order)) } else { None }
     }
 
-    /// The order as a number.
+    /// Returns the order as a number.
     #[inline]
     pub const fn get(self) -> u8 {
         self.0
     }
 
-    /// Pages in a folio of this order.
+    /// Returns the number of pages in a folio of this order.
     #[inline]
     pub const fn nr_pages(self) -> usize {
         1 << self.0

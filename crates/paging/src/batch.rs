@@ -1,4 +1,5 @@
-//! Batch detection: how many entries are one run of one folio (the kernel's folio_pte_batch).
+//! Batch detection: the number of entries that are one run of one folio (the kernel's
+//! folio_pte_batch).
 
 use crate::Run;
 use crate::contig::{Getter, batch_hint};
@@ -6,27 +7,28 @@ use crate::pte::{Format, Pte};
 use crate::table::Table;
 use crate::young::line;
 
-/// What a batch must agree on besides frames and attributes, and what it gathers (Linux 7.3.4,
-/// `fpb_t`). Young never matters; dirty, soft-dirty and writable matter only where respected.
+/// The properties that entries of a batch must agree on besides frames and attributes, and those
+/// that it merges (Linux 7.3.4, `fpb_t`). Young never matters; dirty, soft-dirty and writable
+/// matter only if respected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BatchFlags {
-    /// Entries must agree on dirty.
+    /// True if entries must agree on dirty.
     pub respect_dirty: bool,
-    /// Entries must agree on soft-dirty.
+    /// True if entries must agree on soft-dirty.
     pub respect_soft_dirty: bool,
-    /// Entries must agree on writable.
+    /// True if entries must agree on writable.
     pub respect_write: bool,
-    /// Make the caller's copy writable if any entry is.
+    /// True if the caller's copy becomes writable if any entry is.
     pub merge_write: bool,
-    /// Make the caller's copy young, or dirty, if any entry is.
+    /// True if the caller's copy becomes young, or dirty, if any entry is.
     pub merge_young_dirty: bool,
-    /// How the entries after the first are read. As they stand only where neither dirty is
-    /// respected nor young and dirty are merged: another entry of a block may have them.
+    /// The way to read the entries after the first. They may be read raw only if dirty is not
+    /// respected and young and dirty are not merged: another entry of a block may have the bits.
     pub read: Getter,
 }
 
 impl BatchFlags {
-    /// What `folio_referenced` asks for: nothing respected, nothing merged, entries gathered.
+    /// The flags of `folio_referenced`: nothing respected, nothing merged, entries gathered.
     pub const NONE: Self = Self {
         respect_dirty: false,
         respect_soft_dirty: false,
@@ -37,7 +39,7 @@ impl BatchFlags {
     };
 }
 
-/// The entry with everything cleared that a batch under `flags` ignores.
+/// Returns the entry with everything cleared that a batch under `flags` ignores.
 #[inline]
 pub fn ignore<F: Format>(pte: Pte, flags: BatchFlags) -> Pte {
     let mut kept = F::mkold(pte);
@@ -53,12 +55,13 @@ pub fn ignore<F: Format>(pte: Pte, flags: BatchFlags) -> Pte {
     kept
 }
 
-/// How many entries of `run`, from its first on, map consecutive frames with equal attributes under
-/// `flags`; at least 1. Reads one entry of a contiguous block, by the getter of `flags`. `pte` is
-/// the caller's copy of the first, read likewise, into which the merge flags merge.
+/// Returns the number of entries of `run`, from its first on, that map consecutive frames with
+/// equal attributes under `flags`; at least 1. Reads one entry of each contiguous block, by the
+/// getter of `flags`. `pte` is the caller's copy of the first, read likewise. The merge flags
+/// change this copy.
 ///
-/// Precondition: `pte` is present, and `run` is not empty and ends at the folio, the VMA and the
-/// table, whichever is first.
+/// Precondition: `pte` is present, and `run` is not empty and lies within the folio, the VMA and
+/// the table.
 #[inline]
 pub fn folio_pte_batch_flags<F: Format, T: Table>(
     table: T,
@@ -84,7 +87,7 @@ pub fn folio_pte_batch_flags<F: Format, T: Table>(
     nr.min(max_nr)
 }
 
-/// [`folio_pte_batch_flags`] with no flag.
+/// Calls [`folio_pte_batch_flags`] with no flag.
 ///
 /// ```
 /// use core::sync::atomic::AtomicU64;
@@ -122,20 +125,20 @@ fn merge_into<F: Format>(copy: &mut Pte, next: Pte, flags: BatchFlags) {
     }
 }
 
-/// A batch that was found and checked.
+/// The result of a batch that was found and checked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct YoungRun {
-    /// Its entries.
+    /// The number of its entries.
     pub nr: usize,
-    /// Whether any was young.
+    /// True if any was young.
     pub young: bool,
-    /// Whether any is dirty.
+    /// True if any is dirty.
     pub dirty: bool,
 }
 
-/// [`folio_pte_batch`] eight entries at a time, and in the same pass the young bits of the batch
-/// cleared. `pte` is the first of `run`, by either getter; the table's lock is held. Neither clears
-/// nor looks past the batch; prefetches the same lines of `ahead`.
+/// Does [`folio_pte_batch`] eight entries at a time, and clears the young bits of the batch in the
+/// same pass. `pte` is the first entry of `run`, by either getter. The table's lock is held. No bit
+/// past the batch is cleared or counted. The same lines of `ahead` are prefetched.
 ///
 /// ```
 /// use core::sync::atomic::AtomicU64;

@@ -1,4 +1,4 @@
-//! The environment: what the engine runs on, passed with each call.
+//! The environment: the ground that the engine runs on, passed with each call.
 
 use crate::mmu::Mmu;
 use crate::notifier::Notifier;
@@ -8,12 +8,11 @@ use crate::rules::Rules;
 use crate::table::Table;
 use crate::{Pfn, mmu::Asid};
 
-/// A ground the engine stands on: host memory, a modelled machine, a kernel.
+/// A ground that the engine runs on: host memory, a modelled machine, a kernel.
 ///
-/// `examples/hypervisor.rs` has one, and calls with it what takes one: young checks, walks, and
-/// what makes tables. It is `Copy`-cheap to consult and holds no policy. The engine has no
-/// conditional compilation for any ground: everything a ground does differently is behind this
-/// trait.
+/// `examples/hypervisor.rs` has one, and makes with it the calls that need one: young checks,
+/// walks, and making tables. It is cheap to consult and holds no policy. The engine has no
+/// conditional compilation for any ground: every difference between grounds is behind this trait.
 pub trait Env {
     /// The entry format of the tables.
     type Format: Format;
@@ -21,36 +20,36 @@ pub trait Env {
     type Table: Table;
     /// TLB maintenance.
     type Mmu: Mmu;
-    /// The soundness decisions; [`Sound`](crate::Sound) but for exhibits of known bugs.
+    /// The soundness decisions: [`Sound`](crate::Sound), except in exhibits of known bugs.
     type Rules: Rules;
-    /// Who is told what the engine does; `()` for no one.
+    /// The type of the observer; `()` for none.
     type Observer: Observer;
-    /// What holds a table's lock (the kernel's PTL) until dropped.
+    /// The guard of a table's lock (the kernel's PTL).
     type TableGuard<'a>
     where
         Self: 'a;
 
-    /// The handle of the table in `frame`.
+    /// Returns the handle of the table in `frame`.
     fn table(&self, frame: Pfn) -> Self::Table;
-    /// TLB maintenance.
+    /// Returns the TLB maintenance.
     fn mmu(&self) -> &Self::Mmu;
     /// Takes the lock of the table in `frame` if it is free.
     fn try_lock_table(&self, frame: Pfn) -> Option<Self::TableGuard<'_>>;
-    /// The secondary MMUs that mirror the address space, if there are any.
+    /// Returns the secondary MMUs that mirror the address space, if there are any.
     fn notifier(&self, asid: Asid) -> Option<&dyn Notifier>;
-    /// Called between two tries for a lock: spin, wait for an event, or yield.
+    /// Waits between two tries for a lock: spins, waits for an event, or yields.
     fn relax(&self);
-    /// Whether another task waits for this CPU: a walk of page tables then stops at its next PUD,
-    /// to be resumed (Linux 7.3.4, walk_pud_range). By default never.
+    /// Returns true if another task waits for this CPU. A walk of page tables then stops at its
+    /// next PUD, to be resumed (Linux 7.3.4, walk_pud_range). The default is false.
     #[inline]
     fn need_resched(&self) -> bool {
         false
     }
-    /// Who is told what the engine does.
+    /// Returns the observer, which is notified of the engine's stages.
     fn observer(&self) -> &Self::Observer;
 }
 
-/// A table whose lock is held. Whatever changes entries demands one.
+/// A table whose lock is held. Every function that changes entries requires one.
 pub struct LockedTable<'e, E: Env + 'e> {
     table: E::Table,
     ahead: Option<E::Table>,
@@ -76,19 +75,19 @@ impl<'e, E: Env> LockedTable<'e, E> {
         Some(Self { table: env.table(frame), ahead: None, _guard: guard })
     }
 
-    /// Names the table that a sweep in address order will reach after this one. The young check of
-    /// the `line` family prefetches from it, one table being as far ahead as pays.
+    /// Sets the table that a sweep in address order will reach after this one. The young check of
+    /// the `line` family prefetches from it; prefetching further ahead does not pay.
     #[must_use]
     pub fn prefetching(self, ahead: Option<E::Table>) -> Self {
         Self { ahead, ..self }
     }
 
-    /// The handle.
+    /// Returns the handle.
     pub fn table(&self) -> E::Table {
         self.table
     }
 
-    /// The table named by [`LockedTable::prefetching`].
+    /// Returns the table set by [`LockedTable::prefetching`].
     pub fn ahead(&self) -> Option<E::Table> {
         self.ahead
     }

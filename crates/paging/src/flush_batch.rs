@@ -1,15 +1,16 @@
-//! Which deferred invalidations of an address space are still to be completed.
+//! The record of deferred invalidations of an address space that are not complete yet.
 
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{AcqRel, Acquire};
 
 /// The deferrals of one address space by number: the last made and the last known complete (Linux
-/// 7.3.4, `mm->tlb_flush_batched`). Whoever cleared an entry and put off its flush notes so under
-/// the table's lock; whoever relies on entries asks under that lock, flushes the address space if
-/// anything is pending, and marks what it saw as flushed.
+/// 7.3.4, `mm->tlb_flush_batched`). A task that cleared an entry and deferred its flush notes that
+/// under the table's lock. A task that relies on entries checks under that lock, flushes the
+/// address space if a deferral is pending, and marks the pending ones it saw as flushed.
 ///
-/// Bits 0 to 14 number the last deferral, 16 to 30 the last flushed. As in kernels, a flush that
-/// took as long as 16,383 deferrals might take the numbers begun anew for those it saw.
+/// Bits 0 to 14 number the last deferral, 16 to 30 the last flushed. As in kernels, there is a
+/// limit: during a flush that takes as long as 16,383 deferrals, the numbers may begin again, and
+/// be taken for those it saw.
 ///
 /// ```
 /// use pageout_paging::FlushBatch;
@@ -25,22 +26,22 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire};
 #[derive(Debug, Default)]
 pub struct FlushBatch(AtomicU32);
 
-/// What was pending when [`FlushBatch::pending`] was asked.
+/// The deferrals that [`FlushBatch::pending`] found pending.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Pending(u32);
 
 const MASK: u32 = 0x7fff;
 const FLUSHED_SHIFT: u32 = 16;
-/// Past this number of deferrals the count begins again, long before it would spill over.
+/// The number of deferrals after which the count begins again, long before it would overflow.
 const LAST: u32 = 0x3fff;
 
 impl FlushBatch {
-    /// Nothing is pending.
+    /// Makes a record with nothing pending.
     pub const fn new() -> Self {
         Self(AtomicU32::new(0))
     }
 
-    /// Notes that the invalidation of an entry cleared before is put off.
+    /// Notes that the invalidation of an entry cleared before is deferred.
     #[inline]
     pub fn note_deferral(&self) {
         let mut word = self.0.load(Acquire);
@@ -49,25 +50,26 @@ impl FlushBatch {
         }
     }
 
-    /// What is pending, if anything is.
+    /// Returns the pending deferrals, if there are any.
     #[inline]
     pub fn pending(&self) -> Option<Pending> {
         let word = self.0.load(Acquire);
         (word & MASK != word >> FLUSHED_SHIFT).then_some(Pending(word))
     }
 
-    /// Marks what was `seen` to be pending as flushed, unless more was deferred since: that the
-    /// flush may have missed. Precondition: the address space was flushed after the question.
+    /// Marks the deferrals `seen` to be pending as flushed, unless more were made since, which the
+    /// flush may have missed. Precondition: the address space was flushed after
+    /// [`FlushBatch::pending`].
     #[inline]
     pub fn mark_flushed(&self, seen: Pending) {
         let last = seen.0 & MASK;
         let word = last | (last << FLUSHED_SHIFT);
-        // Where it fails, something is still pending: the next to ask flushes once more.
+        // If it fails, a deferral is still pending: the next task that checks flushes once more.
         let _ = self.0.compare_exchange(seen.0, word, AcqRel, Acquire);
     }
 }
 
-/// The word after one more deferral.
+/// Returns the word after one more deferral.
 const fn deferred(word: u32) -> u32 {
     if word & MASK > LAST { 1 } else { word + 1 }
 }

@@ -1,4 +1,5 @@
-//! TLB maintenance as the engine sees it: issue invalidations, complete them with a barrier.
+//! TLB maintenance as the engine uses it: issuing invalidations, and completing them with a
+//! barrier.
 
 use crate::VirtAddr;
 use crate::pte::Level;
@@ -7,18 +8,18 @@ use crate::pte::Level;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Asid(pub u32);
 
-/// What an invalidation removes from TLBs.
+/// The translations that an invalidation removes from TLBs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Invalidate {
     /// Leaf translations of `nr` entries of `level` from `start` on; walk caches are kept.
     Range {
         /// The address space.
         asid: Asid,
-        /// First address.
+        /// The first address.
         start: VirtAddr,
-        /// Entries of `level`.
+        /// The number of entries of `level`.
         nr: usize,
-        /// Level of the leaf entries.
+        /// The level of the leaf entries.
         level: Level,
     },
     /// Every translation of the address space.
@@ -28,55 +29,56 @@ pub enum Invalidate {
     Everything,
 }
 
-/// Order of memory and invalidations.
+/// An order between memory and invalidations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Barrier {
     /// Entries written before are seen by walks after (arm64 DSB ISHST; nothing on x86).
     Publish,
     /// Invalidations issued before *on this CPU* have taken effect everywhere (arm64 DSB ISH).
-    /// Another CPU's are not waited for: only that CPU's own barrier completes them.
+    /// Another CPU's invalidations are not waited for: only that CPU's own barrier completes them.
     Complete,
 }
 
-/// How a deferred invalidation reaches other CPUs.
+/// The way in which a deferred invalidation reaches other CPUs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Shootdown {
     /// Invalidations are issued as entries are cleared, and hardware broadcasts them; one barrier
     /// completes them all (arm64).
     Broadcast,
-    /// Nothing is sent before the flush, which is one round of interprocessor interrupts (x86,
-    /// riscv).
+    /// Invalidations are not sent before the flush, which is one round of interprocessor interrupts
+    /// (x86, riscv).
     Ipi,
 }
 
-/// What the memory-management hardware does by itself, on the CPUs that matter.
+/// The abilities of the memory-management hardware, on the CPUs that matter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Caps {
-    /// Hardware sets the accessed bit of leaf entries; otherwise software does, in a fault.
+    /// True if hardware sets the accessed bit of leaf entries. Otherwise software does, in a fault.
     pub hardware_af: bool,
-    /// Hardware sets the dirty bit of leaf entries.
+    /// True if hardware sets the dirty bit of leaf entries.
     pub hardware_dirty: bool,
-    /// Hardware sets the accessed bit of entries that lead to tables
-    /// ([`Format::NONLEAF_YOUNG`](crate::Format)): x86 always; arm64 where every CPU has FEAT_HAFT,
-    /// since no fault could stand in for it; riscv never (Linux 7.3.4,
+    /// True if hardware sets the accessed bit of entries that lead to tables
+    /// ([`Format::NONLEAF_YOUNG`](crate::Format)). x86 always does; arm64 does if every CPU has
+    /// FEAT_HAFT, since no fault could replace it; riscv never does (Linux 7.3.4,
     /// arch_has_hw_nonleaf_pmd_young).
     pub nonleaf_af: bool,
-    /// Entries at or above which a range becomes an invalidation of the whole address space.
-    /// arm64 without range TLBI: 512 at 4K pages; with it 2^21 + 1; x86: 34; riscv: 65 [7.3.4].
+    /// The number of entries from which on a range becomes an invalidation of the whole address
+    /// space. arm64 without range TLBI: 512 at 4K pages; with it 2^21 + 1; x86: 34; riscv: 65
+    /// [7.3.4].
     pub range_limit: usize,
-    /// How deferred invalidations reach other CPUs.
+    /// The way in which deferred invalidations reach other CPUs.
     pub shootdown: Shootdown,
-    /// Contiguous blocks may be converted without a flush in between: hardware returns the old
-    /// translation or the new, never a mixture, and raises no fault (arm64 FEAT_BBM level 2 on CPUs
-    /// known not to abort).
+    /// True if contiguous blocks may be converted without a flush in between: hardware returns the
+    /// old translation or the new, never a mixture, and raises no fault (arm64 FEAT_BBM level 2 on
+    /// CPUs known not to abort).
     pub bbml2_noabort: bool,
-    /// CPUs that there are: whether invalidations are worth deferring may depend on them.
+    /// The number of CPUs, on which the use of deferring invalidations may depend.
     pub cpus: u16,
 }
 
 impl Caps {
     /// Hardware that sets the bits of leaf entries, invalidates ranges of any length by broadcast,
-    /// has more CPUs than anyone asks for, and nothing beyond.
+    /// and has as many CPUs as possible. It has no further abilities.
     pub const IDEAL: Self = Self {
         hardware_af: true,
         hardware_dirty: true,
@@ -90,25 +92,26 @@ impl Caps {
 
 /// TLB maintenance: broadcast to every CPU that may hold a translation.
 pub trait Mmu {
-    /// What the hardware does by itself.
+    /// Returns the abilities of the hardware.
     fn caps(&self) -> Caps;
     /// Issues an invalidation. It may not have taken effect before [`Barrier::Complete`].
     fn invalidate(&self, what: Invalidate);
     /// Orders memory and invalidations.
     fn barrier(&self, barrier: Barrier);
-    /// Makes this CPU's TLB forget, and waits for it (arm64: a local TLBI between local barriers).
+    /// Invalidates in this CPU's TLB, and waits for it (arm64: a local TLBI between local
+    /// barriers).
     fn invalidate_local(&self, what: Invalidate) {
         self.barrier(Barrier::Publish);
         self.invalidate(what);
         self.barrier(Barrier::Complete);
     }
-    /// Whether a CPU other than this one may hold translations of the address space. x86 defers an
-    /// invalidation only then (Linux 7.3.4, should_defer_flush).
+    /// Returns true if a CPU other than this one may hold translations of the address space. x86
+    /// defers an invalidation only then (Linux 7.3.4, should_defer_flush).
     fn remote(&self, _asid: Asid) -> bool {
         true
     }
-    /// Told at each deferral that entries of the address space were cleared whose flush comes later
-    /// ([`Shootdown::Ipi`]): x86 notes here whom to interrupt then, and that its generation moved
-    /// (Linux 7.3.4, arch_tlbbatch_add_pending). By default nothing.
+    /// Notes a deferral: entries of the address space were cleared whose flush comes later
+    /// ([`Shootdown::Ipi`]). x86 records here which CPUs to interrupt then, and that its generation
+    /// moved (Linux 7.3.4, arch_tlbbatch_add_pending). The default does nothing.
     fn defer(&self, _asid: Asid) {}
 }

@@ -1,18 +1,19 @@
-//! Who is told what the engine does.
+//! The observer, which is notified of the engine's stages.
 
 use crate::stage::Stage;
 
-/// Whoever attributes time to what the engine does. Nothing depends on it. `()` is no one.
+/// An observer that attributes time to the engine's stages. Nothing depends on it. `()` is no
+/// observer.
 ///
-/// An environment names its observer ([`Env::observer`](crate::Env::observer)), so that one that
-/// wraps another cannot forget to pass on what is told.
+/// An environment names its observer ([`Env::observer`](crate::Env::observer)), so that an
+/// environment that wraps another cannot forget to pass notifications on.
 pub trait Observer {
     /// The engine enters a stage.
     fn enter(&self, stage: Stage);
 
-    /// Does `check`, with which an aging walk checks one run of a folio's entries: a ground that
-    /// prices software cannot see from the tables where a run begins and ends.
-    #[inline(always)] // one entry is to cost what the single check costs
+    /// Does `check`, with which an aging walk checks one run of a folio's entries. It tells a
+    /// ground with prices for software the limits of a run, which it cannot see from the tables.
+    #[inline(always)] // so that one entry costs as little as the single check
     fn check_run<R>(&self, check: impl FnOnce() -> R) -> R {
         check()
     }

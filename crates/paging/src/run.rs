@@ -13,32 +13,33 @@ use core::ops::Range;
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Run {
-    /// Index of the first.
+    /// The index of the first.
     pub first: usize,
-    /// How many.
+    /// The number of entries.
     pub nr: usize,
 }
 
 impl Run {
-    /// The one entry `i`.
+    /// Makes the run of the one entry `i`.
     #[inline]
     pub const fn one(i: usize) -> Self {
         Self { first: i, nr: 1 }
     }
 
-    /// The entries from `start` up to, not including, `end`, which does not lie before.
+    /// Makes the run of the entries from `start` up to, not including, `end`, which does not lie
+    /// before.
     #[inline]
     pub const fn between(start: usize, end: usize) -> Self {
         Self { first: start, nr: end - start }
     }
 
-    /// The index after the last.
+    /// Returns the index after the last.
     #[inline]
     pub const fn end(self) -> usize {
         self.first + self.nr
     }
 
-    /// The indices, in order.
+    /// Returns the indices, in order.
     #[inline]
     pub const fn indices(self) -> Range<usize> {
         self.first..self.end()

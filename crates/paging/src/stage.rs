@@ -1,18 +1,18 @@
 //! The stages of reclaim, for grounds that attribute time.
 
-/// What the engine is doing.
+/// The current task of the engine.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(u8)]
 pub enum Stage {
     /// Taking folios off the LRU lists.
     Isolate,
-    /// Walking a folio's reverse map and page tables to ask whether it was referenced.
+    /// Walking a folio's reverse map and page tables to check if it was referenced.
     RmapWalk,
     /// Reading and clearing young bits, and the flush that follows. In walks and look-arounds of
-    /// the multi-generational LRU all that is done to one table: it is entered once.
+    /// the multi-generational LRU, all work on one table: this stage is entered once for it.
     Young,
-    /// Walking address spaces for the multi-generational LRU: lists and upper levels, and what
-    /// opening a generation takes.
+    /// Walking address spaces for the multi-generational LRU: lists, upper levels, and the opening
+    /// of a generation.
     Aging,
     /// Taking entries out, the walk to them included.
     Unmap,
@@ -20,7 +20,7 @@ pub enum Stage {
     Flush,
     /// Taking folios out of the page cache or the swap cache.
     CacheRemoval,
-    /// Giving frames back.
+    /// Freeing frames.
     Free,
     /// Anything else.
     Other,
@@ -40,7 +40,7 @@ impl Stage {
         Self::Other,
     ];
 
-    /// The name that records and tables use.
+    /// Returns the name that records and tables use.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Isolate => "isolate",

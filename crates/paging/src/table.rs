@@ -11,17 +11,17 @@ use core::sync::atomic::{AtomicU64, Ordering::Relaxed, Ordering::Release};
 mod area;
 pub use area::Area;
 
-/// Entries in a cache line of 64 bytes.
+/// The number of entries in a cache line of 64 bytes.
 pub const LINE: usize = 8;
 
-/// What `f` makes of each place of a line, written out: left as a loop, which optimising for size
-/// does, it costs as much as the entries.
+/// Returns `f` of each place of a line. It is unrolled by hand: as a loop, which is what optimising
+/// for size keeps, it costs as much as the entries.
 #[inline(always)]
 pub(crate) fn each<R>(f: impl Fn(usize) -> R) -> [R; LINE] {
     [f(0), f(1), f(2), f(3), f(4), f(5), f(6), f(7)]
 }
 
-/// The places of a line that are set, as a bit mask.
+/// Returns the places of a line that are set, as a bit mask.
 #[inline(always)]
 pub(crate) fn mask(set: [bool; LINE]) -> u32 {
     let [a, b, c, d, e, f, g, h] = each(|k| u32::from(set[k]) << k);
@@ -31,17 +31,17 @@ pub(crate) fn mask(set: [bool; LINE]) -> u32 {
 /// A `Copy` handle to one page table. Every access is one untorn operation on a 64-bit entry, and
 /// hardware or other agents may act between any two of them.
 ///
-/// Indices are entries, below the format's `PTES`. Clears are named by what they return, because
-/// that decides the instruction: on x86 a returned bit is `lock btr`, nothing returned is
-/// `lock and`, and a returned word would be a compare-and-swap loop.
+/// Indices are entries, below the format's `PTES`. Clears are named by their return value, which
+/// decides the instruction: on x86, returning a bit is `lock btr`, returning nothing is `lock and`,
+/// and returning a word would be a compare-and-swap loop.
 pub trait Table: Copy {
     /// Reads entry `i`.
     fn load(self, i: usize) -> Pte;
     /// Reads the 64-byte line that holds entry `i`: eight separate untorn reads.
     fn line(self, i: usize) -> [u64; LINE];
-    /// The entries of the line that holds entry `i` in which any of `bits` is set, as a bit mask.
-    /// A line without one costs a read; one with is read again.
-    #[inline(always)] // once a line of the innermost loop
+    /// Returns the entries of the line that holds entry `i` in which any of `bits` is set, as a bit
+    /// mask. A line without one costs one read; a line with one is read again.
+    #[inline(always)] // called once for each line, in the innermost loop
     fn line_with(self, i: usize, bits: u64) -> u32 {
         let [a, b, c, d, e, f, g, h] = self.line(i);
         if ((a | b) | (c | d) | (e | f) | (g | h)) & bits == 0 {
@@ -50,7 +50,7 @@ pub trait Table: Copy {
         let line = self.line(i);
         mask(each(|k| line[k] & bits != 0))
     }
-    /// Clears the one bit `bit` of entry `i` in one atomic operation; whether it was set.
+    /// Clears the one bit `bit` of entry `i` in one atomic operation. Returns true if it was set.
     fn test_and_clear_bit(self, i: usize, bit: u64) -> bool;
     /// Clears `bits` of entry `i` in one atomic operation.
     fn clear_bits(self, i: usize, bits: u64);
@@ -59,10 +59,10 @@ pub trait Table: Copy {
     /// # Errors
     /// The entry found, if it differs (or, on some machines, spuriously equal).
     fn cas(self, i: usize, old: Pte, new: Pte) -> Result<(), Pte>;
-    /// Replaces entry `i` in one atomic operation; what it was.
+    /// Replaces entry `i` in one atomic operation, and returns its old value.
     fn swap(self, i: usize, new: Pte) -> Pte;
-    /// Stores entry `i`: only where hardware cannot write, that is over an invalid entry, or where
-    /// nobody asks what it wrote, that is to take out an entry that leads to a table.
+    /// Stores entry `i`. This is allowed only over an invalid entry, which hardware cannot write,
+    /// or to take out an entry that leads to a table, in which hardware's writes do not matter.
     fn set(self, i: usize, pte: Pte);
     /// Hints that the line of entry `i` will be written.
     fn prefetch_write(self, i: usize);
@@ -85,7 +85,7 @@ impl<F> Clone for HostTable<'_, F> {
 impl<F> Copy for HostTable<'_, F> {}
 
 impl<'a, F: Format> HostTable<'a, F> {
-    /// A handle to `entries`, or `None` unless there are exactly `F::PTES` of them.
+    /// Makes a handle to `entries`, or returns `None` unless there are exactly `F::PTES` of them.
     pub fn new(entries: &'a [AtomicU64]) -> Option<Self> {
         (entries.len() == F::PTES).then_some(Self { entries, format: PhantomData })
     }
@@ -168,12 +168,12 @@ pub struct HostTables<'a, F> {
 pub struct Slot(u32);
 
 impl Slot {
-    /// The index.
+    /// Returns the index.
     pub const fn get(self) -> u32 {
         self.0
     }
 
-    /// The entry `nr` further.
+    /// Returns the place `nr` entries further.
     #[must_use]
     pub const fn add(self, nr: u32) -> Self {
         Self(self.0.wrapping_add(nr))
@@ -181,23 +181,23 @@ impl Slot {
 }
 
 impl<'a, F: Format> HostTables<'a, F> {
-    /// Tables in `memory`, the first of which is frame `base`. Entries past the last whole table
-    /// are not used.
+    /// Makes tables in `memory`, the first of which is frame `base`. Entries past the last whole
+    /// table are not used.
     pub fn new(memory: &'a [AtomicU64], base: Pfn) -> Self {
         Self { memory, base, format: PhantomData }
     }
 
-    /// Tables that fit.
+    /// Returns the number of tables that fit.
     pub fn len(&self) -> usize {
         self.memory.len() / F::PTES
     }
 
-    /// Whether no table fits.
+    /// Returns true if no table fits.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The table in `frame`.
+    /// Returns the table in `frame`.
     ///
     /// # Panics
     /// If the frame is not one of these tables: a page table that points outside its memory.
@@ -212,7 +212,7 @@ impl<'a, F: Format> HostTables<'a, F> {
         }
     }
 
-    /// The place of entry `i` of the table in `frame`.
+    /// Returns the place of entry `i` of the table in `frame`.
     ///
     /// # Panics
     /// If it lies past 2^32 entries.
@@ -223,7 +223,7 @@ impl<'a, F: Format> HostTables<'a, F> {
         Slot(u32::try_from(index).expect("table memory within 2^32 entries"))
     }
 
-    /// The table that holds a place, and the entry's index in it.
+    /// Returns the table that holds a place, and the entry's index in it.
     #[inline]
     pub fn at(&self, slot: Slot) -> (HostTable<'a, F>, usize) {
         let frame = self.base.add(u64::from(slot.0 >> F::TABLE_SHIFT));
@@ -250,13 +250,13 @@ pub struct DirectMap<F> {
 }
 
 // SAFETY: the map only hands out shared references to atomics, which any thread may use; `new`
-// demands that the memory stays mapped for good.
+// demands that the memory stays mapped as long as it is used.
 unsafe impl<F> Send for DirectMap<F> {}
 // SAFETY: as above.
 unsafe impl<F> Sync for DirectMap<F> {}
 
 impl<F: Format> DirectMap<F> {
-    /// The direct map of `frames`, the first of which is at `base`.
+    /// Makes the direct map of `frames`, the first of which is at `base`.
     ///
     /// # Safety
     /// For as long as any copy of the map or of a table made from it is used, `base` is aligned to
@@ -267,11 +267,11 @@ impl<F: Format> DirectMap<F> {
         Self { base: base.cast(), first: frames.start, frames: nr, format: PhantomData }
     }
 
-    /// The table in `frame`.
+    /// Returns the table in `frame`.
     ///
     /// # Safety
     /// For as long as any copy of the table is used, the frame holds a page table, which the
-    /// program touches through atomics alone (hardware walkers may do as they do).
+    /// program accesses only through atomics (hardware walkers may access it in their own way).
     ///
     /// # Panics
     /// If the frame lies outside the map.
@@ -281,7 +281,8 @@ impl<F: Format> DirectMap<F> {
         assert!(number < self.frames, "a table frame lies in the direct map");
         let first = number as usize * (F::PAGE_SIZE as usize / size_of::<AtomicU64>());
         // SAFETY: the frame lies in the map, so `new`'s caller vouches for PTES entries (at most a
-        // page) that are mapped, aligned and live; this call's, that atomics alone touch them.
+        // page) that are mapped, aligned and live; this call's caller vouches that only atomics
+        // access them.
         let entries = unsafe { core::slice::from_raw_parts(self.base.add(first), F::PTES) };
         HostTable { entries, format: PhantomData }
     }

@@ -1,14 +1,14 @@
-//! Flush policy of the young check, as data.
+//! The flush policy of the young check, as data.
 
 use crate::env::Env;
 use crate::mmu::{Asid, Barrier, Invalidate, Mmu};
 use crate::pte::Level;
 use crate::{Format, Rules, VirtAddr};
 
-/// What follows when a young bit was found and cleared.
+/// The flush after a young bit was found and cleared.
 ///
-/// No choice is unsound: an entry with the bit clear that a TLB still holds young merely hides
-/// accesses until it is dropped, so a page may be reclaimed early and refaulted.
+/// No choice is unsound. If a TLB still holds an entry as young whose bit is clear, accesses are
+/// hidden until that is dropped, so a page may be reclaimed early and refaulted.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum YoungFlush {
     /// Invalidate and wait.
@@ -19,31 +19,31 @@ pub enum YoungFlush {
     None,
 }
 
-/// The choice for PTE and for PMD leaves.
+/// The choices for PTEs and for PMD leaves.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct FlushPolicy {
-    /// For last-level entries.
+    /// The choice for last-level entries.
     pub pte: YoungFlush,
-    /// For PMD leaves.
+    /// The choice for PMD leaves.
     pub pmd: YoungFlush,
 }
 
 impl FlushPolicy {
-    /// Kernels' default where an architecture has no rule of its own [7.3.4].
+    /// Kernels' default for architectures without a rule of their own [7.3.4].
     pub const GENERIC: Self = Self { pte: YoungFlush::Sync, pmd: YoungFlush::Sync };
-    /// x86: nothing for PTEs; a range flush for PMD leaves [7.3.4].
+    /// x86: no flush for PTEs; a range flush for PMD leaves [7.3.4].
     pub const X86: Self = Self { pte: YoungFlush::None, pmd: YoungFlush::Sync };
     /// arm64: TLBI without the trailing DSB for PTEs; with it for PMD leaves [7.3.4].
     pub const ARM64: Self = Self { pte: YoungFlush::Nosync, pmd: YoungFlush::Sync };
     /// riscv: as x86 [7.3.4].
     pub const RISCV: Self = Self::X86;
 
-    /// The same choice at both levels: how a flush axis is forced.
+    /// Makes the same choice at both levels, to force the flush axis.
     pub const fn forced(flush: YoungFlush) -> Self {
         Self { pte: flush, pmd: flush }
     }
 
-    /// The choice for leaves of `level`.
+    /// Returns the choice for leaves of `level`.
     pub const fn at(self, level: Level) -> YoungFlush {
         match level {
             Level::Pte => self.pte,
@@ -72,28 +72,28 @@ pub fn flush_young<E: Env>(
     }
 }
 
-/// Makes every TLB forget `nr` entries of `level` from `start` on, or the whole address space where
-/// [`Caps::range_limit`](crate::mmu::Caps) says so, and waits for it.
+/// Flushes `nr` entries of `level` from `start` on from every TLB, or the whole address space if
+/// they reach [`Caps::range_limit`](crate::mmu::Caps), and waits for it.
 pub fn flush_range<E: Env>(env: &E, asid: Asid, start: VirtAddr, nr: usize, level: Level) {
     issue(env, asid, start, nr, level);
     env.mmu().barrier(Barrier::Complete);
 }
 
-/// Makes every TLB forget the address space, and waits for it.
+/// Flushes the address space from every TLB, and waits for it.
 pub fn flush_address_space<E: Env>(env: &E, asid: Asid) {
     env.mmu().barrier(Barrier::Publish);
     env.mmu().invalidate(Invalidate::AddressSpace(asid));
     env.mmu().barrier(Barrier::Complete);
 }
 
-/// Makes every TLB and every secondary MMU forget `nr` entries of `level` from `start` on, which
-/// were taken out or permit less than they did.
+/// Flushes `nr` entries of `level` from `start` on, which were taken out or permit less than
+/// before, from every TLB and every secondary MMU.
 pub fn forget<E: Env>(env: &E, asid: Asid, start: VirtAddr, nr: usize, level: Level) {
     flush_range(env, asid, start, nr, level);
     forget_secondary(env, asid, start, nr, level);
 }
 
-/// The secondary MMUs' part of [`forget`], where TLBs are told in another way.
+/// Does the secondary MMUs' part of [`forget`], if TLBs are flushed in another way.
 pub fn forget_secondary<E: Env>(env: &E, asid: Asid, start: VirtAddr, nr: usize, level: Level) {
     if let Some(notifier) = env.notifier(asid) {
         let pages = nr * E::Format::nr_pages(level);
@@ -101,9 +101,9 @@ pub fn forget_secondary<E: Env>(env: &E, asid: Asid, start: VirtAddr, nr: usize,
     }
 }
 
-/// Publishes what was written and issues the invalidation of `nr` entries of `level` from `start`
-/// on; whether it is one of the whole address space. The range is in the entries' own units; how it
-/// ends is the rules' to say.
+/// Publishes entries written before, and issues the invalidation of `nr` entries of `level` from
+/// `start` on. Returns true if it is one of the whole address space. The range is in units of the
+/// entries; the rules decide its end.
 pub fn issue<E: Env>(env: &E, asid: Asid, start: VirtAddr, nr: usize, level: Level) -> bool {
     let mmu = env.mmu();
     let whole = nr >= mmu.caps().range_limit;

@@ -1,5 +1,5 @@
-//! Walking page tables: descent, the spans of a range, and the stepping of rmap walks
-//! (the kernel's `page_vma_mapped_walk`).
+//! Walks of page tables: descent, the spans of a range, and the steps of rmap walks (the kernel's
+//! `page_vma_mapped_walk`).
 
 use crate::contig::Getter;
 use crate::env::{Env, LockedTable};
@@ -9,18 +9,19 @@ use crate::{Pfn, VirtAddr, VirtRange};
 use core::ops::Range;
 use core::sync::atomic::{Ordering::Release, fence};
 
-/// Where a descent from the root ended.
+/// The end of a descent from the root.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Descent {
-    /// No table below the entry at this level.
+    /// There is no table below the entry at this level.
     Absent(Level),
-    /// A PMD leaf in the PMD table of this frame.
+    /// There is a PMD leaf in the PMD table of this frame.
     PmdLeaf(Pfn),
-    /// The PTE table in the first frame, reached from the PMD table in the second.
+    /// There is the PTE table in the first frame, reached from the PMD table in the second.
     PteTable(Pfn, Pfn),
 }
 
-/// Descends from the root table in frame `root` to what maps `addr`. Takes no lock.
+/// Descends from the root table in frame `root` to the table or leaf that maps `addr`. Takes no
+/// lock.
 #[inline]
 pub fn descend<E: Env>(env: &E, root: Pfn, addr: VirtAddr) -> Descent {
     let frame = match pmd_table(env, root, addr) {
@@ -37,8 +38,8 @@ pub fn descend<E: Env>(env: &E, root: Pfn, addr: VirtAddr) -> Descent {
     }
 }
 
-/// Descends from the root table in frame `root` to the PMD table for `addr`: its frame, or the
-/// level of the entry that leads no further. Takes no lock.
+/// Descends from the root table in frame `root` to the PMD table for `addr`. Returns its frame, or
+/// the level of the entry that leads no further. Takes no lock.
 #[inline]
 pub fn pmd_table<E: Env>(env: &E, root: Pfn, addr: VirtAddr) -> Result<Pfn, Level> {
     let mut frame = root;
@@ -52,9 +53,9 @@ pub fn pmd_table<E: Env>(env: &E, root: Pfn, addr: VirtAddr) -> Result<Pfn, Leve
     Ok(frame)
 }
 
-/// Where frames of new page tables come from.
+/// A supply of frames for new page tables.
 pub trait TableFrames {
-    /// A frame that holds an empty table; `None` if there is no more (ENOMEM).
+    /// Returns a frame that holds an empty table, or `None` if there is none left (ENOMEM).
     fn take(&mut self) -> Option<Pfn>;
     /// Takes back the frame taken last, still an empty table: another CPU has made that table.
     fn give_back(&mut self, frame: Pfn);
@@ -76,10 +77,10 @@ impl TableFrames for Range<Pfn> {
     }
 }
 
-/// The frame of the table of `level` that covers `addr`, making the tables that miss on the way.
-/// `None` if there is no frame for one, or if a leaf stands in the way; tables already made stay.
-/// Several CPUs may make the same table at once: one's is installed, the others give theirs back
-/// (Linux 7.3.4, pmd_install and its like).
+/// Returns the frame of the table of `level` that covers `addr`, and makes the missing tables on
+/// the way. Returns `None` if there is no frame for one, or if a leaf is in the way; tables already
+/// made stay. Several CPUs may make the same table concurrently: one of theirs is installed, and
+/// the others give their frames back (Linux 7.3.4, pmd_install and its like).
 pub fn make_table<E: Env>(
     env: &E,
     root: Pfn,
@@ -103,8 +104,8 @@ pub fn make_table<E: Env>(
     Some(frame)
 }
 
-/// Makes entry `i`, found empty, lead to a new table, unless another CPU has filled it: the entry
-/// as it is then. `None` if there is no frame.
+/// Makes entry `i`, found empty, lead to a new table, unless another CPU has filled it. Returns the
+/// entry afterwards, or `None` if there is no frame.
 fn install<E: Env>(table: E::Table, i: usize, frames: &mut dyn TableFrames) -> Option<Pte> {
     let frame = frames.take()?;
     let new = E::Format::table(frame);
@@ -117,15 +118,15 @@ fn install<E: Env>(table: E::Table, i: usize, frames: &mut dyn TableFrames) -> O
     }
 }
 
-/// Puts `new` into entry `i` of an upper table if nothing is there, beside other CPUs that may.
-/// What it leads to or maps is seen before it.
+/// Puts `new` into entry `i` of an upper table if it is empty; other CPUs may do the same
+/// concurrently. Other CPUs see the table or folio behind the entry before they see the entry.
 ///
 /// # Errors
 /// The entry found, which stays.
 pub fn fill_vacant<T: Table>(table: T, i: usize, new: Pte) -> Result<(), Pte> {
     fence(Release);
     while let Err(found) = table.cas(i, Pte::NONE, new) {
-        // It may fail for no reason.
+        // The operation may fail spuriously.
         if !found.is_none() {
             return Err(found);
         }
@@ -138,7 +139,7 @@ pub fn fill_vacant<T: Table>(table: T, i: usize, new: Pte) -> Result<(), Pte> {
 pub enum Span {
     /// Entries of the PTE table in `frame`.
     Ptes {
-        /// The table.
+        /// The frame of the table.
         frame: Pfn,
         /// The PTE table that maps the addresses after this one's, if there is one.
         ahead: Option<Pfn>,
@@ -147,14 +148,15 @@ pub enum Span {
     },
     /// A PMD leaf in the PMD table in `frame`.
     PmdLeaf {
-        /// The table.
+        /// The frame of the table.
         frame: Pfn,
         /// The part of the range.
         range: VirtRange,
     },
 }
 
-/// The spans of `range` under `root` in address order. Cost follows populated tables.
+/// Returns the spans of `range` under `root` in address order. The cost follows the populated
+/// tables.
 pub fn spans<E: Env>(env: &E, root: Pfn, range: VirtRange) -> impl Iterator<Item = Span> {
     let mut addr = range.start;
     core::iter::from_fn(move || {
@@ -181,22 +183,22 @@ pub fn spans<E: Env>(env: &E, root: Pfn, range: VirtRange) -> impl Iterator<Item
     })
 }
 
-/// The PTE table of the entry after `addr`'s in the PMD table in frame `pmd`.
+/// Returns the PTE table of the entry after `addr`'s in the PMD table in frame `pmd`.
 pub fn table_after<E: Env>(env: &E, pmd: Pfn, addr: VirtAddr) -> Option<Pfn> {
     let i = E::Format::index(Level::Pmd, addr) + 1;
     let next = if i < E::Format::PTES { env.table(pmd).load(i) } else { Pte::NONE };
     E::Format::is_table(next).then(|| E::Format::pfn(next))
 }
 
-/// The first address above `addr` that another entry of `level` maps; the top of the address space
-/// where there is none.
+/// Returns the first address above `addr` that another entry of `level` maps, or the top of the
+/// address space if there is none.
 pub fn next_boundary<F: Format>(addr: VirtAddr, level: Level) -> VirtAddr {
     let shift = F::shift(level);
     let next = addr.align_down(shift).add(1 << shift);
     if next < addr { VirtAddr::new(u64::MAX) } else { next }
 }
 
-/// Which entries an rmap walk matches.
+/// The entries that an rmap walk matches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Match {
     /// Present entries, and pages lent to a device.
@@ -205,19 +207,19 @@ pub enum Match {
     Migration,
 }
 
-/// When an rmap walk takes a PTE table's lock.
+/// The choice when an rmap walk takes a PTE table's lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LockWhen {
-    /// At the first entry that may match; a table without one is left unlocked.
+    /// At the first entry that may match. A table without one is not locked.
     Plausible,
-    /// Always (the kernel's PVMW_SYNC): for callers who must not miss an entry being set.
+    /// Always (the kernel's PVMW_SYNC): for callers that must not miss an entry being set.
     Always,
 }
 
-/// Where an rmap walk looks, and for what.
+/// The range and the goal of an rmap walk.
 #[derive(Clone, Debug)]
 pub struct RmapTarget {
-    /// Root table of the address space.
+    /// The root table of the address space.
     pub root: Pfn,
     /// The folio's pages within the VMA.
     pub range: VirtRange,
@@ -225,15 +227,15 @@ pub struct RmapTarget {
     pub pfn: Pfn,
     /// The folio's pages.
     pub nr_pages: usize,
-    /// Which entries match.
+    /// The entries that match.
     pub matches: Match,
-    /// When to lock.
+    /// The choice when to lock.
     pub lock: LockWhen,
-    /// How entries are read, once each, under the lock.
+    /// The way in which entries are read, once each, under the lock.
     pub getter: Getter,
 }
 
-/// One mapping of a folio.
+/// A mapping of a folio.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Hit {
     /// A last-level entry, as the walk's getter read it.
@@ -242,15 +244,15 @@ pub enum Hit {
     Pmd(VirtAddr),
 }
 
-/// The stepping of `page_vma_mapped_walk` (Linux 7.3.4): visits the entries of one address space
-/// that map a folio, in address order, holding the lock of the table it stands in.
+/// The steps of `page_vma_mapped_walk` (Linux 7.3.4): visits the entries of one address space that
+/// map a folio, in address order, and holds the lock of the current table.
 pub struct MappedWalk<'e, E: Env> {
     env: &'e E,
     target: RmapTarget,
-    /// The next address to look at.
+    /// The next address to visit.
     addr: VirtAddr,
     locked: Option<LockedTable<'e, E>>,
-    /// Where the locked table, or the range, ends.
+    /// The end of the locked table, or of the range.
     locked_end: VirtAddr,
     /// The PMD table that leads to the locked table.
     pmd_table: Pfn,
@@ -258,7 +260,7 @@ pub struct MappedWalk<'e, E: Env> {
 }
 
 impl<'e, E: Env> MappedWalk<'e, E> {
-    /// A walk that has not begun.
+    /// Makes a walk that has not begun.
     #[inline]
     pub fn new(env: &'e E, target: RmapTarget) -> Self {
         let addr = target.range.start;
@@ -266,7 +268,7 @@ impl<'e, E: Env> MappedWalk<'e, E> {
         Self { env, target, addr, locked: None, locked_end: addr, pmd_table, crossed: false }
     }
 
-    /// The next mapping, with its table locked; `None` at the end, with no lock held.
+    /// Returns the next mapping, with its table locked, or `None` at the end, with no lock held.
     #[inline]
     pub fn next_hit(&mut self) -> Option<Hit> {
         loop {
@@ -297,14 +299,14 @@ impl<'e, E: Env> MappedWalk<'e, E> {
         self.addr = self.addr.add(((nr - 1) as u64) << E::Format::PAGE_SHIFT);
     }
 
-    /// The PMD leaf of the last hit, for `addr`, was split: what stands in its place is visited
-    /// next. The leaf's table is unlocked.
+    /// Goes on with the entries that replace the PMD leaf of the last hit, for `addr`, which was
+    /// split. The leaf's table is unlocked.
     pub fn descend_again(&mut self, addr: VirtAddr) {
         self.locked = None;
         (self.addr, self.locked_end) = (addr, addr);
     }
 
-    /// The table of the last hit, locked: of PTEs or of PMD leaves.
+    /// Returns the table of the last hit, locked: a PTE table, or the PMD table of a leaf.
     ///
     /// # Panics
     /// Before the first hit and after the last.
@@ -313,17 +315,17 @@ impl<'e, E: Env> MappedWalk<'e, E> {
         self.locked.as_ref().expect("a walk that stands at a hit holds its table's lock")
     }
 
-    /// The PMD table whose entry leads to the PTE table of the last hit.
+    /// Returns the PMD table whose entry leads to the PTE table of the last hit.
     pub fn pmd_table(&self) -> Pfn {
         self.pmd_table
     }
 
-    /// Whether the walk has stepped from one PTE table into the next.
+    /// Returns true if the walk has stepped from one PTE table into the next.
     pub fn crossed_table(&self) -> bool {
         self.crossed
     }
 
-    /// Unlocks the table whose entries are done, noting whether the walk goes on in another.
+    /// Unlocks the table whose entries are done, and notes if the walk goes on in another.
     fn leave(&mut self) {
         if self.locked.take().is_some() && self.addr < self.target.range.end {
             self.crossed = true;
@@ -331,7 +333,7 @@ impl<'e, E: Env> MappedWalk<'e, E> {
     }
 
     /// Descends at `addr`: locks a PTE table that may hold a match, returns a PMD leaf's hit, or
-    /// moves past what cannot match.
+    /// moves past a range that cannot match.
     fn enter(&mut self) -> Option<Hit> {
         match descend(self.env, self.target.root, self.addr) {
             Descent::Absent(level) => {
@@ -357,7 +359,7 @@ impl<'e, E: Env> MappedWalk<'e, E> {
         let maps = E::Format::is_present(pmd) && self.in_folio(E::Format::pfn(pmd));
         if maps && self.target.matches == Match::Mapped {
             self.locked = Some(pt);
-            // One leaf maps the whole folio: whatever is asked next lies past it.
+            // A leaf maps the whole folio: the next address lies past it.
             self.addr = self.target.range.end;
             self.locked_end = self.addr;
             return Some(Hit::Pmd(addr));
@@ -384,7 +386,7 @@ impl<'e, E: Env> MappedWalk<'e, E> {
         self.locked = Some(LockedTable::lock(self.env, frame));
     }
 
-    /// The index of the next address in its PTE table.
+    /// Returns the index of the next address in its PTE table.
     #[inline]
     fn index(&self) -> usize {
         E::Format::index(Level::Pte, self.addr)

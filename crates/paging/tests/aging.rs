@@ -1,5 +1,5 @@
-//! An aging walk through a table finds, answers and clears the same by every family, compared with
-//! one oracle that knows single entries alone.
+//! Aging walks through a table: every family finds, returns and clears the same, compared with one
+//! oracle that knows only single entries.
 #![cfg(not(miri))] // one thread, no unsafe code: Miri would be slow and find nothing
 
 use pageout_exhibits::harness::{
@@ -30,28 +30,29 @@ fn addr<F: Decode>(i: usize) -> VirtAddr {
 #[derive(Clone, Debug)]
 struct Walk {
     entries: Vec<Pte>,
-    /// What is looked at: a VMA's part of the table, or a window.
+    /// The entries to check: a VMA's part of the table, or a window.
     window: Range<usize>,
-    /// Pages of a folio.
+    /// The number of pages of a folio.
     folio: usize,
-    /// Every other folio is not the walk's to check: it passes them.
+    /// True if every other folio is not the walk's to check, so that it skips them.
     foreign: bool,
-    /// The secondary MMU's answer, if there is one.
+    /// The secondary MMU's result, if there is one.
     secondary: Option<bool>,
 }
 
-/// A run checked: where it began, and what was found.
+/// A run that was checked: its first index, and the result.
 type Step = (usize, YoungRun);
 
 impl Walk {
-    /// Pages from `pte`'s to the end of its folio; `None` for a folio that is not the walk's.
+    /// Returns the pages from `pte`'s to the end of its folio, or `None` for a folio that is not
+    /// the walk's.
     fn in_folio<F: Decode>(&self, pte: Pte) -> Option<usize> {
         let frame = F::bits(pte).pfn as usize;
         let own = !self.foreign || (frame / self.folio).is_multiple_of(2);
         own.then_some(self.folio - frame % self.folio)
     }
 
-    /// What the engine does.
+    /// Returns the engine's steps.
     fn by<F: Decode>(&self, world: &World<F>, family: Family) -> Vec<Step> {
         world.reset(&self.entries);
         world.set_secondary(self.secondary);
@@ -81,7 +82,7 @@ impl Walk {
         steps
     }
 
-    /// What it must do, and the table afterwards.
+    /// Returns the steps that it must make, and the table afterwards.
     fn expected<F: Decode>(&self, family: Family) -> (Vec<Step>, Vec<Pte>) {
         let mut entries = self.entries.clone();
         let mut steps = Vec::new();
@@ -126,8 +127,8 @@ impl Walk {
         }
     }
 
-    /// Nothing is flushed, no entry outside of the table is used, and the secondary MMU is asked
-    /// for each run, no more and no less.
+    /// Checks that nothing was flushed, that no entry outside of the table was used, and that the
+    /// secondary MMU was called for exactly each run.
     fn check_events<F: Decode>(&self, steps: &[Step], events: &[Event]) {
         let mut asked = steps.iter().filter(|_| self.secondary.is_some());
         for event in events {
@@ -144,7 +145,7 @@ impl Walk {
     }
 }
 
-/// Makes entry `k` old, and those whose block it is in.
+/// Makes entry `k` old, with the others of its block.
 fn clear<F: Decode>(entries: &mut [Pte], k: usize) {
     let cont = F::bits(entries[k]).cont;
     let first = if cont { k / F::CONT_PTES * F::CONT_PTES } else { k };
@@ -154,7 +155,8 @@ fn clear<F: Decode>(entries: &mut [Pte], k: usize) {
     }
 }
 
-/// The table of `case`, clean but for entry `dirty`, which is so in one of the format's ways.
+/// Returns the table of `case`, clean except for entry `dirty`, which is so in one of the format's
+/// ways.
 fn dirty_at<F: Decode>(case: &Case, dirty: usize, hardware: bool) -> Vec<Pte> {
     let change = |(i, pte): (usize, &Pte)| match F::bits(*pte).present {
         true if i == dirty && hardware => F::hardware_dirty(*pte).unwrap_or(*pte),
@@ -165,8 +167,8 @@ fn dirty_at<F: Decode>(case: &Case, dirty: usize, hardware: bool) -> Vec<Pte> {
     case.entries.iter().enumerate().map(change).collect()
 }
 
-/// Every run of every small table as the window, or all of the table; with each place for a dirty
-/// entry, folios of a block and of the table, folios to skip and secondary MMUs in turn.
+/// Tries every run of every small table as the window, or all of the table; with each place for a
+/// dirty entry, and in turn folios of a block and of the table, folios to skip, and secondary MMUs.
 fn every_small_walk<F: Decode>() {
     let world = World::<F>::new(1);
     let mut turn = 0;
@@ -205,8 +207,8 @@ fn small_riscv_all() {
     every_small_walk::<SmallRiscv>();
 }
 
-/// Entries that a walk reads of a table in contiguous blocks, none of which is its own to check, if
-/// it says so and if not.
+/// Returns the number of entries that a walk reads of a table in contiguous blocks, none of which
+/// is its own to check: if it knows that, and if it does not.
 fn read_of_foreign_blocks(family: Family, young: bool) -> [u64; 2] {
     let world = World::<Arm64_4K>::new(1);
     let case = Layout::folio(u64::MAX).case::<Arm64_4K>(0..Arm64_4K::PTES, |_| young);
@@ -233,7 +235,8 @@ fn kernels_read_a_foreign_block_for_each_of_its_entries_and_line_reads_it_once()
             assert_eq!(read_of_foreign_blocks(family, young), [512 * (1 + 16); 2], "{family:?}");
         }
     }
-    // Both ends of what is left, its first line twice, the entry; and old ones, a line at a time.
+    // It reads both ends of the part left, its first line twice, and the entry; of old ones, a line
+    // at a time.
     let look = 2 + 8 + 8 + 1;
     assert_eq!(read_of_foreign_blocks(Family::Line, true), [32 * look, 512 * look - 1]);
     assert_eq!(read_of_foreign_blocks(Family::Line, false), [2 + 512; 2]);
@@ -324,7 +327,7 @@ impl Plan {
         }
     }
 
-    /// What may stand in an entry instead of a page of its folio.
+    /// Returns an entry that may be in place of one for a page of its folio.
     fn other<F: Decode>(pte: Pte, number: usize) -> Pte {
         let young = |other| if F::bits(pte).young { F::mkyoung(other) } else { other };
         match number {

@@ -1,11 +1,11 @@
 //! Barry Song's question about the batched arm64 clear-flush ("arm64: mm: implement the
-//! architecture-specific clear_flush_young_ptes()", v6 4/5, 2026): of four entries one is young;
-//! how many valid translations does the batch's one flush evict, when an access may come between
-//! the clear and the invalidation?
+//! architecture-specific clear_flush_young_ptes()", v6 4/5, 2026). Of four entries one is young.
+//! How many valid translations does the batch's one flush evict, if accesses may come between the
+//! clear and the invalidation?
 //!
-//! Without an access, the young entry's alone, which is owed: entries that are not young are in no
-//! TLB. With accesses, as many more as pages were used for the first time in that window, at most
-//! three; each is walked again and found young, so that it costs a walk and hides nothing.
+//! Without an access, only the young entry's, whose flush is owed: entries that are not young are
+//! in no TLB. With accesses, one more for each page that was first used in that window, at most
+//! three. Each of them is walked again and found young, so that it costs a walk and hides nothing.
 #![cfg(not(miri))] // one thread, no unsafe code: Miri would be slow and find nothing
 
 use pageout_exhibits::harness::{
@@ -20,17 +20,17 @@ use std::collections::BTreeSet;
 
 const NR: usize = 4;
 
-/// Translations that invalidations evicted.
+/// The number of translations that invalidations evicted.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 struct Evicted {
-    /// Of entries that are old: the next access must set the bit again, so the TLB has to forget.
+    /// Evictions of old entries: the next access must set the bit again, so the flush is owed.
     owed: usize,
-    /// Of entries that are young: used since they were cleared.
+    /// Evictions of young entries, which were used since they were cleared.
     needless: usize,
 }
 
-/// What the flushes among `events` evict from a TLB that holds entry `young`'s translation, and
-/// caches what is accessed.
+/// Returns the translations that the flushes among `events` evict from a TLB that holds entry
+/// `young`'s translation and caches each accessed page's.
 fn evicted<F: Decode>(events: &[Event], young: usize) -> Evicted {
     let (mut held, mut marked) = (BTreeSet::from([young]), BTreeSet::from([young]));
     let mut evicted = Evicted::default();
@@ -59,8 +59,8 @@ fn evicted<F: Decode>(events: &[Event], young: usize) -> Evicted {
     evicted
 }
 
-/// Clear-flushes four single entries, `young` young, hardware making `accesses`; what that evicts,
-/// and the table operations it took.
+/// Clear-flushes four single entries, of which `young` is young, while hardware makes `accesses`.
+/// Returns the evicted translations, and the number of table operations.
 fn run<F: Decode>(
     family: Family,
     flush: FlushPolicy,
@@ -78,8 +78,8 @@ fn run<F: Decode>(
     (world.with_events(|events| evicted::<F>(events, young)), world.ops())
 }
 
-/// Every young entry, every set of the others accessed, at every moment: each sum of evictions that
-/// came about.
+/// Tries every young entry, every set of the others accessed, and every moment. Returns each sum of
+/// evictions that occurred.
 fn each<F: Decode>(family: Family, flush: FlushPolicy) -> BTreeSet<(usize, Evicted)> {
     let mut seen = BTreeSet::new();
     for young in 0..NR {
@@ -103,21 +103,23 @@ fn each<F: Decode>(family: Family, flush: FlushPolicy) -> BTreeSet<(usize, Evict
     seen
 }
 
-/// One flush for the batch: beside what is owed, it may evict what was used in between, and does.
+/// Checks one flush for the batch: besides the owed translation, it may evict those of pages used
+/// in between, and does.
 fn one_flush<F: Decode>(family: Family, flush: FlushPolicy) {
     let seen = each::<F>(family, flush);
     let alone = seen.iter().filter(|(accesses, _)| *accesses == 0);
     assert!(alone.eq([&(0, Evicted { owed: 1, needless: 0 })]));
     for accesses in 1..NR {
         let at: Vec<_> = seen.iter().filter(|(n, _)| *n == accesses).map(|(_, e)| e).collect();
-        // Nothing beyond the pages used: each is owed (cleared after the access) or needless.
+        // No others than those of the used pages: each is owed (cleared after the access) or
+        // needless.
         assert!(at.iter().all(|e| e.owed + e.needless <= 1 + accesses), "{at:?}");
         let most = at.iter().map(|e| e.needless).max();
         assert_eq!(most, Some(accesses), "{at:?}");
     }
 }
 
-/// A flush an entry evicts nothing that is not owed.
+/// Checks that a flush for each entry evicts only owed translations.
 fn flush_an_entry<F: Decode>(family: Family, flush: FlushPolicy) {
     for (accesses, evicted) in each::<F>(family, flush) {
         assert_eq!(evicted.needless, 0, "{accesses} accesses");
@@ -125,7 +127,8 @@ fn flush_an_entry<F: Decode>(family: Family, flush: FlushPolicy) {
     }
 }
 
-/// No flush, none evicted: then a stale translation hides accesses until it is dropped.
+/// Checks that without a flush none is evicted. Then a stale translation hides accesses until it is
+/// dropped.
 fn no_flush<F: Decode>(flush: FlushPolicy) {
     for family in Family::ALL {
         for (accesses, evicted) in each::<F>(family, flush) {
@@ -159,8 +162,8 @@ fn x86_and_riscv_flush_nothing_and_if_forced_an_entry_at_a_time() {
     one_flush::<Riscv64>(Family::Line, forced);
 }
 
-/// Four entries of a contiguous block, which a TLB holds as one translation: that one, owed. No
-/// access gets between, for the translation serves it until it is evicted.
+/// Four entries of a contiguous block, which a TLB holds as one translation: that one is owed. No
+/// access walks in between, for the translation serves it until it is evicted.
 #[test]
 fn of_a_block_the_one_translation_is_evicted() {
     fn block<F: Decode>() {

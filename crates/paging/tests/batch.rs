@@ -15,8 +15,9 @@ use pageout_paging::pte::{
 };
 use pageout_paging::{Env, Format, Pte, Run};
 
-/// All combinations of the five flags, with each getter that may be used. What is dirty is
-/// soft-dirty in formats that have it: where that is respected, blocks are compared as gathered.
+/// Returns all combinations of the five flags, with each getter that may be used. In formats with
+/// soft-dirty, dirty entries are soft-dirty too: if that is respected, blocks are compared as
+/// gathered.
 fn all_flags<F: Format>() -> impl Iterator<Item = BatchFlags> {
     let all = (0..64).map(|bits: u32| BatchFlags {
         respect_dirty: bits & 1 != 0,
@@ -35,7 +36,7 @@ fn all_flags<F: Format>() -> impl Iterator<Item = BatchFlags> {
     })
 }
 
-/// What may stand in an entry instead of the next page of the run.
+/// Returns entries that may be in place of one for the next page of the run.
 fn others<F: Format>(page: Pte) -> Vec<Pte> {
     let swap = SwapEntry::new(SwapKind::Device(1), 77).expect("it fits");
     let exec = F::leaf(Level::Pte, F::pfn(page), Prot::EXEC);
@@ -78,7 +79,8 @@ fn check_batch<F: Decode>(world: &World<F>, entries: &[Pte], i: usize, max_nr: u
     }
 }
 
-/// Every run start and bound, with up to one entry (one block, if contiguous) of another kind.
+/// Tries every run start and bound, with up to one entry (one block, if contiguous) of another
+/// kind.
 fn every_small_batch<F: Decode>() {
     let world = World::<F>::new(1);
     let mixes = if F::CONT_SHIFT == 0 { 1 } else { 1 << (F::PTES / F::CONT_PTES) };
@@ -95,8 +97,8 @@ fn every_small_batch<F: Decode>() {
     }
 }
 
-/// `plain`, and `plain` with each entry replaced by each other kind. Within a contiguous block
-/// entries differ only in young and dirty, so there other kinds replace the whole block.
+/// Returns `plain`, and `plain` with each entry replaced by each other kind. Within a contiguous
+/// block entries differ only in young and dirty, so there other kinds replace the whole block.
 fn with_one_other<F: Decode>(plain: &[Pte]) -> Vec<Vec<Pte>> {
     let plain: Vec<Pte> = plain.iter().enumerate().map(|(i, raw)| F::read(*raw, i)).collect();
     let mut tables = vec![plain.clone()];
@@ -112,7 +114,7 @@ fn with_one_other<F: Decode>(plain: &[Pte]) -> Vec<Vec<Pte>> {
                 let block = contig::align_down(at, F::CONT_PTES);
                 for i in block..block + F::CONT_PTES {
                     let page = others::<F>(F::mknoncont(plain[i]))[kind];
-                    // Whole blocks stay contiguous where they may.
+                    // Whole blocks stay contiguous where possible.
                     let shifted = F::bits(page).pfn != F::bits(plain[i]).pfn;
                     table[i] = if F::is_valid(page) && !shifted { F::mkcont(page) } else { page };
                 }
@@ -134,7 +136,7 @@ fn small_batches_all() {
     every_small_batch::<SmallRiscv>();
 }
 
-/// At full size: random tables, with up to two entries of another kind, every flag.
+/// Tries random tables at full size, with up to two entries of another kind, and every flag.
 fn random_batches<F: Decode>(name: &str, count: u64) {
     let world = World::<F>::new(1);
     for number in case_numbers(count) {
@@ -156,7 +158,7 @@ fn random_batches<F: Decode>(name: &str, count: u64) {
     }
 }
 
-/// `batch_and_clear_young` finds the plain batch, and clears it and nothing else.
+/// Checks that `batch_and_clear_young` finds the plain batch, and clears only it.
 fn check_fused<F: Decode>(world: &World<F>, case: &Case) {
     let env = Ground::<Engine, F>::new(world);
     let table = env.table(FIRST_TABLE);
@@ -194,7 +196,7 @@ fn riscv64_random() {
     random_batches::<Riscv64>("riscv64_random", RANDOM);
 }
 
-/// Of larger tables, a case takes so much longer.
+/// A case in a larger table takes that much longer.
 #[test]
 fn arm64_16k_random() {
     random_batches::<Arm64_16K>("arm64_16k_random", RANDOM / 40);
@@ -222,14 +224,14 @@ fn fused_batch_and_clear_all() {
     all::<SmallRiscv>();
 }
 
-/// Every young and dirty state an entry of a block can be in.
+/// Returns every young and dirty state that an entry of a block can have.
 fn states<F: Format>(page: Pte) -> Vec<Pte> {
     let dirty = [page, F::mkdirty(page), F::hardware_dirty(page).unwrap_or(page)];
     dirty.into_iter().flat_map(|pte| [pte, F::mkyoung(pte)]).collect()
 }
 
-/// The getters equal the oracle for every state of every entry of one block; the other blocks are
-/// young and dirty all over, and do not leak in.
+/// Checks that the getters equal the oracle for every state of every entry of one block. All
+/// entries of the other blocks are young and dirty, and must not leak in.
 fn every_gather<F: Decode>(prot: Prot) {
     let world = World::<F>::new(1);
     let env = Ground::<Engine, F>::new(&world);
@@ -266,7 +268,7 @@ fn gathering_getters_all() {
     }
 }
 
-/// Bit 52 on arm64, 63 on riscv64.
+/// The bit is 52 on arm64, and 63 on riscv64.
 #[test]
 fn a_swap_entry_with_the_contiguous_bit_is_never_contiguous() {
     fn never<F: Decode>() {
@@ -300,7 +302,7 @@ fn setting_a_range_folds_whole_aligned_blocks_alone() {
     let world = World::<Arm64_4K>::new(1);
     let env = Ground::<Engine, Arm64_4K>::new(&world);
     let leaf = |pfn| Arm64_4K::leaf(Level::Pte, pfn, Prot::READ);
-    // 40 pages from index 8 on: half a block, then two whole ones.
+    // 40 pages from index 8 on are half a block, then two whole ones.
     contig::set_ptes::<Arm64_4K, _>(env.table(FIRST_TABLE), 8, leaf(BASE.add(8)), 40);
     for i in 0..64 {
         let pte = world.entry(i);
@@ -310,12 +312,12 @@ fn setting_a_range_folds_whole_aligned_blocks_alone() {
             assert_eq!(Arm64_4K::pfn(pte), BASE.add(i as u64));
         }
     }
-    // Frames that are not aligned as the addresses are: no block.
+    // The frames are not aligned like the addresses: no block.
     let other = World::<Arm64_4K>::new(1);
     let env = Ground::<Engine, Arm64_4K>::new(&other);
     contig::set_ptes::<Arm64_4K, _>(env.table(FIRST_TABLE), 0, leaf(BASE.add(1)), 32);
     assert!((0..32).all(|i| !Arm64_4K::is_cont(other.entry(i)) && !other.entry(i).is_none()));
-    // A block's worth less one, and PROT_NONE pages: no block either.
+    // A block less one page, and PROT_NONE pages: no block either.
     contig::set_ptes::<Arm64_4K, _>(env.table(FIRST_TABLE), 64, leaf(BASE), 15);
     let none = Arm64_4K::leaf(Level::Pte, BASE, Prot::NONE);
     contig::set_ptes::<Arm64_4K, _>(env.table(FIRST_TABLE), 96, none, 16);

@@ -1,5 +1,5 @@
 //! Operations on contiguous blocks against an oracle of single pages: all of them in small formats,
-//! hardware standing still and acting between any two table operations.
+//! with hardware idle and with hardware acting between any two table operations.
 #![cfg(not(miri))] // one thread, no unsafe code: Miri would be slow and find nothing
 
 use pageout_exhibits::harness::{
@@ -21,19 +21,19 @@ fn addr<F: Format>(i: usize) -> VirtAddr {
     START.add((i as u64) << F::PAGE_SHIFT)
 }
 
-/// What is done to the run of a case.
+/// The operation on the run of a case.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Op {
     Clear,
     WrProtect,
-    /// Of the run's first entry.
+    /// On the run's first entry.
     Grant(AccessFlags),
 }
 
 const FLAGS: [AccessFlags; 3] =
     [AccessFlags::Young, AccessFlags::YoungDirty, AccessFlags::YoungDirtyWrite];
 
-/// What an operation answered: the entry that a clear took out, or whether a grant changed any.
+/// The result of an operation: the entry that a clear took out, or true if a grant changed any.
 #[derive(Clone, Copy, Debug)]
 enum Answer {
     Taken(Pte),
@@ -60,7 +60,7 @@ fn block_of<F: Format>(i: usize) -> Range<usize> {
     start..start + F::CONT_PTES
 }
 
-/// One page as software sees it.
+/// A page as software sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Page {
     young: bool,
@@ -70,7 +70,8 @@ struct Page {
     rest: u64,
 }
 
-/// Page `i` of a table, or nothing: its own entry's address and permissions, its block's bits.
+/// Returns page `i` of a table, if there is one: its own entry's address and permissions, with its
+/// block's bits.
 fn page<F: Decode>(entries: &[Pte], i: usize) -> Option<Page> {
     let bits = F::bits(gathered::<F>(entries, i));
     let rest = F::mknoncont(Pte(bits.rest)).0;
@@ -82,8 +83,8 @@ fn table<F: Decode>(world: &World<F>) -> Vec<Pte> {
     (0..F::PTES).map(|i| world.entry(i)).collect()
 }
 
-/// What is wrong with what `op` made of `case`; `hardware` says whether hardware has acted, which
-/// adds young and dirty bits.
+/// Returns the error in the result of `op` on `case`, if there is one. `hardware` is true if
+/// hardware has acted, which adds young and dirty bits.
 fn wrong<F: Decode>(world: &World<F>, case: &Case, op: Op, answer: Answer) -> Option<String> {
     let after = table(world);
     let events = world.events();
@@ -126,7 +127,7 @@ fn wrong<F: Decode>(world: &World<F>, case: &Case, op: Op, answer: Answer) -> Op
             want.write = false;
         }
         if let Op::Grant(flags) = op {
-            // A grant that unfolds reaches its own page alone, any other the whole block.
+            // A grant that unfolds changes only its own page, any other the whole block.
             let block = cont && !unfolds(i) && block_of::<F>(i).contains(&touched.start);
             if block || touched.contains(&i) {
                 want.young = true;
@@ -154,7 +155,7 @@ fn wrong<F: Decode>(world: &World<F>, case: &Case, op: Op, answer: Answer) -> Op
         .or_else(|| wrong_grant::<F>(case, op, answer, &events, &after))
 }
 
-/// Whether the block of entry `i` has to be unfolded.
+/// Returns true if the block of entry `i` has to be unfolded.
 fn unfolds<F: Decode>(case: &Case, op: Op, touched: &Range<usize>, i: usize) -> bool {
     if !F::bits(case.entries[i]).cont {
         return false;
@@ -172,8 +173,8 @@ fn unfolds<F: Decode>(case: &Case, op: Op, touched: &Range<usize>, i: usize) -> 
     }
 }
 
-/// One flush, published and completed, for each block unfolded, and none else; none at all on
-/// hardware that needs none.
+/// Checks for one flush, published and completed, for each block unfolded, and no other; and for
+/// none on hardware that needs none.
 fn wrong_flushes<F: Decode>(
     world: &World<F>,
     case: &Case,
@@ -198,8 +199,8 @@ fn wrong_flushes<F: Decode>(
     (flushes != due).then(|| format!("flushes {flushes:?}, not {due:?}"))
 }
 
-/// A grant says whether it changed anything, leaves no entry of the block without, and makes this
-/// CPU forget exactly where it granted a write.
+/// Checks that a grant reports if it changed anything, grants to every entry of the block, and
+/// invalidates on this CPU exactly if it granted a write.
 fn wrong_grant<F: Decode>(
     case: &Case,
     op: Op,
@@ -235,7 +236,8 @@ fn wrong_grant<F: Decode>(
     (local != due).then(|| format!("on this CPU {local:?}, not {due:?}"))
 }
 
-/// Cases with the entries' own dirty bits, and with those that `young` names the other way round.
+/// Returns cases with the entries' own dirty bits, and with those that `young` has in reverse
+/// order.
 fn with_dirt<F: Decode>(case: &Case) -> [Case; 2] {
     let entries = case.entries.iter().enumerate().map(|(i, pte)| {
         let other = F::bits(case.entries[F::PTES - 1 - i]).young;
@@ -350,7 +352,7 @@ fn hardware_acting_between_any_two_operations() {
     all::<SmallRiscv>();
 }
 
-/// Rules with one decision wrong.
+/// Rules of which one decision is wrong.
 macro_rules! wrong_rule {
     ($name:ident, $decision:ident) => {
         struct $name;
@@ -380,7 +382,7 @@ fn each_decision_matters() {
     }
 }
 
-/// What stands in the way of a fold.
+/// An obstacle to a fold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Odd {
     Nothing,
@@ -395,8 +397,9 @@ enum Odd {
 const ODDS: [Odd; 7] =
     [Odd::Nothing, Odd::Missing, Odd::ReadOnly, Odd::UffdWp, Odd::Special, Odd::Frame, Odd::Swap];
 
-/// Every block, completed by every of its entries, with any entry odd, any of them young or dirty,
-/// frames aligned with addresses or not, and the folio the block, more, or less than it.
+/// Tries every block, completed by each of its entries, with any entry odd, any of them young or
+/// dirty, frames aligned with addresses or not, and the folio equal to the block, larger, or
+/// smaller.
 #[test]
 fn a_single_set_folds_what_it_completes_and_nothing_else() {
     fn all<F: Decode>() -> u64 {
@@ -510,7 +513,7 @@ fn check_folded<F: Decode>(
     assert_eq!(flushes, usize::from(folded));
 }
 
-/// A folded block, taken apart again, is what it was but for young and dirty.
+/// A block that is folded and unfolded again is as before, except for young and dirty.
 #[test]
 fn a_range_set_and_single_sets_come_to_the_same() {
     fn same<F: Decode>() {

@@ -1,5 +1,5 @@
-//! The families of young checks answer alike, clear alike and flush what they cleared: all
-//! compared with one oracle.
+//! The families of young checks return the same, clear the same and flush the entries they cleared:
+//! all are compared with one oracle.
 #![cfg(not(miri))] // one thread, no unsafe code: Miri would be slow and find nothing
 
 use pageout_exhibits::harness::{
@@ -13,7 +13,7 @@ use pageout_paging::tlb::YoungFlush;
 
 const FLUSHES: [YoungFlush; 3] = [YoungFlush::Sync, YoungFlush::Nosync, YoungFlush::None];
 
-/// Every check by every family, under each of `flushes`.
+/// Does every check by every family, under each of `flushes`.
 fn check_all<F: Decode>(
     world: &World<F>,
     case: &Case,
@@ -32,7 +32,7 @@ fn every_small_case<F: Decode>(cases: u64) {
     assert_eq!(tried.unwrap_or_else(|wrong| panic!("{wrong}")), cases);
 }
 
-/// Runs in a table of 8, patterns of young bits, and what may lie beside the run.
+/// The number of runs in a table of 8, patterns of young bits, and states beside the run.
 const SMALL: u64 = 36 * 256 * 2;
 
 #[test]
@@ -78,7 +78,7 @@ fn arm64_4k_edges() {
     every_edge_case::<Arm64_4K>();
 }
 
-/// Each case by one check of the three, by every family.
+/// Does one of the three checks for each case, by every family.
 fn random_cases<F: Decode>(name: &str, count: u64) {
     let world = World::<F>::new(1);
     for number in case_numbers(count) {
@@ -113,7 +113,7 @@ fn riscv64_random() {
     random_cases::<Riscv64>("riscv64_random", RANDOM);
 }
 
-/// Of larger tables, a case takes so much longer.
+/// A case in a larger table takes that much longer.
 #[test]
 fn arm64_16k_random() {
     random_cases::<Arm64_16K>("arm64_16k_random", RANDOM / 40);

@@ -1,5 +1,4 @@
-//! What each family does to a table, counted: the "before" and "after" that kernels do and did, and
-//! our own.
+//! The work of each family on a table, counted: kernels' "before" and "after", and ours.
 #![cfg(not(miri))] // one thread, no unsafe code: Miri would be slow and find nothing
 
 use pageout_exhibits::harness::{Counts, Decode, Engine, FIRST_TABLE, Ground, Layout, World};
@@ -10,10 +9,10 @@ use pageout_paging::walk::{Hit, LockWhen, MappedWalk, Match, RmapTarget};
 use pageout_paging::young::{Family, YoungCheck};
 use pageout_paging::{Env, Format, Level, Pfn, Pte, Table, VirtAddr, contig};
 
-/// The folio lies at index 32 of its table: aligned to a contiguous block.
+/// The index of the folio in its table, aligned to a contiguous block.
 const FIRST: usize = 32;
 
-/// What one rmap walk over a folio did, in its two parts.
+/// The counts of one rmap walk over a folio, in its two parts.
 struct Pass {
     walk: Counts,
     check: Counts,
@@ -21,7 +20,7 @@ struct Pass {
     young: bool,
 }
 
-/// A folio of `nr` pages, contiguous where the format can, all young or all old, and clean.
+/// Makes a folio of `nr` pages, contiguous if the format can, all young or all old, and clean.
 fn folio<F: Decode>(nr: usize, young: bool) -> World<F> {
     let world = World::<F>::new(4);
     let cont = if nr >= F::CONT_PTES { u64::MAX } else { 0 };
@@ -36,7 +35,7 @@ fn folio<F: Decode>(nr: usize, young: bool) -> World<F> {
     world
 }
 
-/// One rmap walk that checks the folio as the family does.
+/// Makes one rmap walk that checks the folio as the family does.
 fn pass<F: Decode>(world: &World<F>, nr: usize, family: Family) -> Pass {
     let env = Ground::<Engine, F>::new(world);
     let check = YoungCheck { env: &env, family, flush: FlushPolicy::ARM64, asid: Asid(1) };
@@ -71,9 +70,9 @@ fn pass<F: Decode>(world: &World<F>, nr: usize, family: Family) -> Pass {
     pass
 }
 
-/// Reads that find the table (three levels) and the first entry that may match.
+/// The number of reads that find the table (three levels) and the first entry that may match.
 const DESCENT: u64 = 4;
-/// An order-4 folio on arm64 with 4K pages is one contiguous block.
+/// The number of pages of an order-4 folio, which on arm64 with 4K pages is one contiguous block.
 const NR: usize = 16;
 
 #[test]
@@ -82,15 +81,16 @@ fn before_batching_a_young_arm64_block_is_visited_256_times_twice() {
     let pass = pass(&world, NR, Family::PerEntry);
     assert!(pass.young);
     assert_eq!(pass.calls, 16);
-    // The getter: per entry one load that looks for the contiguous bit, then the block's sixteen.
+    // The getter makes one load for each entry to find the contiguous bit, then the block's
+    // sixteen.
     let bit_looks = 16;
     assert_eq!(pass.walk.loads - DESCENT - bit_looks, 16 * 16);
     assert_eq!(pass.walk.atomics(), 0);
-    // The clear: per call the whole block, young or not, by a compare-and-swap each.
+    // Each call clears the whole block, young or not, by one compare-and-swap for each entry.
     assert_eq!(pass.check.swaps, 256);
     assert_eq!(pass.check.atomics(), 256);
-    // Its reads: the bit, the entry as both ends of its run, the sixteen; and once for the one
-    // flush.
+    // Its reads are the bit, the entry as both ends of its run, and the sixteen; and once for the
+    // one flush.
     assert_eq!(pass.check.loads, 16 * (1 + 1 + 16) + 1);
     assert_eq!(pass.check.stores, 0);
 }

@@ -8,7 +8,7 @@ use pageout_paging::pte::{
 };
 use pageout_paging::{Format, Pfn, Pte, VirtAddr};
 
-/// Frames up to the last of 48-bit physical addresses.
+/// Returns frames up to the last of 48-bit physical addresses.
 fn pfns<F: Format>() -> [Pfn; 5] {
     [0, 1, 0x8_0000, 0x1234_5678, (1 << (48 - F::PAGE_SHIFT)) - 1].map(Pfn::new)
 }
@@ -17,7 +17,7 @@ fn prots() -> impl Iterator<Item = Prot> {
     (0..8).map(|bits: u32| Prot { write: bits & 1 != 0, exec: bits & 2 != 0, none: bits & 4 != 0 })
 }
 
-/// Entries in every state that the setters reach from a fresh leaf, and that hardware adds.
+/// Returns entries in every state that the setters reach from a fresh leaf, and that hardware adds.
 fn states<F: Format>(level: Level, pfn: Pfn) -> Vec<Pte> {
     type Setter = fn(Pte) -> Pte;
     let setters: [Setter; 9] = [
@@ -42,8 +42,8 @@ fn states<F: Format>(level: Level, pfn: Pfn) -> Vec<Pte> {
         .collect()
 }
 
-/// The format's getters equal what the bit numbers say, and each setter sets what it says and keeps
-/// the rest.
+/// Checks that the format's getters agree with the bit numbers, and that each setter sets its bit
+/// and keeps the rest.
 fn laws<F: Decode>() {
     for pfn in pfns::<F>() {
         for pte in states::<F>(Level::Pte, pfn) {
@@ -72,7 +72,7 @@ fn laws<F: Decode>() {
     }
 }
 
-/// Each setter on one entry: what changes, and that nothing else does.
+/// Checks each setter on one entry: its change, and that nothing else changes.
 fn setters<F: Decode>(pte: Pte) {
     let bits = F::bits(pte);
     let same = |after: Pte, dirty: bool, write: bool| {
@@ -121,7 +121,8 @@ fn every_state_obeys_the_laws() {
     laws::<SmallRiscv>();
 }
 
-/// The entry `nr` pages on is the entry of that page: PROT_NONE too, whose address x86 inverts.
+/// Checks that advancing an entry by `nr` pages makes the entry of that page, also for PROT_NONE,
+/// whose address x86 inverts.
 fn advances<F: Decode>() {
     for pfn in [Pfn::new(0), Pfn::new(0x8_0000), Pfn::new(0xf_ffff)] {
         for prot in prots() {
@@ -146,13 +147,13 @@ fn advancing_names_the_next_frames() {
     advances::<Riscv64>();
 }
 
-/// Leaves and tables above the last level.
+/// Checks leaves and tables above the last level.
 fn upper_levels<F: Format>() {
     let pfn = Pfn::new(0x8_0000);
     let table = F::table(pfn);
     assert!(F::is_table(table) && F::is_valid(table));
     assert_eq!(F::pfn(table), pfn);
-    // As kernels install it, and old: the bit changes nothing else.
+    // It is young, as kernels install it, and then made old: the bit changes nothing else.
     assert_eq!(F::is_young(table), F::NONLEAF_YOUNG);
     assert_eq!(F::mkyoung_table(F::mkold(table)), table);
     assert!(F::is_table(F::mkold(table)));
@@ -187,7 +188,7 @@ fn kinds() -> Vec<SwapKind> {
     kinds
 }
 
-/// Every kind, flag and edge of an offset comes back, and is nothing else.
+/// Checks that every kind, flag and edge of an offset is decoded as it was encoded.
 fn swap_round_trip<F: Format>(keeps_soft_dirty: bool) {
     let last = (1 << SwapEntry::OFFSET_BITS) - 2;
     let bits = (0..SwapEntry::OFFSET_BITS).map(|bit| 1 << bit);
@@ -231,7 +232,8 @@ fn swap_entries_come_back() {
     assert_eq!(SwapEntry::new(no_such_device, 1), None);
 }
 
-/// A migration entry names its frame and keeps what it is to be again, whatever the others say.
+/// A migration entry names its frame and keeps the state of the old entry, whatever the other bits
+/// are.
 #[test]
 fn migration_entries_keep_what_they_stand_for() {
     let last = Pfn::new((1 << 47) - 2);
@@ -274,15 +276,15 @@ fn arm64_dirty_states() {
     assert_eq!(state(Arm64_4K::mkdirty(write)), (0, 1, 1));
     let by_hardware = Arm64_4K::hardware_dirty(write).expect("writable");
     assert_eq!(state(by_hardware), (0, 1, 0));
-    // Hardware's dirty moves into software's when the page is write-protected, and back.
+    // Hardware's dirty becomes software's when the page is write-protected, and back.
     assert_eq!(state(Arm64_4K::wrprotect(by_hardware)), (1, 0, 1));
     let again = Arm64_4K::mkwrite(Arm64_4K::wrprotect(by_hardware));
     assert_eq!(state(again), (0, 1, 1));
     assert_eq!(state(Arm64_4K::mkclean(by_hardware)), (1, 1, 0));
 }
 
-/// x86 keeps "dirty" of entries that are not writable in bit 58: dirty without writable in bits 6
-/// and 1 would mean a shadow stack.
+/// x86 keeps the dirty state of entries that are not writable in bit 58: dirty without writable in
+/// bits 6 and 1 would mean a shadow stack.
 #[test]
 fn x86_dirty_states() {
     let state = |pte: Pte| (pte.0 >> 1 & 1, pte.0 >> 6 & 1, pte.0 >> 58 & 1);
@@ -354,8 +356,8 @@ fn geometry() {
     );
 }
 
-/// Svnapot: all entries of a block stand in memory as one and the same, which tells the block's
-/// order (the specification's 64 KiB form is x...x1000); read, each has its own frame.
+/// Svnapot: all entries of a block have one value in memory, which tells the block's order (the
+/// specification's 64 KiB form is x...x1000). When read, each has its own frame.
 #[test]
 fn riscv_blocks_hold_one_value() {
     let leaf = Riscv64::mkcont(Riscv64::leaf(Level::Pte, Pfn::new(0x8_0020), Prot::WRITE));

@@ -1,5 +1,5 @@
-//! Hardware sets accessed and dirty bits between any two table operations of a check: no dirty bit
-//! is lost, no access goes unseen, nothing old is reported.
+//! Hardware sets accessed and dirty bits between any two table operations of a check. No dirty bit
+//! is lost, no access is missed, no old entry is reported.
 #![cfg(not(miri))] // one thread, no unsafe code: Miri would be slow and find nothing
 
 use pageout_exhibits::harness::{
@@ -12,8 +12,9 @@ use pageout_paging::pte::{
 use pageout_paging::tlb::YoungFlush;
 use pageout_paging::{Format, Pte};
 
-/// Old all over, young all over, or young where the run begins: what the moment of an access adds
-/// to has been tried with every pattern already. Hardware uses no swap entries, so none are needed.
+/// Returns true for tables that are old all over, young all over, or young where the run begins.
+/// Other patterns were tried before without accesses. Hardware uses no swap entries, so none are
+/// needed.
 fn is_enough<F: Format>(case: &Case) -> bool {
     let count = |is: fn(Pte) -> bool| case.entries.iter().filter(|pte| is(**pte)).count();
     let first = F::is_young(case.entries[case.run.start]);
@@ -55,8 +56,8 @@ fn small_riscv_every_moment_and_entry() {
     every_access::<SmallRiscv>();
 }
 
-/// Up to eight accesses in and around the run, at any moments, and compare-and-swaps that fail for
-/// no reason.
+/// Makes up to eight accesses in and around the run, at any moments, and compare-and-swaps that
+/// fail spuriously.
 fn random_accesses<F: Decode>(name: &str, count: u64) {
     let world = World::<F>::new(1);
     for number in case_numbers(count) {
@@ -103,7 +104,7 @@ fn riscv64_random() {
     random_accesses::<Riscv64>("riscv64_random", RANDOM);
 }
 
-/// Of larger tables, a case takes so much longer.
+/// A case in a larger table takes that much longer.
 #[test]
 fn arm64_16k_random() {
     random_accesses::<Arm64_16K>("arm64_16k_random", RANDOM / 40);

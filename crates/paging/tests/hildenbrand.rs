@@ -1,7 +1,7 @@
 //! Both halves of David Hildenbrand's question about the batched arm64 clear ("support batched
 //! checking of the young flag for MGLRU", v3 6/6): a range that spans several blocks, and a first
-//! entry that is not contiguous where later ones are. What a design does that asks the first entry
-//! alone is in the exhibits' tests.
+//! entry that is not contiguous while later ones are. The exhibits' tests show the result of a
+//! design that checks only the first entry.
 #![cfg(not(miri))] // one thread, no unsafe code: Miri would be slow and find nothing
 
 use pageout_exhibits::harness::{Call, Case, Decode, Engine, Expected, Layout, World, check_call};
@@ -9,8 +9,8 @@ use pageout_paging::pte::{Arm64_4K, Arm64_16K, Arm64_64K, Riscv64};
 use pageout_paging::tlb::YoungFlush;
 use std::ops::Range;
 
-/// Every family's every check of `case`, and what the oracle expects: whether any was young, and
-/// the entries that must be old.
+/// Does every family's every check of `case`, and compares with the oracle: true if any was young,
+/// and the entries that must be old.
 fn holds<F: Decode>(case: &Case, young: bool, old: &Range<usize>) {
     let world = World::<F>::new(1);
     let expected = Expected::of::<F>(case);
@@ -26,8 +26,8 @@ fn holds<F: Decode>(case: &Case, young: bool, old: &Range<usize>) {
     }
 }
 
-/// The check of `run`, `cont` naming the contiguous blocks, finds each of the entries `young` if it
-/// alone is young, makes `old` old, and neither sees nor touches the entries beside that.
+/// Checks that the check of `run`, with the contiguous blocks `cont`, finds each of the entries
+/// `young` if only it is young, makes `old` old, and neither sees nor changes the entries around.
 fn each<F: Decode>(cont: u64, run: Range<usize>, young: &[usize], old: Range<usize>) {
     for young in young {
         let case = Layout::folio(cont).case::<F>(run.clone(), |i| i == *young);
@@ -37,7 +37,7 @@ fn each<F: Decode>(cont: u64, run: Range<usize>, young: &[usize], old: Range<usi
     holds::<F>(&beside, false, &old);
 }
 
-/// Runs a case, said in multiples of its block, in every format that has blocks.
+/// Makes tests of a case, given in multiples of its block, for every format that has blocks.
 macro_rules! in_every_format {
     ($($name:ident: $case:expr;)*) => {$(
         #[test]
@@ -59,7 +59,7 @@ in_every_format! {
     a_range_over_several_blocks_whole: |b| {
         (u64::MAX, b..4 * b, vec![b, 2 * b - 1, 2 * b, 2 * b + 8, 4 * b - 1], b..4 * b)
     };
-    // It takes part of the block at b, all of 2b, part of 3b.
+    // The range takes part of the block at b, all of 2b, part of 3b.
     a_range_over_several_blocks_partial_at_both_ends: |b| {
         let young = [b, b + 3, b + 4, 2 * b - 1, 3 * b - 1, 4 * b - 5, 4 * b - 4, 4 * b - 1];
         (u64::MAX, b + 4..4 * b - 4, young.to_vec(), b..4 * b)

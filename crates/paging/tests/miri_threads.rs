@@ -1,5 +1,5 @@
-//! Two threads on one table: one checks young bits under the table's lock, the other plays
-//! hardware, which takes no lock and only ever sets bits. Small enough for Miri.
+//! Two threads on one table. One checks young bits under the table's lock; the other acts as
+//! hardware, which takes no lock and only ever sets bits. It is small enough for Miri.
 
 use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate};
 use pageout_paging::pte::{Arm64_4K, Prot, Riscv64, SmallArm4, X86_64};
@@ -12,10 +12,11 @@ use pageout_paging::{
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Barrier as Gate, Mutex, MutexGuard};
 
-/// Frame of the one table.
+/// The frame of the one table.
 const TABLE: Pfn = Pfn::new(100);
 const FOLIO: Pfn = Pfn::new(0x8_0000);
-/// Entries 4 to 24 are checked: parts of blocks at both ends, a whole one between.
+/// The first entry that is checked. Entries 4 to 24 are: parts of blocks at both ends, a whole one
+/// between.
 const FIRST: usize = 4;
 const NR: usize = 20;
 
@@ -72,14 +73,15 @@ impl<'t, F: Format> Env for Shared<'t, F> {
     }
 }
 
-/// What hardware changes in an entry when it writes through it: bits to set and bits to clear.
+/// Returns the changes that hardware makes to an entry when it writes through it: bits to set and
+/// bits to clear.
 fn write_bits<F: Format>(pte: Pte) -> (u64, u64) {
     let written = F::mkyoung(F::hardware_dirty(pte).expect("a writable page"));
     (written.0 & !pte.0, pte.0 & !written.0)
 }
 
-/// Checks by `family` while hardware writes through each entry once: afterwards each is dirty, and
-/// each access was reported or is still to be seen.
+/// Checks by `family` while hardware writes through each entry once. Afterwards each is dirty, and
+/// each access was reported or can still be seen.
 fn race<F: Format>(family: Family) {
     let memory: Vec<AtomicU64> = (0..F::PTES).map(|_| AtomicU64::new(0)).collect();
     let shared = Shared::<F> { tables: HostTables::new(&memory, TABLE), lock: Mutex::new(()) };

@@ -1,4 +1,5 @@
-//! Flush policies beyond a run of PTEs, PMD leaves, and the secondary MMUs' part in the answer.
+//! Flush policies besides those for a run of PTEs, PMD leaves, and the secondary MMUs' part in the
+//! result.
 #![cfg(not(miri))] // one thread, no unsafe code: Miri would be slow and find nothing
 
 use pageout_exhibits::harness::{Decode, Engine, Event, FIRST_TABLE, Ground, Layout, World};
@@ -18,8 +19,8 @@ fn check<'e, 'w, F: Format>(
     YoungCheck { env, family, flush, asid: ASID }
 }
 
-/// An entry that leads to a table is young anew after each walk through it, and leads there still
-/// when it is old.
+/// Checks that an entry that leads to a table is young again after each walk through it, and still
+/// leads there when it is old.
 fn table_entry<F: Decode>() {
     let world = World::<F>::new(1);
     let env = Ground::<Engine, F>::new(&world);
@@ -64,14 +65,14 @@ fn page(number: usize) -> VirtAddr {
     VirtAddr::new((number as u64) << 12)
 }
 
-/// What happened but for locks and clears.
+/// Returns all events except locks and clears.
 fn maintenance<F: Format>(world: &World<F>) -> Vec<Event> {
     let mut events = world.events();
     events.retain(|event| !matches!(event, Event::Lock(_) | Event::Unlock(_) | Event::Cleared(_)));
     events
 }
 
-/// A table of eight, entry `young` young.
+/// Makes a table of eight, in which entry `young` is young.
 fn one_young<F: Decode>(young: usize) -> World<F> {
     let world = World::<F>::new(1);
     let case = Layout::folio(0).case::<F>(0..8, |i| i == young);
@@ -125,7 +126,7 @@ fn a_range_past_the_limit_flushes_the_address_space_and_waits() {
     assert_eq!(maintenance(&world), []);
 }
 
-/// A PMD table whose entry 3 is a leaf.
+/// Makes a PMD table whose entry 3 is a leaf.
 fn pmd_leaf(young: bool) -> World<SmallX86> {
     let leaf = SmallX86::leaf(Level::Pmd, Pfn::new(0x800), Prot::WRITE);
     let mut entries = [Pte::NONE; 8];
@@ -165,9 +166,8 @@ fn a_pmd_leaf_is_cleared_and_flushed_as_one() {
     }
 }
 
-/// Makes a notifying check by `ask` in every combination of the
-/// primary's and the secondary's answer: the answer is their or, and the secondary is asked always,
-/// once, for exactly `pages`.
+/// Makes a notifying check by `ask` for every combination of the primary's and the secondary's
+/// result. The result is their or, and the secondary is always called, once, for exactly `pages`.
 fn asked_always(
     pages: std::ops::Range<usize>,
     flush: bool,
@@ -179,7 +179,7 @@ fn asked_always(
     for family in Family::ALL {
         for (primary, secondary) in [(false, false), (false, true), (true, false), (true, true)] {
             let world = World::<SmallArm4>::new(1);
-            // Contiguous blocks: the notifier's range is not widened to them.
+            // With contiguous blocks, the notifier's range is not widened to them.
             let case = Layout::folio(0b11).case::<SmallArm4>(2..5, |i| primary && i == 2);
             world.reset(&case.entries);
             world.set_secondary(Some(secondary));

@@ -1,6 +1,7 @@
-//! Random sequences of operations and accesses on one table against an oracle that has one entry a
-//! page: what a page is must be equal after each step. Young and dirty may be wider than an access
-//! by page, but only within a contiguous block; and only whole, aligned, uniform blocks are such.
+//! Random sequences of operations and accesses on one table, against an oracle with one entry for
+//! each page: the state of each page must be equal after each step. Young and dirty may be wider
+//! than the accessed page, but only within a contiguous block; and only whole, aligned, uniform
+//! blocks are contiguous.
 #![cfg(not(miri))] // one thread, no unsafe code: Miri would be slow and find nothing
 
 use pageout_exhibits::harness::{
@@ -22,7 +23,7 @@ use std::ops::Range;
 const ASID: Asid = Asid(7);
 const START: VirtAddr = VirtAddr::new(1 << 40);
 
-/// A step. Places are taken modulo the table, lengths cut to what the operation may be given.
+/// A step. Places are taken modulo the table, and lengths are cut to the operation's limits.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     /// Maps absent pages, as a range or one by one.
@@ -50,7 +51,7 @@ enum Step {
         family: Family,
         walk: bool,
     },
-    /// An access to a page, which hardware may mark in entry `via` of its block.
+    /// Accesses a page, which hardware may mark in entry `via` of its block.
     Access {
         at: usize,
         via: usize,
@@ -82,9 +83,9 @@ fn step() -> impl Strategy<Value = Step> {
 /// A bit that contiguous blocks may widen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Bit {
-    /// It was set for this very page.
+    /// True if it was set for this very page.
     must: bool,
-    /// It was set for a page that shared a block with this one.
+    /// True if it was set for a page that shared a block with this one.
     may: bool,
 }
 
@@ -108,8 +109,8 @@ struct Page {
     dirty: Bit,
 }
 
-/// The table, and what it should be: the first `boundary` pages belong to one folio, the others to
-/// another, whose frames follow at once or (`shift`) after one that leaves them misaligned.
+/// The table, and its expected state. The first `boundary` pages belong to one folio, the others to
+/// another. Its frames follow at once, or (`shift`) after a gap of one that misaligns them.
 struct Model<F> {
     world: World<F>,
     pages: Vec<Option<Page>>,
@@ -118,7 +119,7 @@ struct Model<F> {
 }
 
 impl<F: Decode> Model<F> {
-    /// Entries used: the whole table if it is small.
+    /// The number of entries used: the whole table if it is small.
     const USED: usize = if F::PTES < 64 { F::PTES } else { 64 };
 
     fn new(boundary: usize, shift: u64) -> Self {
@@ -141,7 +142,7 @@ impl<F: Decode> Model<F> {
         START.add((i as u64) << F::PAGE_SHIFT)
     }
 
-    /// At most `nr` entries from `at` on for all of which `wanted` holds.
+    /// Returns at most `nr` entries from `at` on for all of which `wanted` holds.
     fn run(at: usize, nr: usize, wanted: impl Fn(usize) -> bool) -> Range<usize> {
         let at = at % Self::USED;
         let end = (at + nr).min(Self::USED);
@@ -152,7 +153,7 @@ impl<F: Decode> Model<F> {
         (0..F::PTES).map(|i| self.world.entry(i)).collect()
     }
 
-    /// The pages whose young and dirty bits are page `i`'s, as the table stands.
+    /// Returns the pages that share their young and dirty bits with page `i`, in the current table.
     fn shared(&self, i: usize) -> Range<usize> {
         let start = i - i % F::CONT_PTES;
         if F::is_cont(self.world.entry(i)) { start..start + F::CONT_PTES } else { i..i + 1 }
@@ -213,7 +214,7 @@ impl<F: Decode> Model<F> {
         self.pages[run].fill(None);
     }
 
-    /// Whether any page of `run` is young, and dirty.
+    /// Returns the young and dirty bits of any page of `run`.
     fn any(&self, run: Range<usize>) -> (Bit, Bit) {
         let pages = self.pages[run].iter().flatten();
         pages
@@ -285,7 +286,7 @@ impl<F: Decode> Model<F> {
         }
     }
 
-    /// What one page of a block has, the others may be found with.
+    /// Allows each page the bits that another page of its block has.
     fn widen(&mut self) {
         for i in 0..Self::USED {
             let block = self.shared(i);

@@ -1,6 +1,6 @@
-//! The wrappers for embedders' tests, on an embedder: a small kernel that maps, replaces, ages and
-//! folds pages of two address spaces. As it should be it passes, whenever hardware acts. With one
-//! mistake put in, the wrappers name the rule that it breaks.
+//! The wrappers for embedders' tests, applied to an embedder: a small kernel that maps, replaces,
+//! ages and folds pages of two address spaces. Without mistakes it passes, whenever hardware acts.
+//! With one mistake, the wrappers name the rule that is broken.
 #![cfg(not(miri))] // one thread, no unsafe code: Miri would be slow and find nothing
 
 use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate};
@@ -16,11 +16,11 @@ use pageout_paging::{
 use std::ops::Range;
 use std::sync::atomic::AtomicU64;
 
-/// Frames of page tables: far from those of pages.
+/// The first frame of page tables, far from those of pages.
 const TABLES: Pfn = Pfn::new(1 << 20);
 const HELD: usize = 256;
 
-/// What an embedder does wrong.
+/// The mistake of an embedder.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Mistake {
     None,
@@ -32,7 +32,7 @@ enum Mistake {
     EarlyFree,
 }
 
-/// The embedder's TLB maintenance, over the machine's.
+/// The embedder's TLB maintenance, on top of the machine's.
 struct KernelMmu<'t, F> {
     machine: LazyMmu<'t, F, HELD>,
     mistake: Mistake,
@@ -100,7 +100,7 @@ impl<'t, F: Format> Env for Kernel<'t, F> {
     fn relax(&self) {}
 }
 
-/// What the kernel does in one address space, whatever its environment is.
+/// The kernel's work in one address space, in any environment.
 struct Space<'e, E: Env> {
     env: &'e E,
     asid: Asid,
@@ -126,20 +126,20 @@ impl<'e, E: Env> Space<'e, E> {
         LockedTable::lock(self.env, self.table)
     }
 
-    /// Maps page `k` to a frame of the folio in `folio`, folding its block if it is complete.
+    /// Maps page `k` to a frame of the folio in `folio`, and folds its block if it is complete.
     fn map(&self, k: usize, pfn: Pfn, folio: &Range<Pfn>) {
         let leaf = E::Format::leaf(Level::Pte, pfn, Prot::WRITE);
         contig::set_pte(self.env, &self.locked(), self.asid, Self::page(k), leaf, folio);
     }
 
-    /// Takes page `k` out and makes every TLB forget it.
+    /// Takes page `k` out and flushes it from every TLB.
     fn unmap(&self, k: usize) {
         let (pt, addr) = (self.locked(), Self::page(k));
         contig::get_and_clear_ptes(self.env, &pt, self.asid, addr, 1);
         flush_range(self.env, self.asid, addr, 1, Level::Pte);
     }
 
-    /// Takes the tables out from the top, as where an address space ends.
+    /// Takes the tables out from the top, as at the end of an address space.
     fn exit(&self) {
         let mut at = self.root;
         for level in [Level::Pgd, Level::Pud, Level::Pmd] {
@@ -159,8 +159,8 @@ impl<'e, E: Env> Space<'e, E> {
     }
 }
 
-/// A block of pages of one folio is mapped page by page, used, replaced and aged: in two address
-/// spaces. The steps it took.
+/// Maps a block of pages of one folio page by page, uses, replaces and ages them, in two address
+/// spaces. Returns the number of steps.
 fn run<F: Format>(mistake: Mistake, plan: impl Fn(&Machine<'_, Kernel<'_, F>, HELD>)) -> u64 {
     let memory: Vec<AtomicU64> = (0..16 * F::PTES).map(|_| AtomicU64::new(0)).collect();
     let caps = Caps { range_limit: 512, ..Caps::IDEAL };
@@ -186,7 +186,7 @@ fn run<F: Format>(mistake: Mistake, plan: impl Fn(&Machine<'_, Kernel<'_, F>, HE
 
 type On<'m, 't, F> = Checked<'m, Kernel<'t, F>, HELD>;
 
-/// The life of one address space.
+/// Runs the life of one address space.
 fn live<'m, 't, F: Format>(
     space: &Space<'_, On<'m, 't, F>>,
     mistake: Mistake,
@@ -197,7 +197,7 @@ fn live<'m, 't, F: Format>(
     let page = Space::<On<'m, 't, F>>::page;
     for k in 0..nr {
         if k == nr - 1 {
-            // Each page that is mapped so far is used, and stands in TLBs.
+            // Each page that is mapped so far is used, and is in TLBs.
             for used in 0..k {
                 assert!(machine.access(space.root, page(used), used % 2 == 0));
             }
@@ -235,7 +235,7 @@ fn live<'m, 't, F: Format>(
     space.exit();
 }
 
-/// Whatever hardware uses, at each of many moments and at random.
+/// Checks that the kernel passes whatever hardware uses, at each of many moments and at random.
 fn correct<F: Format>() {
     let pages = F::CONT_PTES.max(4) as u64;
     let first = START.align_up(F::PAGE_SHIFT + F::CONT_SHIFT);
@@ -305,7 +305,7 @@ fn frames_freed_early_are_found() {
     run::<X86_64>(Mistake::EarlyFree, |_| ());
 }
 
-/// An ASID may be used again once every TLB has forgotten whose it was.
+/// An ASID may be used again once every TLB has dropped its old translations.
 #[test]
 fn an_asid_used_again_is_flushed_first() {
     let roll_over = |flushed: bool| {
@@ -346,7 +346,7 @@ fn a_barrier_is_for_the_cpu_that_issued() {
     assert!(!tlbs.may_hold(TABLES, START));
 }
 
-/// Hardware that leaves bits to software faults where they miss.
+/// Hardware that leaves bits to software faults where they are not set.
 #[test]
 fn hardware_sets_only_what_it_can() {
     let memory: Vec<AtomicU64> = (0..8 * 512).map(|_| AtomicU64::new(0)).collect();

@@ -1,4 +1,4 @@
-//! Descent, spans, and the stepping of rmap walks.
+//! Descent, spans, and the steps of rmap walks.
 #![cfg(not(miri))] // one thread, no unsafe code: Miri would be slow and find nothing
 
 use pageout_exhibits::harness::{BASE, Engine, Event, FIRST_TABLE, Ground, World};
@@ -12,7 +12,8 @@ use pageout_paging::{Env, Format, Level, Pfn, Pte, Table, VirtAddr, VirtRange};
 use std::cell::Cell;
 
 const ROOT: Pfn = FIRST_TABLE;
-/// Pages that one PTE table maps here; a PMD table eight times as many, and so on.
+/// The number of pages that one PTE table maps here. A PMD table maps eight times as many, and so
+/// on.
 const PTES: u64 = 8;
 
 const TABLES: u64 = 40;
@@ -40,7 +41,7 @@ impl<F: Format> Space<F> {
         Ground::new(&self.world)
     }
 
-    /// The frame of the table of `level` for page `number`, made if it misses.
+    /// Returns the frame of the table of `level` for page `number`, made if it is missing.
     fn table(&self, number: u64, level: Level) -> Pfn {
         let mut frames = FIRST_TABLE.add(self.tables.get())..FIRST_TABLE.add(TABLES);
         let made = make_table(&self.env(), ROOT, page(number), level, &mut frames);
@@ -59,7 +60,8 @@ impl<F: Format> Space<F> {
         self.set(number, Level::Pte, leaf);
     }
 
-    /// A walk for the folio whose page n, of `nr_pages`, is page n of the address space.
+    /// Returns the target of a walk for the folio whose page n, of `nr_pages`, is page n of the
+    /// address space.
     fn target(&self, range: std::ops::Range<u64>, nr_pages: usize) -> RmapTarget {
         RmapTarget {
             root: ROOT,
@@ -72,7 +74,7 @@ impl<F: Format> Space<F> {
         }
     }
 
-    /// The pages that the walk hits, and the table locks taken, all of them released.
+    /// Returns the pages that the walk hits, and the table locks taken, all of them released.
     fn walk(&self, target: RmapTarget) -> (Vec<u64>, Vec<Pfn>) {
         let env = self.env();
         let before = self.world.events().len();
@@ -102,7 +104,7 @@ fn absent_upper_levels_are_stepped_over() {
     let (hits, locks) = space.walk(space.target(0..4096, 4096));
     assert_eq!(hits, mapped);
     assert_eq!(locks.len(), mapped.len());
-    // 4096 pages are not looked at one by one: five tables of 8 and the way to them are.
+    // 4096 pages are not read one by one: only five tables of 8 and the path to them are.
     assert!(space.world.counts().loads - before < 200);
 }
 
@@ -142,7 +144,8 @@ fn ending_at_a_table_s_end_crosses_nothing() {
 #[test]
 fn a_table_without_a_match_is_not_locked_unless_always() {
     let space = Space::<SmallX86>::new();
-    // Another folio's pages in the first table, nothing in the second, ours in the third.
+    // Another folio's pages are in the first table, nothing is in the second, and ours are in the
+    // third.
     for number in 0..8 {
         let other = SmallX86::leaf(Level::Pte, BASE.add(1000 + number), Prot::READ);
         space.set(number, Level::Pte, other);
@@ -157,8 +160,8 @@ fn a_table_without_a_match_is_not_locked_unless_always() {
     assert_eq!(space.walk(always), (vec![18], vec![first, second, third]));
 }
 
-/// Between hits there may be tables in which nothing matches; after the last there is no crossing
-/// left to do.
+/// Between hits there may be tables without a match. After the last hit the walk crosses into no
+/// further table.
 #[test]
 fn passing_a_table_without_a_match_crosses_it() {
     let space = Space::<SmallX86>::new();
@@ -183,7 +186,7 @@ fn passing_a_table_without_a_match_crosses_it() {
 fn only_the_folio_s_pages_within_the_range_match() {
     let space = Space::<SmallX86>::new();
     (0..16).for_each(|number| space.map(number));
-    // The folio is pages 3 to 9 of what is mapped; the range ends before it does.
+    // The folio is pages 3 to 9 of those mapped; the range ends before it does.
     let mut target = space.target(0..8, 7);
     target.pfn = BASE.add(3);
     assert_eq!(space.walk(target.clone()).0, [3, 4, 5, 6, 7]);
@@ -200,7 +203,8 @@ fn prot_none_pages_match() {
     assert_eq!(space.walk(space.target(0..8, 8)).0, [2]);
 }
 
-/// One entry of each kind that holds a frame, all of our folio's page 0 to 5, and a swap slot.
+/// Makes one entry of each kind that holds a frame, for our folio's pages 0 to 5, and one of a swap
+/// slot.
 fn special_entries<F: Format>() -> Space<F> {
     let space = Space::<F>::new();
     space.map(0);
@@ -245,7 +249,7 @@ fn a_pmd_leaf_is_one_hit_and_the_last() {
     space.map(17);
     let longer = space.target(8..24, 24);
     assert_eq!(space.walk(longer.clone()).0, [8]);
-    // In search of migration entries, or of another folio, the leaf is stepped over.
+    // A walk for migration entries, or for another folio, steps over the leaf.
     let migration = RmapTarget { matches: Match::Migration, ..target };
     assert_eq!(space.walk(migration).0, [0; 0]);
     let another = RmapTarget { pfn: BASE.add(17), nr_pages: 1, ..longer };
@@ -259,7 +263,7 @@ fn skip_counts_entries_as_visited() {
     let env = space.env();
     let mut walk = MappedWalk::new(&env, space.target(0..24, 24));
     let mut hits = Vec::new();
-    // 3 of the first table, its last 5, all 8 of the next, then one by one.
+    // It skips 3 of the first table, its last 5, all 8 of the next, then one by one.
     for nr in [3, 5, 8, 1, 7] {
         let Some(Hit::Pte(addr, _)) = walk.next_hit() else { panic!("a hit after {hits:?}") };
         hits.push(addr.get() >> 12);
@@ -303,7 +307,7 @@ fn descent_says_where_it_ended() {
     assert_eq!(space.table(0, Level::Pud), pud);
 }
 
-/// Supplies one frame, and while it does another CPU fills the entry that the table was for.
+/// A supply of one frame. While it supplies it, another CPU fills the entry that the table was for.
 struct Rival<'s> {
     space: &'s Space<SmallX86>,
     first: Pte,
@@ -341,7 +345,7 @@ fn make_table_makes_what_misses_and_no_more() {
     let env = space.env();
     let frames = |from| FIRST_TABLE.add(from)..FIRST_TABLE.add(3);
     let none = FIRST_TABLE..FIRST_TABLE;
-    // Three tables are wanted and two are to be had: those two stay.
+    // Three tables are needed and there are two: those two stay.
     assert_eq!(make_table(&env, ROOT, page(0), Level::Pte, &mut frames(1)), None);
     assert_eq!(descend(&env, ROOT, page(0)), Descent::Absent(Level::Pmd));
     let pmd = make_table(&env, ROOT, page(0), Level::Pmd, &mut none.clone());
@@ -350,7 +354,7 @@ fn make_table_makes_what_misses_and_no_more() {
     let made = make_table(&env, ROOT, page(0), Level::Pte, &mut (pte..pte.add(1)));
     assert_eq!(made, Some(pte));
     assert_eq!(make_table(&env, ROOT, page(7), Level::Pte, &mut none.clone()), Some(pte));
-    // A leaf is in the way of a table, not of its own level's.
+    // A leaf is in the way of a table below it, but not of its own level's table.
     space.set(8, Level::Pmd, SmallX86::leaf(Level::Pmd, BASE, Prot::READ));
     let mut plenty = FIRST_TABLE.add(4)..FIRST_TABLE.add(9);
     assert_eq!(make_table(&env, ROOT, page(8), Level::Pte, &mut plenty), None);

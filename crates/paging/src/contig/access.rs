@@ -1,4 +1,4 @@
-//! Setting access flags in software: where hardware sets none, and where a write fault ends.
+//! Setting of access flags by software: if hardware sets none, and at the end of a write fault.
 
 use super::change::change;
 use super::{block, convert, gather};
@@ -9,14 +9,14 @@ use crate::table::Table;
 use crate::{Rules, VirtAddr};
 use core::ops::Range;
 
-/// What a fault grants. Nothing is ever made stricter.
+/// The flags that a fault grants. It never makes an entry stricter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AccessFlags {
     /// Young: a read.
     Young,
     /// Young and dirty: a write through an entry that permits it.
     YoungDirty,
-    /// Young, dirty and writable: a write through one that did not, and now may.
+    /// Young, dirty and writable: a write through an entry that did not permit it, and now may.
     YoungDirtyWrite,
 }
 
@@ -31,12 +31,14 @@ impl AccessFlags {
     }
 }
 
-/// Grants `flags` to the entry that maps `addr`; whether that changed anything (Linux 7.3.4,
-/// ptep_set_access_flags). In a contiguous block every entry gets them, since a walker that sets no
-/// flags looks at one entry only; becoming writable unfolds the block, for it concerns one page.
+/// Grants `flags` to the entry that maps `addr`, and returns true if that changed anything (Linux
+/// 7.3.4, ptep_set_access_flags). In a contiguous block every entry gets them, since a walker that
+/// sets no flags reads only one entry. Making an entry writable unfolds its block, since it
+/// concerns one page.
 ///
-/// After a write this CPU forgets its old translation and waits for that; others that hold one
-/// fault, and find nothing to do. Precondition: the entry is present.
+/// After a write this CPU's old translation is invalidated, and the invalidation is waited for.
+/// Other CPUs that hold an old translation fault, and find nothing to do. Precondition: the entry
+/// is present.
 pub fn set_access_flags<E: Env>(
     env: &E,
     pt: &LockedTable<'_, E>,
@@ -68,7 +70,7 @@ pub fn set_access_flags<E: Env>(
     changed
 }
 
-/// Whether every entry of `run`, entry `i`'s block, has the flags already.
+/// Returns true if every entry of `run`, entry `i`'s block, has the flags already.
 fn nothing_to_do<E: Env>(table: E::Table, i: usize, run: Range<usize>, flags: AccessFlags) -> bool {
     let has = |pte| flags.grant::<E::Format>(pte) == pte;
     match E::Rules::access_flags_of_each_entry() {

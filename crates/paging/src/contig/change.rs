@@ -1,5 +1,5 @@
-//! Taking entries out, and write-protecting them. What only a part of a block undergoes, its other
-//! entries must not: blocks that a range covers in part are unfolded first, whole ones stay.
+//! Taking entries out, and write-protecting them. A change of a part of a block must not affect its
+//! other entries: blocks that a range covers in part are unfolded first, whole ones stay.
 
 use super::{convert, merge_each};
 use crate::VirtAddr;
@@ -8,9 +8,9 @@ use crate::mmu::Asid;
 use crate::pte::{Format, Level, Pte};
 use crate::table::Table;
 
-/// Takes out `nr` entries from the one that maps `addr` on; the first as it was, young and dirty if
-/// any of them was (Linux 7.3.4, get_and_clear_ptes). TLBs still hold them: the flush is the
-/// caller's. Precondition: they are present and lie in this table.
+/// Takes out `nr` entries from the one that maps `addr` on. Returns the first as it was, young and
+/// dirty if any of them was (Linux 7.3.4, get_and_clear_ptes). TLBs still hold them: the caller
+/// flushes. Precondition: they are present and lie in this table.
 pub fn get_and_clear_ptes<E: Env>(
     env: &E,
     pt: &LockedTable<'_, E>,
@@ -26,8 +26,8 @@ pub fn get_and_clear_ptes<E: Env>(
 }
 
 /// Write-protects `nr` entries from the one that maps `addr` on; dirty ones stay dirty (Linux
-/// 7.3.4, wrprotect_ptes). TLBs may still permit writes, which make entries dirty no more: the
-/// flush is the caller's. Precondition: they are present and lie in this table.
+/// 7.3.4, wrprotect_ptes). TLBs may still permit writes, which no longer make entries dirty: the
+/// caller flushes. Precondition: the entries are present and lie in this table.
 pub fn wrprotect_ptes<E: Env>(
     env: &E,
     pt: &LockedTable<'_, E>,
@@ -42,8 +42,8 @@ pub fn wrprotect_ptes<E: Env>(
     }
 }
 
-/// Makes of entry `i` what `new` makes of it, hardware's changes meanwhile included; whether that
-/// is anything else.
+/// Replaces entry `i` by `new` of it, including hardware's concurrent changes. Returns true if that
+/// changed it.
 pub(super) fn change<T: Table>(table: T, i: usize, new: impl Fn(Pte) -> Pte) -> bool {
     let mut old = table.load(i);
     while new(old) != old {

@@ -1,4 +1,4 @@
-//! Folding and unfolding blocks: break before make.
+//! Folding and unfolding of blocks, by break-before-make.
 
 use super::set::store;
 use super::{block, merge_each};
@@ -8,20 +8,20 @@ use crate::pte::{Format, Level, Pte};
 use crate::table::Table;
 use crate::{Rules, VirtAddr, tlb};
 
-/// Makes the single entries of `addr`'s block one contiguous block.
+/// Folds the single entries of `addr`'s block into one contiguous block.
 pub(super) fn fold<E: Env>(env: &E, pt: &LockedTable<'_, E>, asid: Asid, addr: VirtAddr) {
     convert(env, pt, asid, addr, E::Format::mkcont);
 }
 
-/// Makes the block of the entry that maps `addr` single entries, if it is contiguous.
+/// Unfolds the block of the entry that maps `addr` into single entries, if it is contiguous.
 pub(super) fn unfold<E: Env>(env: &E, pt: &LockedTable<'_, E>, asid: Asid, addr: VirtAddr) {
     if E::Format::is_cont(pt.table().load(E::Format::index(Level::Pte, addr))) {
         convert(env, pt, asid, addr, E::Format::mknoncont);
     }
 }
 
-/// Unfolds the blocks that `nr` entries from `addr` cover only in part: at most the first's and the
-/// last's (Linux 7.3.4, contpte_try_unfold_partial).
+/// Unfolds the blocks that `nr` entries from `addr` cover only in part: at most the first and the
+/// last (Linux 7.3.4, contpte_try_unfold_partial).
 pub(super) fn unfold_edges<E: Env>(
     env: &E,
     pt: &LockedTable<'_, E>,
@@ -42,11 +42,11 @@ pub(super) fn unfold_edges<E: Env>(
     }
 }
 
-/// Rewrites the block of `addr` as `kind` makes its entries, all young or dirty if one was (Linux
-/// 7.3.4, contpte_convert). A TLB must not hold the block's old translations beside its new ones
-/// (Arm ARM, break-before-make): so the entries are taken out, forgotten everywhere, and only then
-/// written anew. Hardware that never faults on the mixture may skip the flush; callers' own flush
-/// then ends it.
+/// Replaces the block of `addr` by `kind` of its entries, all young or dirty if one was (Linux
+/// 7.3.4, contpte_convert). A TLB must not hold the block's old translations together with its new
+/// ones (Arm ARM, break-before-make): so the entries are taken out, flushed everywhere, and only
+/// then written. If hardware never faults on the mixture, the flush may be left out; the caller's
+/// own flush then ends the mixture.
 fn convert<E: Env>(
     env: &E,
     pt: &LockedTable<'_, E>,

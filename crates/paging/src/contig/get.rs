@@ -1,11 +1,11 @@
-//! Reading: gathered over a block, or as it stands.
+//! Reading of entries: gathered over a block, or raw.
 
 use super::{block, merge};
 use crate::pte::{Format, Pte};
 use crate::table::Table;
 
-/// Entry `i` as kernels' walks read it: for a contiguous entry, with young and dirty or-ed over its
-/// block, of which it reads no more than it takes to find both (Linux 7.3.4, contpte_ptep_get).
+/// Reads entry `i` as kernels' walks do: a contiguous entry has young and dirty or-ed over its
+/// block. The search ends as soon as both are found (Linux 7.3.4, contpte_ptep_get).
 #[inline]
 pub fn gather<F: Format, T: Table>(table: T, i: usize) -> Pte {
     let pte = F::decode(table.load(i), i);
@@ -14,8 +14,9 @@ pub fn gather<F: Format, T: Table>(table: T, i: usize) -> Pte {
     }
     let mut found = Pte::NONE;
     for k in block(i, F::CONT_PTES) {
-        // Merged into `pte` as it goes, a dirty entry `i` would end the search before its own turn
-        // to be merged, and keep hardware's form of dirty where others give software's.
+        // The bits are collected apart from `pte`. Merged into `pte` directly, a dirty entry `i`
+        // would end the search before it is merged itself, and keep hardware's form of dirty where
+        // other entries give software's.
         found = merge::<F>(found, table.load(k));
         if F::is_young(found) && F::is_dirty(found) {
             break;
@@ -24,12 +25,12 @@ pub fn gather<F: Format, T: Table>(table: T, i: usize) -> Pte {
     merge::<F>(pte, found)
 }
 
-/// How a walk reads an entry.
+/// The way in which a walk reads an entry.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Getter {
     /// Through [`gather`], as kernels do.
     Gathered,
-    /// As it stands: enough where young and dirty are not looked at.
+    /// Raw: enough if the young and dirty bits are not used.
     Raw,
 }
 
@@ -44,7 +45,8 @@ impl Getter {
     }
 }
 
-/// Entries from `i` to the end of its contiguous block, itself included; 1 if it is in none.
+/// Returns the number of entries from `i` to the end of its contiguous block, itself included; 1 if
+/// it is in none.
 #[inline]
 pub fn batch_hint<F: Format>(i: usize, pte: Pte) -> usize {
     if F::CONT_SHIFT > 0 && F::is_cont(pte) { F::CONT_PTES - i % F::CONT_PTES } else { 1 }

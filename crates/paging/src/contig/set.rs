@@ -1,4 +1,4 @@
-//! Setting entries, and folding the block that a single set completes.
+//! Setting of entries, and folding of a block that a single set completes.
 
 use super::{block, convert};
 use crate::env::{Env, LockedTable};
@@ -44,10 +44,9 @@ pub fn set_ptes<F: Format, T: Table>(table: T, i: usize, pte: Pte, nr: usize) {
     }
 }
 
-/// Stores the entry that maps `addr`, which was not present, and folds its block if this was the
-/// last that missed (Linux 7.3.4, set_pte and contpte_try_fold). `folio` is the frames of the
-/// folio that `pte` maps a page of: a block is never more than one folio. A fold flushes, as any
-/// conversion does.
+/// Stores the entry that maps `addr`, which was not present, and folds its block if this completes
+/// it (Linux 7.3.4, set_pte and contpte_try_fold). `folio` is the frames of the folio whose page
+/// `pte` maps: a block never has more than one folio. A fold flushes, as any conversion does.
 pub fn set_pte<E: Env>(
     env: &E,
     pt: &LockedTable<'_, E>,
@@ -63,9 +62,10 @@ pub fn set_pte<E: Env>(
     }
 }
 
-/// Whether entry `i`, just set, is the last of a block that may be folded: aligned in address and
-/// frame, all of one folio, and all alike but for young and dirty. Only the last entry asks, since
-/// faults and ranges mostly come in address order and the question costs a read of the block.
+/// Returns true if entry `i`, which was just set, completes a block that may be folded: aligned in
+/// address and frame, all of one folio, and all alike except for young and dirty. This is checked
+/// only at the last entry, since faults and ranges mostly come in address order and the check reads
+/// the whole block.
 fn completes_block<F: Format, T: Table>(table: T, i: usize, folio: &Range<Pfn>) -> bool {
     let last = F::CONT_PTES - 1;
     let pte = table.load(i);
@@ -81,7 +81,7 @@ fn completes_block<F: Format, T: Table>(table: T, i: usize, folio: &Range<Pfn>) 
     one_folio && block(i, F::CONT_PTES).all(alike)
 }
 
-/// Stores `first` and the `nr - 1` entries after it, as they stand in memory.
+/// Stores `first` and the `nr - 1` entries after it, in their encoding in memory.
 pub(super) fn store<F: Format, T: Table>(table: T, i: usize, first: Pte, nr: usize) {
     for k in 0..nr {
         table.set(i + k, F::encode(F::advance(first, k)));

@@ -8,7 +8,7 @@ fn at(pending: u32, flushed: u32) -> FlushBatch {
     FlushBatch(AtomicU32::new(pending | (flushed << FLUSHED_SHIFT)))
 }
 
-/// Numbers around both ends of the field and around the reset.
+/// Returns numbers around both ends of the field and around the reset.
 fn numbers() -> impl Iterator<Item = u32> + Clone {
     (0..4).chain(LAST - 3..LAST + 4).chain(MASK - 3..=MASK)
 }
@@ -16,7 +16,7 @@ fn numbers() -> impl Iterator<Item = u32> + Clone {
 #[test]
 fn a_deferral_is_pending_whatever_came_before() {
     for pending in numbers() {
-        // Flushed up to the last deferral, or up to an earlier one: never to one to come.
+        // The last flushed one is the last deferral or an earlier one, never a later one.
         for flushed in numbers().filter(|flushed| *flushed <= pending) {
             let batch = at(pending, flushed);
             assert_eq!(batch.pending().is_some(), pending != flushed);
@@ -42,8 +42,8 @@ fn a_mark_counts_unless_more_was_deferred() {
     }
 }
 
-/// Numbers go on after a mark. If they began anew, one who asked before another's mark could take
-/// a deferral made since for the one that it saw.
+/// Numbers go on after a mark. If they began anew, a thread that checked before another's mark
+/// could take a deferral made since for the one that it saw.
 #[test]
 fn a_late_mark_does_not_count_for_what_was_deferred_since() {
     for pending in numbers().filter(|pending| (1..=LAST).contains(pending)) {
@@ -71,8 +71,8 @@ fn nothing_deferred_is_nothing_pending() {
     assert_eq!(FlushBatch::new().pending(), None::<Pending>);
 }
 
-/// One thread defers, another asks, flushes and marks. Each deferral is flushed before a question
-/// that comes after it is answered with "nothing pending".
+/// A thread defers; another checks, flushes and marks. Each deferral is flushed before a later
+/// check returns that nothing is pending.
 #[test]
 fn two_threads_lose_no_deferral() {
     const DEFERRALS: u64 = if cfg!(miri) { 100 } else { 200_000 };
@@ -93,7 +93,7 @@ fn two_threads_lose_no_deferral() {
                 let last = done.load(SeqCst);
                 match batch.pending() {
                     Some(seen) => {
-                        // A flush makes TLBs forget what was cleared before it.
+                        // A flush invalidates the entries that were cleared before it.
                         flushed.store(cleared.load(SeqCst), SeqCst);
                         batch.mark_flushed(seen);
                         flushes.push(seen);

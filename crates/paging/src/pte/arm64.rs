@@ -17,7 +17,8 @@ pub type Arm64_16K = Arm64<14, 11, 7>;
 pub type Arm64_64K = Arm64<16, 13, 5>;
 
 const VALID: u64 = 1 << 0;
-/// With VALID: a table above the last level, a page at the last level. Alone it is not a leaf.
+/// With VALID: a table above the last level, a page at the last level. Without VALID it makes
+/// no leaf.
 const TABLE_OR_PAGE: u64 = 1 << 1;
 const USER: u64 = 1 << 6;
 const RDONLY: u64 = 1 << 7;

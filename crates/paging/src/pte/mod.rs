@@ -1,4 +1,4 @@
-//! Entry formats: one file a format, one trait for what they share.
+//! Entry formats: one file for each, and one trait for all.
 
 mod arm64;
 mod riscv64;
@@ -15,7 +15,7 @@ pub use x86_64::{X86, X86_64};
 use crate::{Pfn, VirtAddr};
 use core::fmt;
 
-/// One page-table entry as it stands in memory. What its bits mean is the [`Format`]'s.
+/// A page-table entry as it is in memory. The [`Format`] defines its bits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[repr(transparent)]
 pub struct Pte(pub u64);
@@ -24,7 +24,7 @@ impl Pte {
     /// The empty entry, in every format.
     pub const NONE: Self = Self(0);
 
-    /// Whether the entry is empty.
+    /// Returns true if the entry is empty.
     pub const fn is_none(self) -> bool {
         self.0 == 0
     }
@@ -48,7 +48,7 @@ impl fmt::Debug for Pte {
     }
 }
 
-/// The level of a table, named as kernels name the entries it holds.
+/// The level of a table, with the kernel's name of its entries.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Level {
     /// Last level: each entry maps one page.
@@ -62,7 +62,7 @@ pub enum Level {
 }
 
 impl Level {
-    /// The level whose tables this level's entries lead to.
+    /// Returns the level of the tables that this level's entries lead to.
     pub const fn below(self) -> Option<Self> {
         match self {
             Self::Pte => None,
@@ -73,14 +73,14 @@ impl Level {
     }
 }
 
-/// What a new leaf entry permits. New entries are old and clean.
+/// The permissions of a new leaf entry. New entries are old and clean.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Prot {
-    /// Writable.
+    /// True if it is writable.
     pub write: bool,
-    /// Executable.
+    /// True if it is executable.
     pub exec: bool,
-    /// Present for software, not for hardware: PROT_NONE.
+    /// True if it is present only for software, not for hardware: PROT_NONE.
     pub none: bool,
 }
 
@@ -95,25 +95,25 @@ impl Prot {
     pub const NONE: Self = Self { none: true, ..Self::READ };
 }
 
-/// What an entry is, decoded.
+/// A decoded entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Entry {
-    /// Empty.
+    /// An empty entry.
     None,
-    /// Maps a page that hardware can reach.
+    /// An entry that maps a page that hardware can reach.
     Present,
-    /// Maps a page that only software sees: PROT_NONE.
+    /// An entry that maps a page that only software sees: PROT_NONE.
     ProtNone,
     /// A swap entry or one of its special kinds.
     Swap(SwapEntry),
 }
 
-/// How the merged kernel code clears a young bit.
+/// The way in which the merged kernel code clears a young bit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum YoungClear {
-    /// Look first; one atomic bit clear only if the entry is young (x86, riscv).
+    /// A read first, and one atomic bit clear only if the entry is young (x86, riscv).
     TestFirst,
-    /// An unconditional compare-and-swap loop an entry visited (arm64).
+    /// An unconditional compare-and-swap loop for each entry visited (arm64).
     CompareAndSwap,
 }
 
@@ -128,198 +128,200 @@ pub trait Format: Copy + fmt::Debug + Send + Sync + 'static {
     const PAGE_SHIFT: u32;
     /// log2 of the entries in a table.
     const TABLE_SHIFT: u32;
-    /// log2 of the entries in a contiguous block; 0 where the format has none.
+    /// log2 of the entries in a contiguous block; 0 if the format has none.
     const CONT_SHIFT: u32;
-    /// The accessed bit of a leaf entry, at every level; of an entry that leads to a table too
-    /// where [`Format::NONLEAF_YOUNG`] says so.
+    /// The accessed bit of a leaf entry, at every level. If [`Format::NONLEAF_YOUNG`] is true, also
+    /// that of an entry that leads to a table.
     const YOUNG: u64;
-    /// Whether entries that lead to tables have an accessed bit. Whether hardware sets it is
-    /// [`Caps::nonleaf_af`](crate::mmu::Caps)'s to say.
+    /// True if entries that lead to tables have an accessed bit.
+    /// [`Caps::nonleaf_af`](crate::mmu::Caps) tells if hardware sets it.
     const NONLEAF_YOUNG: bool;
-    /// Whether entries mapped before their pages are asked for are old where hardware sets the
-    /// accessed bit, so that it will say when one is used; elsewhere they are young (Linux 7.3.4,
-    /// arch_wants_old_prefaulted_pte).
+    /// True if entries that are mapped before their pages are accessed are old, provided that
+    /// hardware sets the accessed bit and so records the first use. Otherwise they are young (Linux
+    /// 7.3.4, arch_wants_old_prefaulted_pte).
     const PREFAULTED_OLD: bool;
     /// The bit by which hardware uses an entry.
     const VALID: u64;
-    /// Any of these: the entry maps a page, if only for software.
+    /// The bits of which any means that the entry maps a page, if only for software.
     const PRESENT: u64;
-    /// Writable.
+    /// The writable bit.
     const WRITE: u64;
-    /// Special: no folio behind it.
+    /// The special bit: no folio is behind the entry.
     const SPECIAL: u64;
-    /// Write-protected by userfaultfd.
+    /// The bit of write protection by userfaultfd.
     const UFFD_WP: u64;
-    /// Soft-dirty; 0 where the format has no such bit.
+    /// The soft-dirty bit; 0 if the format has none.
     const SOFT_DIRTY: u64;
-    /// Part of a contiguous block; 0 where the format has none.
+    /// The bit of entries in a contiguous block; 0 if the format has none.
     const CONT: u64;
-    /// How merged kernels clear [`Format::YOUNG`].
+    /// The way in which merged kernels clear [`Format::YOUNG`].
     const CLEAR: YoungClear;
-    /// What to add to a valid last-level entry to map the next frame.
+    /// The number to add to a valid last-level entry to map the next frame.
     const STEP: u64 = Self::PAGE_SIZE;
 
-    /// Entries in a table.
+    /// The number of entries in a table.
     const PTES: usize = 1 << Self::TABLE_SHIFT;
-    /// Entries in a contiguous block; 1 where the format has none.
+    /// The number of entries in a contiguous block; 1 if the format has none.
     const CONT_PTES: usize = 1 << Self::CONT_SHIFT;
-    /// Bytes in a page.
+    /// The number of bytes in a page.
     const PAGE_SIZE: u64 = 1 << Self::PAGE_SHIFT;
 
-    /// A leaf that maps `pfn` at `level` ([`Level::Pte`] or [`Level::Pmd`]): old, clean, user.
+    /// Makes a leaf that maps `pfn` at `level` ([`Level::Pte`] or [`Level::Pmd`]): old, clean,
+    /// user.
     fn leaf(level: Level, pfn: Pfn, prot: Prot) -> Pte;
-    /// An entry that leads to the table in frame `pfn`: young where such entries can be, as kernels
-    /// install them (Linux 7.3.4, `_PAGE_TABLE` of x86, `PMD_TABLE_AF` of arm64).
+    /// Makes an entry that leads to the table in frame `pfn`. It is young if such entries can be,
+    /// as kernels install them (Linux 7.3.4, `_PAGE_TABLE` of x86, `PMD_TABLE_AF` of arm64).
     fn table(pfn: Pfn) -> Pte;
-    /// A swap entry. See [`SwapEntry`] for what fits.
+    /// Makes a swap entry. [`SwapEntry`] documents the limits of its fields.
     fn swap(entry: SwapEntry) -> Pte;
     /// Decodes a last-level entry.
     fn entry(pte: Pte) -> Entry;
 
-    /// Whether the entry maps a page: [`Entry::Present`] or [`Entry::ProtNone`].
+    /// Returns true if the entry maps a page: [`Entry::Present`] or [`Entry::ProtNone`].
     #[inline]
     fn is_present(pte: Pte) -> bool {
         pte.has(Self::PRESENT)
     }
-    /// Whether hardware uses the entry.
+    /// Returns true if hardware uses the entry.
     #[inline]
     fn is_valid(pte: Pte) -> bool {
         pte.has(Self::VALID)
     }
-    /// Whether an entry above the last level leads to a table.
+    /// Returns true if an entry above the last level leads to a table.
     fn is_table(pte: Pte) -> bool;
-    /// The frame of a present entry or a table entry.
+    /// Returns the frame of a present entry or a table entry.
     fn pfn(pte: Pte) -> Pfn;
-    /// What to add (wrapping) to a present last-level entry to map the next frame.
+    /// Returns the number to add (wrapping) to a present last-level entry to map the next frame.
     #[inline]
     fn step(_pte: Pte) -> u64 {
         Self::STEP
     }
 
-    /// Whether the entry is dirty, by hardware's bits or software's.
+    /// Returns true if the entry is dirty, by hardware's bits or software's.
     fn is_dirty(pte: Pte) -> bool;
-    /// Whether the entry is writable.
+    /// Returns true if the entry is writable.
     #[inline]
     fn is_write(pte: Pte) -> bool {
         pte.has(Self::WRITE)
     }
-    /// Whether the entry may be executed from user mode.
+    /// Returns true if the entry may be executed from user mode.
     fn is_exec(pte: Pte) -> bool;
-    /// Whether the entry is special (no folio behind it).
+    /// Returns true if the entry is special (no folio behind it).
     #[inline]
     fn is_special(pte: Pte) -> bool {
         pte.has(Self::SPECIAL)
     }
-    /// Whether TLBs hold the valid leaf entry for every address space. [`Format::leaf`] makes none.
+    /// Returns true if TLBs hold the valid leaf entry for every address space. [`Format::leaf`]
+    /// makes none.
     fn is_global(pte: Pte) -> bool;
-    /// Whether userfaultfd write-protects the entry.
+    /// Returns true if userfaultfd write-protects the entry.
     #[inline]
     fn is_uffd_wp(pte: Pte) -> bool {
         pte.has(Self::UFFD_WP)
     }
-    /// Whether the entry is soft-dirty; false where the format has no such bit.
+    /// Returns true if the entry is soft-dirty; false if the format has no such bit.
     #[inline]
     fn is_soft_dirty(pte: Pte) -> bool {
         pte.has(Self::SOFT_DIRTY)
     }
-    /// Whether the entry is valid and part of a contiguous block. False for a swap entry, whatever
-    /// its payload.
+    /// Returns true if the entry is valid and part of a contiguous block. It is false for a swap
+    /// entry, whatever its payload.
     #[inline]
     fn is_cont(pte: Pte) -> bool {
         Self::CONT_SHIFT > 0 && pte.has(Self::VALID) && pte.has(Self::CONT)
     }
 
-    /// The entry, dirty.
+    /// Returns the entry, dirty.
     fn mkdirty(pte: Pte) -> Pte;
-    /// The entry, clean.
+    /// Returns the entry, clean.
     fn mkclean(pte: Pte) -> Pte;
-    /// The entry, not writable; dirtiness is kept.
+    /// Returns the entry, not writable. It stays dirty if it is.
     fn wrprotect(pte: Pte) -> Pte;
-    /// The entry, writable; dirtiness is kept.
+    /// Returns the entry, writable. It stays dirty if it is.
     fn mkwrite(pte: Pte) -> Pte;
-    /// The entry, special.
+    /// Returns the entry, special.
     #[inline]
     fn mkspecial(pte: Pte) -> Pte {
         pte.with(Self::SPECIAL)
     }
-    /// The entry, write-protected by userfaultfd.
+    /// Returns the entry, write-protected by userfaultfd.
     #[inline]
     fn mkuffd_wp(pte: Pte) -> Pte {
         Self::wrprotect(pte).with(Self::UFFD_WP)
     }
-    /// The entry, soft-dirty; unchanged where the format has no such bit.
+    /// Returns the entry, soft-dirty; unchanged if the format has no such bit.
     #[inline]
     fn mksoft_dirty(pte: Pte) -> Pte {
         pte.with(Self::SOFT_DIRTY)
     }
-    /// The entry, not soft-dirty.
+    /// Returns the entry, not soft-dirty.
     #[inline]
     fn clear_soft_dirty(pte: Pte) -> Pte {
         pte.without(Self::SOFT_DIRTY)
     }
-    /// The entry, part of a contiguous block; unchanged where the format has none.
+    /// Returns the entry, part of a contiguous block; unchanged if the format has none.
     #[inline]
     fn mkcont(pte: Pte) -> Pte {
         pte.with(Self::CONT)
     }
-    /// The entry, not part of a contiguous block.
+    /// Returns the entry, not part of a contiguous block.
     #[inline]
     fn mknoncont(pte: Pte) -> Pte {
         pte.without(Self::CONT)
     }
-    /// What a walker that sets dirty bits makes of an entry on a store: `None` where the entry does
-    /// not permit the store, which faults.
+    /// Returns the entry after a store by a walker that sets dirty bits. Returns `None` if the
+    /// entry does not permit the store, which faults.
     fn hardware_dirty(pte: Pte) -> Option<Pte>;
 
-    /// Whether the entry is young.
+    /// Returns true if the entry is young.
     #[inline]
     fn is_young(pte: Pte) -> bool {
         pte.has(Self::YOUNG)
     }
-    /// The entry, young.
+    /// Returns the entry, young.
     #[inline]
     fn mkyoung(pte: Pte) -> Pte {
         pte.with(Self::YOUNG)
     }
-    /// What the walker makes of an entry that leads to a table, when it goes through it and sets
-    /// accessed bits there: unchanged where the format has none (riscv reserves the bit).
+    /// Returns an entry that leads to a table after a walk through it by a walker that sets
+    /// accessed bits there. It is unchanged if the format has no such bit (riscv reserves it).
     #[inline]
     fn mkyoung_table(pte: Pte) -> Pte {
         if Self::NONLEAF_YOUNG { Self::mkyoung(pte) } else { pte }
     }
-    /// The entry, old.
+    /// Returns the entry, old.
     #[inline]
     fn mkold(pte: Pte) -> Pte {
         pte.without(Self::YOUNG)
     }
-    /// The present last-level entry that maps the frame `nr` further, otherwise equal.
+    /// Returns the present last-level entry that maps the frame `nr` further, otherwise equal.
     #[inline]
     fn advance(pte: Pte, nr: usize) -> Pte {
         Pte(pte.0.wrapping_add(Self::step(pte).wrapping_mul(nr as u64)))
     }
-    /// The last-level entry that stands in memory as `raw` at index `i` of its table. Only a format
-    /// whose contiguous entries don't hold their own frame, as RISC-V's, differs from what stands
-    /// there.
+    /// Decodes the last-level entry that is `raw` in memory, at index `i` of its table. The two
+    /// differ only in formats whose contiguous entries don't hold their own frame, such as
+    /// RISC-V's.
     #[inline]
     fn decode(raw: Pte, _i: usize) -> Pte {
         raw
     }
-    /// How a last-level entry stands in memory: what [`Format::decode`] undoes.
+    /// Encodes a last-level entry for memory, which [`Format::decode`] undoes.
     #[inline]
     fn encode(pte: Pte) -> Pte {
         pte
     }
-    /// The index of `addr` in a table of `level`.
+    /// Returns the index of `addr` in a table of `level`.
     #[inline]
     fn index(level: Level, addr: VirtAddr) -> usize {
         (addr.get() >> Self::shift(level)) as usize & (Self::PTES - 1)
     }
-    /// log2 of the bytes that one entry of `level` covers.
+    /// Returns log2 of the bytes that one entry of `level` covers.
     #[inline]
     fn shift(level: Level) -> u32 {
         Self::PAGE_SHIFT + level as u32 * Self::TABLE_SHIFT
     }
-    /// Pages that one entry of `level` covers.
+    /// Returns the number of pages that one entry of `level` covers.
     #[inline]
     fn nr_pages(level: Level) -> usize {
         1 << (level as u32 * Self::TABLE_SHIFT)

@@ -8,7 +8,7 @@ use crate::Pfn;
 #[derive(Clone, Copy, Debug)]
 pub struct Riscv<const TABLE_SHIFT: u32, const CONT_SHIFT: u32>;
 
-/// Sv48: tables of 512, Svnapot blocks of 16 entries (64 KiB, the one size there is).
+/// Sv48: tables of 512, Svnapot blocks of 16 entries (64 KiB, the only size).
 pub type Riscv64 = Riscv<9, 4>;
 
 const VALID: u64 = 1 << 0;
@@ -26,7 +26,7 @@ const ACCESSED: u64 = 1 << 6;
 const DIRTY: u64 = 1 << 7;
 const PFN_SHIFT: u32 = 10;
 const PFN: u64 = ((1 << 44) - 1) << PFN_SHIFT;
-/// Svnapot: the entry is one of a block, which is all that its lowest frame bits say.
+/// Svnapot: the entry is part of a block, and its lowest frame bits only tell the block's size.
 const NAPOT: u64 = 1 << 63;
 const PAGE_SHIFT: u32 = 12;
 
@@ -39,9 +39,10 @@ const SWAP_TYPE_SHIFT: u32 = 6;
 const SWAP_OFFSET_SHIFT: u32 = 14;
 
 impl<const T: u32, const C: u32> Riscv<T, C> {
-    /// The frame bits that a block's entries share for the block's size.
+    /// The frame bits that the entries of a block use for its size.
     const NAPOT_SIZE: u64 = ((1 << C) - 1) << PFN_SHIFT;
-    /// What they say: trailing zeros, of which one less than the block's order.
+    /// The encoding of the size in those bits: as many trailing zeros as the block's order less
+    /// one.
     const NAPOT_ORDER: u64 = (1 << C >> 1) << PFN_SHIFT;
 }
 

@@ -1,9 +1,9 @@
-//! Swap entries: what a non-present, non-empty entry says.
+//! Swap entries: the content of a non-present, non-empty entry.
 
 use crate::Pfn;
 
-/// What a swap entry's number of type stands for. Kernels spend the highest numbers on entries that
-/// are no swap at all; the numbering here is ours.
+/// The meaning of a swap entry's type number. Kernels use the highest numbers for entries that are
+/// no swap at all; the numbering here is ours.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SwapKind {
     /// A slot on swap device 0 to 26; the offset is the slot, never 0 (the device's header).
@@ -12,7 +12,7 @@ pub enum SwapKind {
     DevicePrivate,
     /// A page lent to a device for exclusive access; the offset is its frame.
     DeviceExclusive,
-    /// A page under migration; the offset is its frame, and what [`Moving`] says.
+    /// A page under migration; the offset is its frame, with the bits of [`Moving`].
     Migration,
     /// A poisoned page; the offset is its frame.
     Hwpoison,
@@ -20,20 +20,20 @@ pub enum SwapKind {
     Marker,
 }
 
-/// What a migration entry keeps of the entry in whose place it stands, besides the flags that every
-/// swap entry has (Linux 7.3.4, leafops.h: bits of the offset above the frame).
+/// The state that a migration entry keeps of the entry that it replaces, besides the flags that
+/// every swap entry has (Linux 7.3.4, leafops.h: bits of the offset above the frame).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Moving {
-    /// Writable.
+    /// True if it was writable.
     pub write: bool,
-    /// Young.
+    /// True if it was young.
     pub young: bool,
-    /// Dirty.
+    /// True if it was dirty.
     pub dirty: bool,
 }
 
 impl Moving {
-    /// Bits of a migration entry's offset that hold the frame.
+    /// The number of bits of a migration entry's offset that hold the frame.
     const PFN_BITS: u32 = SwapEntry::OFFSET_BITS - 3;
 
     const fn bits(self) -> u64 {
@@ -50,25 +50,26 @@ impl Moving {
 /// that no encoding is the empty entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SwapEntry {
-    /// What it stands for.
+    /// The kind of the entry.
     pub kind: SwapKind,
-    /// Slot or frame.
+    /// The slot or the frame.
     pub offset: u64,
-    /// The anonymous page was exclusive to its process.
+    /// True if the anonymous page was exclusive to its process.
     pub exclusive: bool,
-    /// Soft-dirty; kept only by formats that have the bit.
+    /// True if the entry is soft-dirty; kept only by formats that have the bit.
     pub soft_dirty: bool,
-    /// Write-protected by userfaultfd.
+    /// True if the entry is write-protected by userfaultfd.
     pub uffd_wp: bool,
 }
 
 impl SwapEntry {
-    /// Bits of an offset, in every format.
+    /// The number of bits of an offset, in every format.
     pub const OFFSET_BITS: u32 = 50;
-    /// Swap devices that an entry can name.
+    /// The number of swap devices that an entry can name.
     pub const DEVICES: u8 = 27;
 
-    /// An entry of `kind` with no flag set, or `None` if the offset or the device does not fit.
+    /// Makes an entry of `kind` with no flag set, or returns `None` if the offset or the device
+    /// does not fit.
     pub const fn new(kind: SwapKind, offset: u64) -> Option<Self> {
         let device_fits = match kind {
             SwapKind::Device(number) => number < Self::DEVICES && offset != 0,
@@ -81,8 +82,8 @@ impl SwapEntry {
         }
     }
 
-    /// The entry of a page under migration from `pfn`, with no other flag set; `None` if the
-    /// frame's number does not fit 47 bits.
+    /// Makes the entry of a page under migration from `pfn`, with no other flag set. Returns `None`
+    /// if the frame's number does not fit 47 bits.
     pub const fn migration(pfn: Pfn, moving: Moving) -> Option<Self> {
         if pfn.get() >= (1 << Moving::PFN_BITS) - 1 {
             return None;
@@ -90,7 +91,7 @@ impl SwapEntry {
         Self::new(SwapKind::Migration, pfn.get() | moving.bits())
     }
 
-    /// What a migration entry keeps of the entry it stands for; `None` for any other.
+    /// Returns the state that a migration entry keeps, or `None` for any other entry.
     pub const fn moving(self) -> Option<Moving> {
         match self.kind {
             SwapKind::Migration => Some(Moving::of(self.offset)),
@@ -98,8 +99,8 @@ impl SwapEntry {
         }
     }
 
-    /// The entry, which permits no stores once its page has moved; any other than a migration entry
-    /// as it is.
+    /// Returns a migration entry whose page permits no stores once it has moved. Any other entry is
+    /// unchanged.
     #[must_use]
     pub const fn wrprotect(self) -> Self {
         match self.moving() {
@@ -108,7 +109,7 @@ impl SwapEntry {
         }
     }
 
-    /// The frame of a page that is lent to a device: the entry counts as a mapping of it.
+    /// Returns the frame of a page that is lent to a device: the entry counts as a mapping of it.
     pub const fn lent(self) -> Option<Pfn> {
         match self.kind {
             SwapKind::DevicePrivate | SwapKind::DeviceExclusive => self.pfn(),
@@ -116,7 +117,7 @@ impl SwapEntry {
         }
     }
 
-    /// The frame behind the entry, where the kind has one.
+    /// Returns the frame behind the entry, if the kind has one.
     pub const fn pfn(self) -> Option<Pfn> {
         match self.kind {
             SwapKind::Device(_) | SwapKind::Marker => None,
@@ -138,7 +139,7 @@ impl SwapKind {
         }
     }
 
-    /// The kind of a five-bit type number.
+    /// Returns the kind of a five-bit type number.
     pub(super) const fn from_number(number: u64) -> Self {
         match number {
             27 => Self::DevicePrivate,

@@ -7,7 +7,7 @@ use crate::Pfn;
 #[derive(Clone, Copy, Debug)]
 pub struct X86<const TABLE_SHIFT: u32>;
 
-/// x86-64 as hardware has it: tables of 512.
+/// x86-64 as in hardware: tables of 512.
 pub type X86_64 = X86<9>;
 
 const PRESENT: u64 = 1 << 0;
@@ -38,7 +38,8 @@ const SWAP_TYPE_SHIFT: u32 = 59;
 const SWAP_OFFSET: u64 = ((1 << SwapEntry::OFFSET_BITS) - 1) << SWAP_OFFSET_SHIFT;
 
 impl<const T: u32> X86<T> {
-    /// Address bits as hardware would read them: PROT_NONE entries store theirs inverted.
+    /// Returns the address bits as hardware would read them: PROT_NONE entries store theirs
+    /// inverted.
     const fn address(pte: Pte) -> u64 {
         let stored = if pte.has(PRESENT) { pte.0 } else { !pte.0 };
         stored & ADDRESS
@@ -120,7 +121,7 @@ impl<const T: u32> Format for X86<T> {
 
     #[inline]
     fn step(pte: Pte) -> u64 {
-        // Wrapping: adding minus one page to an inverted frame number counts it up.
+        // Wrapping: adding minus one page to an inverted frame number increases it.
         if pte.has(PRESENT) { Self::STEP } else { Self::STEP.wrapping_neg() }
     }
 

@@ -3,21 +3,21 @@
 use core::mem::{self, MaybeUninit};
 use core::slice;
 
-/// Memory that is cut into slices, from its start on: how an engine's tables are made of what a
-/// boot loader, a static or an allocator gives.
+/// Memory that is cut into slices, from its start on. An engine's tables are made so, from memory
+/// of a boot loader, a static or an allocator.
 #[derive(Debug)]
 pub struct Area<'m> {
     left: &'m mut [MaybeUninit<u8>],
 }
 
 impl<'m> Area<'m> {
-    /// All of `bytes`, whatever is in them.
+    /// Makes an area of all of `bytes`, whatever their content.
     pub fn new(bytes: &'m mut [MaybeUninit<u8>]) -> Self {
         Self { left: bytes }
     }
 
-    /// Cuts off `len` values, aligned as they have to be and each the type's default. `None`, and
-    /// nothing is cut off, where too little is left. What they own is not dropped.
+    /// Cuts off `len` values, aligned for their type, each the type's default. Returns `None` and
+    /// cuts nothing off if too little is left. Values that own resources are never dropped.
     pub fn take<T: Default>(&mut self, len: usize) -> Option<&'m mut [T]> {
         let skipped = match len {
             0 => 0,

@@ -1,4 +1,4 @@
-//! Tables in ordinary memory: each operation, and the walls around each handle.
+//! Tables in ordinary memory: each operation, and the bounds of each handle.
 
 use super::{Area, DirectMap, HostTable, HostTables, LINE, Table};
 use crate::pte::{Arm64_4K, Pte, SmallX86, X86_64};
@@ -6,14 +6,14 @@ use crate::{Format, Pfn};
 use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// First frame of the direct maps.
+/// The first frame of the direct maps.
 const FIRST: Pfn = Pfn::new(0x8_0000);
 
 fn zeroed<const N: usize>() -> [AtomicU64; N] {
     [const { AtomicU64::new(0) }; N]
 }
 
-/// Each operation on `table`, whose entries are all zero.
+/// Tests each operation on `table`, whose entries are all zero.
 fn operations<T: Table>(table: T, last: usize) {
     table.set(last, Pte(0b1111));
     assert_eq!(table.load(last), Pte(0b1111));
@@ -22,7 +22,7 @@ fn operations<T: Table>(table: T, last: usize) {
     table.clear_bits(last, 0b1001);
     assert_eq!(table.load(last), Pte(0b100));
     assert_eq!(table.cas(last, Pte(1), Pte(2)), Err(Pte(0b100)));
-    // The swap may fail for no reason, never with another entry than it found.
+    // The swap may fail spuriously, but never with another entry than it found.
     while let Err(found) = table.cas(last, Pte(0b100), Pte(7)) {
         assert_eq!(found, Pte(0b100));
     }
@@ -88,7 +88,7 @@ fn an_index_past_the_table_is_refused_in_debug_builds() {
     HostTable::<SmallX86>::new(&memory).expect("8 entries").load(8);
 }
 
-/// Page frames, as physical memory has them.
+/// Page frames, as in physical memory.
 #[repr(align(4096))]
 struct Frames<const N: usize>([[AtomicU64; 512]; N]);
 
@@ -97,12 +97,12 @@ impl<const N: usize> Frames<N> {
         Self([const { [const { AtomicU64::new(0) }; 512] }; N])
     }
 
-    /// The table in `frame`, by way of a direct map of all the frames.
+    /// Returns the table in `frame`, by a direct map of all the frames.
     fn table<F: Format>(&'static self, frame: Pfn) -> HostTable<'static, F> {
         let base = core::ptr::from_ref(self).cast_mut().cast();
-        // SAFETY: the frames are a static, aligned to a page, and the map is told how many.
+        // SAFETY: the frames are a static, aligned to a page, and the map gets their number.
         let map = unsafe { DirectMap::<F>::new(base, FIRST..FIRST.add(N as u64)) };
-        // SAFETY: they are atomics, so nothing touches them in another way.
+        // SAFETY: they are atomics, so nothing accesses them in another way.
         unsafe { map.table(frame) }
     }
 }

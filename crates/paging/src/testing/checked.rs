@@ -18,7 +18,7 @@ impl<'m, E: Env, const HELD: usize> Checked<'m, E, HELD> {
         Self { machine }
     }
 
-    /// The machine.
+    /// Returns the machine.
     pub const fn machine(&self) -> &'m Machine<'m, E, HELD> {
         self.machine
     }
@@ -65,7 +65,7 @@ impl<'m, E: Env, const HELD: usize> Env for Checked<'m, E, HELD> {
     }
 }
 
-/// A table that is held to the rules of [`testing`](super), with hardware between any two
+/// A table that checks the rules of [`testing`](super). Hardware may act between any two
 /// operations.
 pub struct CheckedTable<'m, E: Env, const HELD: usize> {
     machine: &'m Machine<'m, E, HELD>,
@@ -94,10 +94,10 @@ impl<E: Env, const HELD: usize> CheckedTable<'_, E, HELD> {
         result
     }
 
-    /// Holds a change to break-before-make.
+    /// Checks that a change follows break-before-make.
     ///
     /// # Panics
-    /// If it breaks it.
+    /// If it does not.
     fn check(self, i: usize, old: Pte, new: Pte) {
         let Some((root, start, level)) = self.machine.place(self.frame) else { return };
         let addr = start.add((i as u64) << E::Format::shift(level));
@@ -108,16 +108,16 @@ impl<E: Env, const HELD: usize> CheckedTable<'_, E, HELD> {
         self.machine.tlbs().offer(root, addr, level, pte);
     }
 
-    /// Whether a change takes a table out: what hardware set in the entry that led to it is of no
-    /// more use.
+    /// Returns true if a change takes a table out: bits that hardware set in the entry that led to
+    /// it no longer matter.
     fn takes_out_table(self, old: Pte, new: Pte) -> bool {
         let place = self.machine.place(self.frame);
         let may_lead = place.is_none_or(|(.., level)| level != Level::Pte);
         may_lead && E::Format::is_table(old) && !E::Format::is_valid(new)
     }
 
-    /// A valid entry became another without a moment in which it was none: hardware may have read
-    /// either.
+    /// Checks a change from one valid entry to another without an invalid moment: hardware may have
+    /// read either.
     fn check_in_place(self, i: usize, level: Level, old: Pte, new: Pte) {
         let may_mix = self.machine.tlbs().caps().bbml2_noabort;
         let decoded = |raw| if level == Level::Pte { E::Format::decode(raw, i) } else { raw };

@@ -1,4 +1,4 @@
-//! An embedder's environment, and hardware that uses its page tables whenever it likes.
+//! An embedder's environment, and hardware that uses its page tables at any time.
 
 use core::cell::Cell;
 
@@ -8,25 +8,25 @@ use crate::pte::{Format, Level, Pte};
 use crate::table::Table;
 use crate::{Pfn, VirtAddr, VirtRange};
 
-/// One use of a page by hardware.
+/// A use of a page by hardware.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Access {
-    /// Operations on checked tables that come before it ([`Machine::steps`]).
+    /// The number of operations on checked tables before it ([`Machine::steps`]).
     pub after: u64,
     /// The root of the address space.
     pub root: Pfn,
     /// The address.
     pub addr: VirtAddr,
-    /// Whether it is a store.
+    /// True for a store.
     pub store: bool,
 }
 
-/// What hardware is going to do.
+/// The next actions of hardware.
 #[derive(Clone, Debug)]
 enum Plan {
     Nothing,
     Once(Access),
-    /// Uses of pages of the range, drawn from the state of a generator.
+    /// Uses of pages of the range, at random, from the state of a generator.
     Random {
         state: u64,
         root: Pfn,
@@ -43,51 +43,52 @@ pub struct Machine<'t, E: Env, const HELD: usize> {
 }
 
 impl<'t, E: Env, const HELD: usize> Machine<'t, E, HELD> {
-    /// The embedder's environment over these TLBs, which its own TLB maintenance is to end in
-    /// ([`Tlbs::mmu`]). Hardware does nothing yet.
+    /// Makes a machine of the embedder's environment over these TLBs. The environment's own TLB
+    /// maintenance must call theirs ([`Tlbs::mmu`]). Hardware does nothing yet.
     pub const fn new(env: E, tlbs: &'t Tlbs<E::Format, HELD>) -> Self {
         Self { env, tlbs, steps: Cell::new(0), plan: Cell::new(Plan::Nothing) }
     }
 
-    /// The environment to test with: the embedder's, its tables checked.
+    /// Returns the environment to test with: the embedder's, with checked tables.
     pub const fn checked(&self) -> Checked<'_, E, HELD> {
         Checked::new(self)
     }
 
-    /// The embedder's own environment, unchecked.
+    /// Returns the embedder's own environment, unchecked.
     pub const fn env(&self) -> &E {
         &self.env
     }
 
-    /// The TLBs.
+    /// Returns the TLBs.
     pub const fn tlbs(&self) -> &'t Tlbs<E::Format, HELD> {
         self.tlbs
     }
 
-    /// Operations on checked tables so far; the line of a table counts as eight.
+    /// Returns the number of operations on checked tables so far. Reading the line of a table
+    /// counts as eight.
     pub fn steps(&self) -> u64 {
         self.steps.get()
     }
 
-    /// Hardware uses one page once, in place of what it was about to do. To have it act at every
+    /// Makes hardware use one page once, in place of its earlier plan. To have it act at every
     /// moment of a test, run the test with each number of steps that it takes.
     pub fn plan(&self, access: Access) {
         self.plan.set(Plan::Once(access));
     }
 
-    /// After one step of two, hardware uses a page of `range`, to load or to store: the same pages
-    /// for the same `seed`.
+    /// Makes hardware use a page of `range`, to load or to store, after every second step on
+    /// average. The same `seed` gives the same pages.
     pub fn act_at_random(&self, seed: u64, root: Pfn, range: VirtRange) {
         // The generator has one state that it does not leave.
         self.plan.set(Plan::Random { state: seed.max(1), root, range });
     }
 
-    /// Hardware does nothing more.
+    /// Stops hardware's actions.
     pub fn rest(&self) {
         self.plan.set(Plan::Nothing);
     }
 
-    /// The turn of hardware, then the next step.
+    /// Gives hardware its turn, then counts the step.
     pub(super) fn step(&self) {
         let step = self.steps.replace(self.steps.get() + 1);
         // Nothing is planned while hardware acts.
@@ -112,9 +113,9 @@ impl<'t, E: Env, const HELD: usize> Machine<'t, E, HELD> {
         self.plan.set(next);
     }
 
-    /// Hardware uses the page of `addr` in the address space under `root` by a walk, which sets the
-    /// accessed bit and for a store the dirty bit, where the hardware does so by itself; whether it
-    /// went through, or faults.
+    /// Uses the page of `addr` in the address space under `root` by a hardware walk. It sets the
+    /// accessed bit, and for a store the dirty bit, if the hardware does so by itself. Returns true
+    /// if the access succeeded, false if it faults.
     pub fn access(&self, root: Pfn, addr: VirtAddr, store: bool) -> bool {
         let caps = self.tlbs.caps();
         let (mut frame, mut level) = (root, Level::Pgd);
@@ -142,7 +143,7 @@ impl<'t, E: Env, const HELD: usize> Machine<'t, E, HELD> {
         }
     }
 
-    /// The leaf as an access leaves it; `None` where that faults.
+    /// Returns the leaf as an access leaves it, or `None` for a fault.
     fn use_leaf(&self, raw: Pte, store: bool) -> Option<Pte> {
         let caps = self.tlbs.caps();
         let used = match store {
@@ -154,8 +155,8 @@ impl<'t, E: Env, const HELD: usize> Machine<'t, E, HELD> {
         (by_hardware && (caps.hardware_af || young == used)).then_some(young)
     }
 
-    /// The address that entry 0 of the table in `frame` maps, with its root and its level, if it
-    /// is part of an address space that runs.
+    /// Returns the address that entry 0 of the table in `frame` maps, with its root and its level,
+    /// if it is part of an address space that runs.
     pub(super) fn place(&self, frame: Pfn) -> Option<(Pfn, VirtAddr, Level)> {
         self.tlbs.spaces().find_map(|space| {
             let (start, level) = self.below(space.root, Level::Pgd, VirtAddr::new(0), frame)?;
@@ -185,7 +186,7 @@ impl<'t, E: Env, const HELD: usize> Machine<'t, E, HELD> {
     }
 }
 
-/// One step of Marsaglia's generator (Xorshift RNGs, 2003: shifts 13, 7, 17).
+/// Makes one step of Marsaglia's generator (Xorshift RNGs, 2003: shifts 13, 7, 17).
 const fn xorshift(mut state: u64) -> u64 {
     state ^= state << 13;
     state ^= state >> 7;

@@ -1,27 +1,27 @@
-//! For embedders' own tests: wrappers that hold tables, TLB maintenance and address spaces to what
-//! hardware demands, and panic with the rule that was broken.
+//! Wrappers for embedders' own tests. They check tables, TLB maintenance and address spaces against
+//! the demands of hardware, and panic with the rule that was broken.
 //!
 //! - [`LazyMmu`] is TLB maintenance whose invalidations take effect only at the barrier that
-//!   completes them. Until then, and for as long as none is issued, every CPU's TLB may hold what
-//!   an entry once offered it. [`Tlbs`] is what they may hold.
-//! - [`Checked`] wraps an environment. Its tables ([`CheckedTable`]) refuse what break-before-make
-//!   forbids, and plain stores over live entries.
-//! - Between any two operations on its tables hardware may act: [`Machine::plan`] has it use one
-//!   page at one step, [`Machine::act_at_random`] pages at random, each of which sets the accessed
+//!   completes them. Until then, every CPU's TLB may hold any translation that an entry once
+//!   offered. [`Tlbs`] records the translations that they may hold.
+//! - [`Checked`] wraps an environment. Its tables ([`CheckedTable`]) refuse changes that
+//!   break-before-make forbids, and plain stores over live entries.
+//! - Hardware may act between any two operations on its tables. [`Machine::plan`] has it use one
+//!   page at one step, and [`Machine::act_at_random`] pages at random. Each use sets the accessed
 //!   and the dirty bit as a walk does.
 //!
-//! The rules, as panics name them, and what breaks them:
+//! The rules, as panics name them, and the mistakes that break them:
 //!
-//! - *break before make*: an entry changes its frame or its block while a TLB may hold what it was.
-//!   No invalidation was issued, or no barrier has completed it.
+//! - *break before make*: an entry changes its frame or its block while a TLB may hold its old
+//!   translation. No invalidation was issued, or no barrier has completed it.
 //! - *one atomic operation*: a plain store over a valid entry, in which hardware may just have set
 //!   a bit.
 //! - *one ASID, one address space*: an ASID is given to an address space while another has it, or
 //!   while a TLB may hold a translation of another.
 //! - *flush before free*: frames are freed ([`Tlbs::check_free`]) that a TLB may still reach.
 //!
-//! They run on one thread and need no memory but their own. They say nothing of global entries, of
-//! memory types, or of a missing [`Barrier::Publish`](crate::mmu::Barrier).
+//! The wrappers run on one thread and need only their own memory. They do not check global entries,
+//! memory types, or a missing [`Barrier::Publish`](crate::mmu::Barrier).
 //!
 //! ```
 //! use pageout_paging::mmu::{Asid, Caps, Invalidate};

@@ -1,5 +1,5 @@
-//! What TLBs may hold, at their laziest: every translation that an entry has offered since an
-//! invalidation of it last took effect.
+//! The translations that TLBs may hold, at their laziest: every one that an entry has offered since
+//! an invalidation of it last took effect.
 
 use core::cell::Cell;
 use core::marker::PhantomData;
@@ -10,7 +10,7 @@ use crate::mmu::{Asid, Barrier, Caps, Invalidate, Mmu};
 use crate::pte::{Format, Level, Pte};
 use crate::{Pfn, VirtAddr};
 
-/// Address spaces that there is room for.
+/// The largest number of address spaces.
 const SPACES: usize = 64;
 
 /// The TLBs of up to 64 CPUs, with room for `HELD` translations, and the address spaces that use
@@ -29,9 +29,9 @@ struct Held {
     translation: Translation,
     /// The root of the address space whose entry offered it.
     root: Pfn,
-    /// The CPUs whose TLBs may hold it, a bit each.
+    /// The CPUs whose TLBs may hold it, one bit each.
     by: u64,
-    /// The CPUs that issued an invalidation of it and have not completed it.
+    /// The CPUs that issued an invalidation of it and have not completed it, one bit each.
     issued: u64,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct Space {
 }
 
 impl<F: Format, const HELD: usize> Tlbs<F, HELD> {
-    /// Empty TLBs of hardware that does this by itself.
+    /// Makes empty TLBs of hardware with these abilities.
     pub const fn new(caps: Caps) -> Self {
         Self {
             caps,
@@ -53,7 +53,7 @@ impl<F: Format, const HELD: usize> Tlbs<F, HELD> {
         }
     }
 
-    /// TLB maintenance as CPU `cpu` does it.
+    /// Returns the TLB maintenance of CPU `cpu`.
     ///
     /// # Panics
     /// If there is no such CPU: they are numbered from 0 to 63.
@@ -62,11 +62,11 @@ impl<F: Format, const HELD: usize> Tlbs<F, HELD> {
         LazyMmu { tlbs: self, cpu }
     }
 
-    /// An address space begins to run: its root and its ASID are written to a register.
+    /// Notes that an address space begins to run: its root and its ASID are written to a register.
     ///
     /// # Panics
-    /// If the ASID is another's, or a TLB may hold translations of one that had it; or if there is
-    /// no room for another address space.
+    /// If another address space has the ASID, or a TLB may hold translations of one that had it; or
+    /// if there is no room for another address space.
     pub fn run(&self, asid: Asid, root: Pfn) {
         let space = Space { asid, root };
         if let Some(other) = self.spaces().find(|other| other.asid == asid && other.root != root) {
@@ -91,11 +91,11 @@ impl<F: Format, const HELD: usize> Tlbs<F, HELD> {
         }
     }
 
-    /// The address space under `root` ends. TLBs may go on holding its translations.
+    /// Notes that the address space under `root` ends. TLBs may still hold its translations.
     ///
-    /// Call it after the last change of its entries, since only those of an address space that runs
-    /// are checked: with `pageout-reclaim`, after `exit_mm`. Call it before the frame of the root
-    /// is used for something else, since checks walk down from it.
+    /// Call this after the last change of its entries, since only entries of a running address
+    /// space are checked: with `pageout-reclaim`, after `exit_mm`. Call it before the frame of the
+    /// root is used for another purpose, since checks walk down from it.
     pub fn end(&self, root: Pfn) {
         for place in &self.spaces {
             if place.get().is_some_and(|space| space.root == root) {
@@ -104,7 +104,7 @@ impl<F: Format, const HELD: usize> Tlbs<F, HELD> {
         }
     }
 
-    /// Frames are about to be freed, or used for something else.
+    /// Checks frames that are about to be freed, or used for another purpose.
     ///
     /// # Panics
     /// If a TLB may hold a translation to one of them.
@@ -122,7 +122,7 @@ impl<F: Format, const HELD: usize> Tlbs<F, HELD> {
         }
     }
 
-    /// Whether a TLB may hold a translation of `addr` in the address space under `root`.
+    /// Returns true if a TLB may hold a translation of `addr` in the address space under `root`.
     pub fn may_hold(&self, root: Pfn, addr: VirtAddr) -> bool {
         let page = page_of::<F>(addr);
         self.held().any(|held| {
@@ -130,11 +130,11 @@ impl<F: Format, const HELD: usize> Tlbs<F, HELD> {
         })
     }
 
-    /// Every TLB may hold from now on what the leaf `pte` of `level`, decoded, says of `addr` in
-    /// the address space under `root`, if that runs. Only a valid and young entry offers anything.
+    /// Offers a translation to every TLB: the leaf `pte` of `level`, decoded, for `addr` in the
+    /// address space under `root`, if that runs. Only a valid and young entry offers one.
     ///
     /// # Panics
-    /// If they may hold something else of the same pages: see [`Tlbs::check_make`].
+    /// If they may hold another translation of the same pages: see [`Tlbs::check_make`].
     pub fn offer(&self, root: Pfn, addr: VirtAddr, level: Level, pte: Pte) {
         self.check_make(root, addr, level, pte);
         if !F::is_young(pte) {
@@ -153,11 +153,12 @@ impl<F: Format, const HELD: usize> Tlbs<F, HELD> {
         place.set(Some(new));
     }
 
-    /// The leaf `pte` of `level`, decoded, is made to map `addr` in the address space under `root`.
+    /// Checks that the leaf `pte` of `level`, decoded, may map `addr` in the address space under
+    /// `root`.
     ///
     /// # Panics
-    /// If a TLB may hold another frame for one of its pages, or a page of another size, unless the
-    /// hardware bears that ([`Caps::bbml2_noabort`]).
+    /// If a TLB may hold another frame for one of its pages, or a translation of another size,
+    /// unless the hardware permits that ([`Caps::bbml2_noabort`]).
     pub fn check_make(&self, root: Pfn, addr: VirtAddr, level: Level, pte: Pte) {
         let Some(new) = self.translation(root, addr, level, pte) else { return };
         let conflicts = |held: &Held| {
@@ -187,12 +188,12 @@ impl<F: Format, const HELD: usize> Tlbs<F, HELD> {
         offers.then(|| Translation::of::<F>(space.asid, page_of::<F>(addr), level, pte))
     }
 
-    /// What the hardware does by itself.
+    /// Returns the abilities of the hardware.
     pub(super) const fn caps(&self) -> Caps {
         self.caps
     }
 
-    /// The address spaces that run.
+    /// Returns the address spaces that run.
     pub(super) fn spaces(&self) -> impl Iterator<Item = Space> {
         self.spaces.iter().filter_map(Cell::get)
     }
@@ -201,7 +202,7 @@ impl<F: Format, const HELD: usize> Tlbs<F, HELD> {
         self.held.iter().filter_map(Cell::get)
     }
 
-    /// What is held where an invalidation hits it, to be changed by `change`.
+    /// Replaces the held translations that an invalidation hits by `change` of them.
     fn hit(&self, what: Invalidate, change: impl Fn(Held) -> Held) {
         let what = match what {
             Invalidate::Range { asid, start, nr, level } => {
@@ -221,7 +222,7 @@ impl<F: Format, const HELD: usize> Tlbs<F, HELD> {
 }
 
 impl Held {
-    /// Why it has not been forgotten.
+    /// Returns the reason why the translation may still be held.
     fn why(&self) -> &'static str {
         match self.issued {
             0 => ": no invalidation of it was issued since",
@@ -230,13 +231,14 @@ impl Held {
     }
 }
 
-/// The page of an address, by number, in the space that four levels of tables reach.
+/// Returns the number of the page of an address, in the space that four levels of tables reach.
 fn page_of<F: Format>(addr: VirtAddr) -> u64 {
     (addr.get() >> F::PAGE_SHIFT) & ((1 << (4 * F::TABLE_SHIFT)) - 1)
 }
 
-/// TLB maintenance of one CPU at its laziest: what it invalidates stays in every TLB until its own
-/// barrier completes it. What an entry offers between the two stays.
+/// The TLB maintenance of one CPU at its laziest: an invalidated translation stays in every TLB
+/// until that CPU's barrier completes the invalidation. A translation that an entry offers between
+/// the two stays.
 #[derive(Debug)]
 pub struct LazyMmu<'t, F, const HELD: usize> {
     tlbs: &'t Tlbs<F, HELD>,

@@ -1,27 +1,27 @@
-//! What a TLB holds of an entry.
+//! The translation that a TLB holds of an entry.
 
 use crate::Pfn;
 use crate::mmu::{Asid, Invalidate};
 use crate::pte::{Format, Level, Pte};
 
-/// A translation of one page, of a contiguous block, or of what a PMD leaf maps.
+/// A translation of one page, of a contiguous block, or of a PMD leaf.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Translation {
     /// The address space.
     pub asid: Asid,
-    /// First page, by number.
+    /// The first page, by number.
     pub page: u64,
-    /// Pages.
+    /// The number of pages.
     pub nr: u64,
     /// The first page's frame.
     pub pfn: Pfn,
-    /// Stores are permitted, and need no walk: the entry is dirty.
+    /// True if stores are permitted, and need no walk: the entry is dirty.
     pub stores: bool,
 }
 
 impl Translation {
-    /// What the leaf `pte` of `level`, decoded, offers, where it maps `page`. Precondition: it is
-    /// valid.
+    /// Returns the translation that the leaf `pte` of `level`, decoded, offers where it maps
+    /// `page`. Precondition: the leaf is valid.
     pub fn of<F: Format>(asid: Asid, page: u64, level: Level, pte: Pte) -> Self {
         let nr = match level {
             Level::Pte if F::is_cont(pte) => F::CONT_PTES,
@@ -39,24 +39,24 @@ impl Translation {
         }
     }
 
-    /// The frame of `page`, one of its pages.
+    /// Returns the frame of `page`, one of its pages.
     pub fn frame(&self, page: u64) -> Pfn {
         self.pfn.add(page - self.page)
     }
 
-    /// Whether it translates `page` of the address space.
+    /// Returns true if it translates `page` of the address space.
     pub fn translates(&self, asid: Asid, page: u64) -> bool {
         self.asid == asid && (self.page..self.page + self.nr).contains(&page)
     }
 
-    /// Whether both translate the same page of the same address space.
+    /// Returns true if both translate the same page of the same address space.
     pub fn overlaps(&self, other: &Self) -> bool {
         self.asid == other.asid
             && self.page < other.page + other.nr
             && other.page < self.page + self.nr
     }
 
-    /// Whether an invalidation is of one of its pages.
+    /// Returns true if an invalidation is of one of its pages.
     pub fn is_hit<F: Format>(&self, what: Invalidate) -> bool {
         match what {
             Invalidate::Range { asid, start, nr, level } => {

@@ -1,4 +1,5 @@
-//! What an aging walk asks of a table: which entry next, and was its run used? Nothing is flushed.
+//! The checks of a table by an aging walk: the next entry to check, and the use of its run. It
+//! never flushes.
 
 use super::line::{self, Known};
 use super::{After, Family, YoungCheck};
@@ -11,7 +12,7 @@ use crate::{Rules, Run, VirtAddr};
 
 /// The entries of one table that an aging walk has to check, in address order.
 ///
-/// Kernels read entry after entry through the gathering getter (Linux 7.3.4, walk_pte_range); the
+/// Kernels read entry after entry through the gathering getter (Linux 7.3.4, walk_pte_range). The
 /// line family skips eight old ones at a time and finds the same.
 pub struct Candidates<'c, 'e, E: Env> {
     check: &'c YoungCheck<'e, E>,
@@ -23,8 +24,8 @@ pub struct Candidates<'c, 'e, E: Env> {
 }
 
 impl<E: Env> Candidates<'_, '_, E> {
-    /// The next entry to check, and its index: those before it are passed. The entry is as the
-    /// family's getter reads it: whether its run is dirty, only the check tells.
+    /// Returns the next entry to check, with its index, and skips those before it. The entry is as
+    /// the family's getter reads it; only the check tells if its run is dirty.
     #[inline]
     pub fn next_candidate(&mut self) -> Option<(usize, Pte)> {
         let (table, getter) = (self.pt.table(), self.check.family.getter());
@@ -46,8 +47,8 @@ impl<E: Env> Candidates<'_, '_, E> {
         self.go_on(self.run.first + nr - 1);
     }
 
-    /// Passes candidate `i`, of a folio that is not the walk's concern. Kernels go on with the next
-    /// entry; the line family passes the rest of its contiguous block, which is the same folio's.
+    /// Skips candidate `i`, whose folio the walk does not check. Kernels go on with the next entry;
+    /// the line family skips the rest of its contiguous block, which belongs to the same folio.
     #[inline]
     pub fn pass(&mut self, i: usize, pte: Pte) {
         if self.check.family == Family::Line {
@@ -55,7 +56,7 @@ impl<E: Env> Candidates<'_, '_, E> {
         }
     }
 
-    /// Leaves what begins at index `i`, which may lie past the end.
+    /// Leaves only entries from index `i` on, which may lie past the end.
     #[inline]
     fn go_on(&mut self, i: usize) {
         let end = self.run.end();
@@ -82,8 +83,8 @@ impl<E: Env> Candidates<'_, '_, E> {
 }
 
 impl<'e, E: Env> YoungCheck<'e, E> {
-    /// What an aging walk has to check in `run`. `secondary`: the address space has secondary MMUs,
-    /// which leaves every present entry to check.
+    /// Returns the entries of `run` that an aging walk has to check. `secondary` is true if the
+    /// address space has secondary MMUs: then every present entry has to be checked.
     #[inline]
     pub fn candidates<'c>(
         &'c self,
@@ -95,13 +96,13 @@ impl<'e, E: Env> YoungCheck<'e, E> {
     }
 
     /// Checks the run of one folio that begins with the candidate `pte`, which maps `addr`, as far
-    /// as this family's walk looks at once, or-ed with the secondary MMUs' answer (Linux 7.3.4,
-    /// test_and_clear_young_ptes_notify after folio_pte_batch_flags): the next entry to look at is
-    /// the one after it. Per entry, that is the entry itself, or its contiguous block.
+    /// as this family's walk checks at once. The result of secondary MMUs is or-ed in (Linux 7.3.4,
+    /// test_and_clear_young_ptes_notify after folio_pte_batch_flags). The next entry to check is
+    /// the one after it. In the per-entry family, the run is the entry itself, or its contiguous
+    /// block.
     ///
-    /// Precondition: `max_nr` ≥ 1 ends at the folio, the VMA or window, and the table, whichever is
-    /// first.
-    #[inline(always)] // one entry is to cost what the single check costs
+    /// Precondition: `max_nr` ≥ 1 ends within the folio, the VMA or window, and the table.
+    #[inline(always)] // so that one entry costs as little as the single check
     pub fn walk_young_run(
         &self,
         pt: &LockedTable<'e, E>,
@@ -138,7 +139,7 @@ impl<'e, E: Env> YoungCheck<'e, E> {
         YoungRun { nr, young, dirty: E::Format::is_dirty(copy) }
     }
 
-    /// Whether `pte`, read by the family's getter, or its contiguous block is dirty.
+    /// Returns true if `pte`, read by the family's getter, or its contiguous block is dirty.
     #[inline]
     fn is_dirty(&self, pt: &LockedTable<'e, E>, addr: VirtAddr, pte: Pte) -> bool {
         let raw_of_block = self.family == Family::Line && E::Format::is_cont(pte);

@@ -1,4 +1,4 @@
-//! One call a run: the check as merged (Linux 7.3.4).
+//! The check as merged: one call for each run (Linux 7.3.4).
 
 use super::widened::widened;
 use super::{entry, per_entry};
@@ -6,9 +6,9 @@ use crate::Run;
 use crate::env::Env;
 use crate::pte::{Format, YoungClear};
 
-/// Clears the young bits of `run`; whether any was set. x86 and riscv loop over the single call.
-/// arm64 visits every entry of the run widened to block edges, once, each with an unconditional
-/// compare-and-swap.
+/// Clears the young bits of `run`, and returns true if any was set. x86 and riscv loop over the
+/// single call. arm64 visits every entry of the run widened to block edges, once, each with an
+/// unconditional compare-and-swap.
 #[inline]
 pub fn test_and_clear_young<E: Env>(table: E::Table, run: Run) -> bool {
     match E::Format::CLEAR {

@@ -1,4 +1,4 @@
-//! The single check: one entry, or the contiguous block it stands in.
+//! The single check: one entry, or the contiguous block that it is in.
 
 use super::widened::widened;
 use crate::Run;
@@ -6,7 +6,8 @@ use crate::env::Env;
 use crate::pte::{Format, YoungClear};
 use crate::table::Table;
 
-/// Clears the young bit of entry `i`, alone; whether it was set. Never on a contiguous entry.
+/// Clears the young bit of only entry `i`, and returns true if it was set. It is never used on a
+/// contiguous entry.
 #[inline]
 pub fn test_and_clear_one<E: Env>(table: E::Table, i: usize) -> bool {
     match E::Format::CLEAR {
@@ -17,7 +18,7 @@ pub fn test_and_clear_one<E: Env>(table: E::Table, i: usize) -> bool {
     }
 }
 
-/// Clears the young bit of entry `i`, or of every entry of its block; whether any was set.
+/// Clears the young bit of entry `i`, or of every entry of its block. Returns true if any was set.
 #[inline]
 pub fn test_and_clear_young<E: Env>(table: E::Table, i: usize) -> bool {
     if E::Format::CONT_SHIFT == 0 || !E::Format::is_cont(table.load(i)) {
@@ -27,7 +28,8 @@ pub fn test_and_clear_young<E: Env>(table: E::Table, i: usize) -> bool {
     block.fold(false, |young, k| young | test_and_clear_one::<E>(table, k))
 }
 
-/// arm64 kernels' clear: swaps whether or not the entry is young, until no one else got between.
+/// Clears as arm64 kernels do: swaps even if the entry is old, until no concurrent change
+/// intervenes.
 #[inline]
 fn cas_loop<E: Env>(table: E::Table, i: usize) -> bool {
     let mut old = table.load(i);

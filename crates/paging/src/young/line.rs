@@ -1,9 +1,9 @@
-//! Eight entries a step: our own check.
+//! Eight entries a step: this project's own check.
 //!
-//! One step reads a 64-byte line and ors it; only if an entry is young is the line read again, its
-//! young entries found and each cleared by one atomic operation. What an old entry costs is its
-//! share of one read. Where all are young the second read is a few per cent on top of the atomics,
-//! and the plain loop of `batched` is as much faster.
+//! One step reads a 64-byte line and ors it. Only if an entry is young, the line is read again, and
+//! each young entry is cleared by one atomic operation. So an old entry costs its share of one
+//! read. If all are young, the second read adds a few per cent to the atomics, and the plain loop
+//! of `batched` is faster by as much.
 
 use super::widened::widened;
 use crate::batch::{BatchFlags, YoungRun, batch_and_clear_young, ignore};
@@ -13,8 +13,8 @@ use crate::pte::{Format, Pte};
 use crate::table::{LINE, Table, each, mask};
 use crate::{Rules, Run};
 
-/// Clears the young bit of entry `i`, or of every entry of its contiguous block; whether any was
-/// set.
+/// Clears the young bit of entry `i`, or of every entry of its contiguous block. Returns true if
+/// any was set.
 #[inline]
 pub fn test_and_clear_young_pte<E: Env>(table: E::Table, i: usize) -> bool {
     let pte = table.load(i);
@@ -25,8 +25,8 @@ pub fn test_and_clear_young_pte<E: Env>(table: E::Table, i: usize) -> bool {
     E::Format::is_young(pte) && table.test_and_clear_bit(i, E::Format::YOUNG)
 }
 
-/// Clears the young bits of `run`, and of whole blocks where it begins or ends inside one; whether
-/// any was set.
+/// Clears the young bits of `run`, and of whole blocks if it begins or ends inside one. Returns
+/// true if any was set.
 #[inline]
 pub fn test_and_clear_young_ptes<E: Env>(
     table: E::Table,
@@ -36,7 +36,8 @@ pub fn test_and_clear_young_ptes<E: Env>(
     test_and_clear_young(table, ahead, widened::<E>(table, run), E::Format::YOUNG)
 }
 
-/// Clears `bit` in the entries of `run`; whether any was set. Prefetches the same lines of `ahead`.
+/// Clears `bit` in the entries of `run`, and returns true if any was set. Prefetches the same lines
+/// of `ahead`.
 #[inline]
 pub fn test_and_clear_young<T: Table>(table: T, ahead: Option<T>, run: Run, bit: u64) -> bool {
     let mut young = false;
@@ -54,8 +55,9 @@ pub fn test_and_clear_young<T: Table>(table: T, ahead: Option<T>, run: Run, bit:
     young
 }
 
-/// Finds the batch with which `run` begins, its first entry being the present `pte`, and clears its
-/// young bits in the same pass; those too of the parts of contiguous blocks that stick out of it.
+/// Finds the batch with which `run` begins, whose first entry is the present `pte`, and clears its
+/// young bits in the same pass. Also clears those of the parts of contiguous blocks outside the
+/// batch.
 #[inline]
 pub(crate) fn check_batch<E: Env>(
     table: E::Table,
@@ -77,9 +79,9 @@ pub(crate) fn check_batch<E: Env>(
     found
 }
 
-/// Finds the batch with which `run` begins, its first entry being the valid `pte`, and clears its
+/// Finds the batch with which `run` begins, whose first entry is the valid `pte`, and clears its
 /// young bits in the same pass.
-#[inline(always)] // so that a caller who does not ask whether it is dirty does not pay for it
+#[inline(always)] // so that callers that ignore `dirty` do not pay for it
 pub(crate) fn batch<F: Format, T: Table>(
     table: T,
     ahead: Option<T>,
@@ -119,7 +121,8 @@ pub(crate) fn batch<F: Format, T: Table>(
     YoungRun { nr: run.nr, young, dirty }
 }
 
-/// The candidates of an aging walk in a line without contiguous entries, found when one was.
+/// The candidates of an aging walk in a line without contiguous entries, kept when the first was
+/// found.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Known {
     base: usize,
@@ -127,23 +130,24 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    /// The first at or after index `i`, which does not lie before the line.
+    /// Returns the first at or after index `i`, which does not lie before the line.
     #[inline]
     pub(crate) fn from(self, i: usize) -> Option<usize> {
         let bits = self.bits & (WHOLE << (i - self.base).min(LINE));
         (bits != 0).then(|| self.base + bits.trailing_zeros() as usize)
     }
 
-    /// Where the next line begins.
+    /// Returns the index at which the next line begins.
     #[inline]
     pub(crate) fn end(self) -> usize {
         self.base + LINE
     }
 }
 
-/// The first candidate of an aging walk in `run`, which is not empty, found by young bits as they
-/// stand, but as the gathering getter would find it: of a contiguous block in which any entry is
-/// young, the first that lies in `run`. With it the candidates of its line, if all are single.
+/// Finds the first candidate of an aging walk in `run`, which is not empty. It reads raw young
+/// bits, but finds the same as the gathering getter: of a contiguous block in which any entry is
+/// young, the first that lies in `run`. Returns it with the candidates of its line, if all are
+/// single.
 #[inline]
 pub(crate) fn next_young<E: Env>(
     table: E::Table,
@@ -174,16 +178,16 @@ pub(crate) fn next_young<E: Env>(
     None
 }
 
-/// The contiguous entries of a line, as a bit mask.
+/// Returns the contiguous entries of a line, as a bit mask.
 #[inline]
 fn bits_of_blocks<F: Format>(entries: &[u64; LINE]) -> u32 {
     if F::CONT_SHIFT == 0 || or(entries) & F::CONT == 0 { 0 } else { bits(entries, F::is_cont) }
 }
 
-/// All entries of a line.
+/// The bit mask of all entries of a line.
 const WHOLE: u32 = 0xff;
 
-/// The entries of the line at `base` that lie in `run`, as a bit mask.
+/// Returns the entries of the line at `base` that lie in `run`, as a bit mask.
 #[inline]
 fn within(run: Run, base: usize) -> u32 {
     let from = run.first.saturating_sub(base);
@@ -191,8 +195,8 @@ fn within(run: Run, base: usize) -> u32 {
     (WHOLE >> (LINE - to)) & (WHOLE << from)
 }
 
-/// How each entry of the line at `base` differs from `expected` and the pages after it, but for
-/// what batches ignore.
+/// Returns the difference of each entry of the line at `base` from `expected` and the pages after
+/// it, without the bits that batches ignore.
 #[inline(always)]
 fn differences<F: Format>(entries: &[u64; LINE], base: usize, expected: u64) -> [u64; LINE] {
     each(|k| {
@@ -207,26 +211,28 @@ fn or(words: &[u64; LINE]) -> u64 {
     a | b | c | d | e | f | g | h
 }
 
-/// A bit mask of the entries that are what is asked.
+/// Returns a bit mask of the entries for which `is` returns true.
 #[inline(always)]
 fn bits(entries: &[u64; LINE], is: impl Fn(Pte) -> bool) -> u32 {
     mask(each(|k| is(Pte(entries[k]))))
 }
 
-/// Clears `bit` where it is set in the `wanted` entries of the line at `base`; whether any was.
+/// Clears `bit` where it is set in the `wanted` entries of the line at `base`. Returns true if any
+/// was.
 #[inline]
 fn clear_in_line<T: Table>(table: T, base: usize, wanted: u32, bit: u64) -> bool {
     let entries = table.line(base);
     clear(table, base, bits(&entries, |pte| pte.0 & bit != 0) & wanted, bit)
 }
 
-/// Clears `bit` in the entries `set` of the line at `base`, which have it; whether that is any.
+/// Clears `bit` in the entries `set` of the line at `base`, which have it. Returns true if there
+/// are any.
 #[inline]
 fn clear<T: Table>(table: T, base: usize, mut set: u32, bit: u64) -> bool {
     let young = set != 0;
     while set != 0 {
-        // Hardware may have changed other bits since the read; this one only software clears, under
-        // the table's lock, so what was read young is young still.
+        // Hardware may have changed other bits since the read. Only software clears this one, under
+        // the table's lock, so an entry that was young is young still.
         table.clear_bits(base + set.trailing_zeros() as usize, bit);
         set &= set - 1;
     }

@@ -1,12 +1,13 @@
 //! Young checks: read and clear the accessed bit of one entry, of a run, or of a PMD leaf, with the
-//! architecture's flush and with the secondary MMUs' answer.
+//! architecture's flush and the secondary MMUs' result.
 //!
-//! The kernel's names are kept (Linux 7.3.4): `test_and_clear` never flushes, `clear_flush` follows
-//! a [`FlushPolicy`], `_notify` asks the secondary MMUs as well. Three families check a run:
-//! [`per_entry`] as kernels did, [`batched`] as they do, [`line`](mod@line) as we do.
+//! Functions have the kernel's names (Linux 7.3.4): `test_and_clear` never flushes, `clear_flush`
+//! follows a [`FlushPolicy`], `_notify` also calls the secondary MMUs. There are three families of
+//! checks of a run: [`per_entry`] as kernels did, [`batched`] as kernels do, and
+//! [`line`](mod@line), which is ours.
 //!
 //! [`YoungCheck`] demands the table's lock by type. The functions of the families work on a bare
-//! handle: that its lock is held is their precondition, because only its holder may clear.
+//! handle. Their precondition is that its lock is held, because only its holder may clear.
 
 mod aging;
 pub mod batched;
@@ -27,26 +28,26 @@ use crate::tlb::{FlushPolicy, YoungFlush, flush_young};
 use crate::{Rules, Run, Stage, VirtAddr, VirtRange};
 use widened::widened;
 
-/// How the young bits of a run are checked.
+/// The way in which the young bits of a run are checked.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Family {
-    /// One call an entry, as kernels did before batching. On a contiguous entry each call visits
-    /// the whole block.
+    /// A call for each entry, as kernels did before batching. On a contiguous entry each call
+    /// visits the whole block.
     PerEntry,
-    /// One call a run, as merged: x86 and riscv loop over the single call, arm64 passes once over
-    /// the run widened to block edges.
+    /// A call for each run, as merged: x86 and riscv loop over the single call, arm64 passes once
+    /// over the run widened to block edges.
     Batched,
-    /// Eight entries a step, atomics only where an entry is young, batch detection in the same
+    /// Eight entries a step, with atomics only for young entries, and batch detection in the same
     /// pass.
     Line,
 }
 
 impl Family {
-    /// Every family, in the order tables show them.
+    /// Every family, in the order of tables.
     pub const ALL: [Self; 3] = [Self::PerEntry, Self::Batched, Self::Line];
 
-    /// How this family's rmap walk reads entries: kernels' through the gathering getter, ours as
-    /// they stand.
+    /// Returns the getter of this family's rmap walk: the gathering one for kernels' families, the
+    /// raw one for ours.
     pub const fn getter(self) -> Getter {
         match self {
             Self::PerEntry | Self::Batched => Getter::Gathered,
@@ -55,20 +56,20 @@ impl Family {
     }
 }
 
-/// Whether a check flushes after clearing, and so which question secondary MMUs are asked.
+/// The flush after clearing, which decides the call of secondary MMUs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum After {
     Nothing,
     Flush,
 }
 
-/// A young check in one address space: who checks, how, and with which flush.
+/// A young check in one address space: its ground, family and flush.
 pub struct YoungCheck<'e, E: Env> {
     /// The ground.
     pub env: &'e E,
-    /// How a run is checked.
+    /// The way to check a run.
     pub family: Family,
-    /// What `clear_flush` does.
+    /// The flush of `clear_flush`.
     pub flush: FlushPolicy,
     /// The address space.
     pub asid: Asid,
@@ -76,13 +77,13 @@ pub struct YoungCheck<'e, E: Env> {
 
 impl<'e, E: Env> YoungCheck<'e, E> {
     /// Clears the young bit of the entry that maps `addr`; on a contiguous entry, those of its
-    /// block. Whether any was set.
+    /// block. Returns true if any was set.
     #[inline]
     pub fn ptep_test_and_clear_young(&self, pt: &LockedTable<'e, E>, addr: VirtAddr) -> bool {
         self.check_one(pt.table(), E::Format::index(Level::Pte, addr))
     }
 
-    /// [`YoungCheck::ptep_test_and_clear_young`], then the flush if any was set.
+    /// Does [`YoungCheck::ptep_test_and_clear_young`], then flushes if any was set.
     #[inline]
     pub fn ptep_clear_flush_young(&self, pt: &LockedTable<'e, E>, addr: VirtAddr) -> bool {
         let young = self.ptep_test_and_clear_young(pt, addr);
@@ -92,11 +93,11 @@ impl<'e, E: Env> YoungCheck<'e, E> {
         young
     }
 
-    /// Clears the young bits of `nr` entries from the one that maps `addr`, and of whole blocks
-    /// where the run begins or ends inside one. Whether any was set.
+    /// Clears the young bits of `nr` entries from the one that maps `addr`, and of whole blocks if
+    /// the run begins or ends inside one. Returns true if any was set.
     ///
     /// Precondition: present, consecutive pages of one folio, in one VMA and this table.
-    #[inline(always)] // so that one entry costs what the single check costs
+    #[inline(always)] // so that one entry costs as little as the single check
     pub fn test_and_clear_young_ptes(
         &self,
         pt: &LockedTable<'e, E>,
@@ -110,8 +111,8 @@ impl<'e, E: Env> YoungCheck<'e, E> {
         }
     }
 
-    /// [`YoungCheck::test_and_clear_young_ptes`], then the flush if any was set: one for the
-    /// widened run, but where kernels loop over the single call, one an entry.
+    /// Does [`YoungCheck::test_and_clear_young_ptes`], then flushes if any was set: once for the
+    /// widened run, or once for each young entry if kernels loop over the single call.
     #[inline(always)] // as above
     pub fn clear_flush_young_ptes(
         &self,
@@ -122,7 +123,7 @@ impl<'e, E: Env> YoungCheck<'e, E> {
         if nr == 1 { self.ptep_clear_flush_young(pt, addr) } else { self.flush_after(pt, addr, nr) }
     }
 
-    /// The single check, or-ed with the secondary MMUs'.
+    /// Does the single check, or-ed with the secondary MMUs'.
     #[inline]
     pub fn ptep_test_and_clear_young_notify(
         &self,
@@ -133,14 +134,14 @@ impl<'e, E: Env> YoungCheck<'e, E> {
         young | self.notify(After::Nothing, addr, 1)
     }
 
-    /// The single clear-flush, or-ed with the secondary MMUs'.
+    /// Does the single clear-flush, or-ed with the secondary MMUs'.
     #[inline]
     pub fn ptep_clear_flush_young_notify(&self, pt: &LockedTable<'e, E>, addr: VirtAddr) -> bool {
         let young = self.ptep_clear_flush_young(pt, addr);
         young | self.notify(After::Flush, addr, 1)
     }
 
-    /// The check of a run, or-ed with the secondary MMUs'.
+    /// Does the check of a run, or-ed with the secondary MMUs'.
     #[inline]
     pub fn test_and_clear_young_ptes_notify(
         &self,
@@ -152,7 +153,7 @@ impl<'e, E: Env> YoungCheck<'e, E> {
         young | self.notify(After::Nothing, addr, nr)
     }
 
-    /// The clear-flush of a run, or-ed with the secondary MMUs'.
+    /// Does the clear-flush of a run, or-ed with the secondary MMUs'.
     #[inline]
     pub fn clear_flush_young_ptes_notify(
         &self,
@@ -164,14 +165,15 @@ impl<'e, E: Env> YoungCheck<'e, E> {
         young | self.notify(After::Flush, addr, nr)
     }
 
-    /// Clears the young bit of the PMD entry for `addr`, a leaf or, in formats where it has one, an
-    /// entry that leads to a table; whether it was set. `pt` is the PMD table.
+    /// Clears the young bit of the PMD entry for `addr`, and returns true if it was set. The entry
+    /// is a leaf or, in formats with such a bit, an entry that leads to a table. `pt` is the PMD
+    /// table.
     #[inline]
     pub fn pmdp_test_and_clear_young(&self, pt: &LockedTable<'e, E>, addr: VirtAddr) -> bool {
         entry::test_and_clear_one::<E>(pt.table(), E::Format::index(Level::Pmd, addr))
     }
 
-    /// [`YoungCheck::pmdp_test_and_clear_young`], then the flush if it was set.
+    /// Does [`YoungCheck::pmdp_test_and_clear_young`], then flushes if the bit was set.
     #[inline]
     pub fn pmdp_clear_flush_young(&self, pt: &LockedTable<'e, E>, addr: VirtAddr) -> bool {
         let young = self.pmdp_test_and_clear_young(pt, addr);
@@ -182,7 +184,7 @@ impl<'e, E: Env> YoungCheck<'e, E> {
         young
     }
 
-    /// The check of a PMD leaf, or-ed with the secondary MMUs' for all its pages.
+    /// Does the check of a PMD leaf, or-ed with the secondary MMUs' for all its pages.
     #[inline]
     pub fn pmdp_test_and_clear_young_notify(
         &self,
@@ -193,17 +195,18 @@ impl<'e, E: Env> YoungCheck<'e, E> {
         young | self.notify_pmd(After::Nothing, addr)
     }
 
-    /// The clear-flush of a PMD leaf, or-ed with the secondary MMUs' for all its pages.
+    /// Does the clear-flush of a PMD leaf, or-ed with the secondary MMUs' for all its pages.
     #[inline]
     pub fn pmdp_clear_flush_young_notify(&self, pt: &LockedTable<'e, E>, addr: VirtAddr) -> bool {
         let young = self.pmdp_clear_flush_young(pt, addr);
         young | self.notify_pmd(After::Flush, addr)
     }
 
-    /// Clear-flushes the run of one folio that begins with `pte`, which maps `addr`, as far as this
-    /// family goes at once and at most `max_nr` entries (the end of folio, VMA or table), and
-    /// asks the secondary MMUs. The entries done, and whether any was young.
-    #[inline(always)] // as above: what kernels did is not to pay for what they do
+    /// Clear-flushes the run of one folio that begins with `pte`, which maps `addr`, and calls the
+    /// secondary MMUs. The run is as long as this family checks at once, and has at most `max_nr`
+    /// entries (the end of folio, VMA or table). Returns its number of entries, and true if any was
+    /// young.
+    #[inline(always)] // as above: per-entry checks must not pay for batches
     pub fn clear_flush_young_run(
         &self,
         pt: &LockedTable<'e, E>,
@@ -221,8 +224,8 @@ impl<'e, E: Env> YoungCheck<'e, E> {
         (nr, young | self.notify(After::Flush, addr, nr))
     }
 
-    /// Asks only the secondary MMUs: what is left to check where the primary entry is not present
-    /// (a page lent to a device).
+    /// Calls only the secondary MMUs: the remaining check if the primary entry is not present (a
+    /// page lent to a device).
     #[inline]
     pub fn clear_flush_young_secondary(&self, addr: VirtAddr) -> bool {
         self.notify(After::Flush, addr, 1)
@@ -233,7 +236,7 @@ impl<'e, E: Env> YoungCheck<'e, E> {
         let run = Run { first: E::Format::index(Level::Pte, addr), nr };
         debug_assert!(nr >= 1 && run.end() <= E::Format::PTES, "{run:?} in one table");
         match self.family {
-            // What was merged for x86 and riscv is the loop there was before: one piece of code.
+            // The code merged for x86 and riscv is the loop that was there before.
             _ if self.loops() => per_entry::test_and_clear_young::<E>(pt.table(), run),
             Family::PerEntry | Family::Batched => {
                 batched::test_and_clear_young::<E>(pt.table(), run)
@@ -242,7 +245,7 @@ impl<'e, E: Env> YoungCheck<'e, E> {
         }
     }
 
-    /// Whether a run is checked by calling the single check for every entry.
+    /// Returns true if a run is checked by calling the single check for every entry.
     #[inline]
     fn loops(&self) -> bool {
         match self.family {
@@ -252,7 +255,7 @@ impl<'e, E: Env> YoungCheck<'e, E> {
         }
     }
 
-    /// Finds the batch that begins at `addr`, checks it and flushes what was young.
+    /// Finds the batch that begins at `addr`, checks it and flushes if any entry was young.
     fn clear_flush_batch(
         &self,
         pt: &LockedTable<'e, E>,
@@ -272,7 +275,7 @@ impl<'e, E: Env> YoungCheck<'e, E> {
         (run.nr, run.young)
     }
 
-    /// Checks a run and flushes what was young.
+    /// Checks a run and flushes if any entry was young.
     #[inline]
     fn flush_after(&self, pt: &LockedTable<'e, E>, addr: VirtAddr, nr: usize) -> bool {
         if self.loops() {
@@ -285,7 +288,7 @@ impl<'e, E: Env> YoungCheck<'e, E> {
         young
     }
 
-    /// The single check. Kernels' are one and the same in both families; ours looks before it
+    /// Does the single check. Kernels' is the same in both of their families; ours reads before it
     /// clears on every format.
     #[inline]
     fn check_one(&self, table: E::Table, i: usize) -> bool {

@@ -1,18 +1,18 @@
-//! One call an entry: the check before batching.
+//! The check before batching: one call for each entry.
 
 use super::{YoungCheck, entry};
 use crate::env::{Env, LockedTable};
 use crate::pte::{Format, Level};
 use crate::{Run, VirtAddr};
 
-/// Calls the single check for each entry of `run`; whether any was young.
-#[inline(never)] // inlined beside the single check, both become one loop, and one entry pays
+/// Calls the single check for each entry of `run`. Returns true if any was young.
+#[inline(never)] // inlined, it merges with the single check and slows that down
 pub fn test_and_clear_young<E: Env>(table: E::Table, run: Run) -> bool {
     run.indices().fold(false, |young, k| young | entry::test_and_clear_young::<E>(table, k))
 }
 
-/// Calls the single clear-flush `nr` times from `addr` on; each flushes its page, or its contiguous
-/// block, if it was young.
+/// Calls the single clear-flush `nr` times from `addr` on. Each call flushes its page, or its
+/// contiguous block, if it was young.
 #[inline]
 pub fn clear_flush_young<'e, E: Env>(
     check: &YoungCheck<'e, E>,

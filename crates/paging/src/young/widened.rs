@@ -1,11 +1,11 @@
-//! How far a check of a run reaches.
+//! The entries that the check of a run visits.
 
 use crate::env::Env;
 use crate::pte::Format;
 use crate::table::Table;
 use crate::{Rules, Run};
 
-/// The run, widened by the rules to the edges of contiguous blocks.
+/// Returns the run, widened by the rules to the edges of contiguous blocks.
 #[inline]
 pub(super) fn widened<E: Env>(table: E::Table, run: Run) -> Run {
     if E::Format::CONT_SHIFT == 0 {
