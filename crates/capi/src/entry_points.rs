@@ -1,13 +1,12 @@
-//! The functions that C calls.
+//! The functions for C callers.
 //!
-//! Each has the same promise from its caller, which its `# Safety` section calls *the promise*:
-//! structures and results are null or live and aligned; the entries of a [`LockedTable`] are null,
-//! or a table of its format whose lock the caller holds, which all who write to it write to by
-//! single accesses of 64 bits; an [`Mmu`]'s functions may be called as it says.
+//! All have the same precondition, which their `# Safety` sections call *the promise*. Structures
+//! and results are null or live and aligned. The entries of a [`LockedTable`] are null, or a table
+//! of its format whose lock the caller holds; all who write to it do so by single accesses of 64
+//! bits. An [`Mmu`]'s functions may be called as it says.
 //!
-//! A check changes the young bits of present entries. Whether entries are present, consecutive
-//! pages of one folio is for its caller to know, as it is in kernels: of other entries it clears
-//! the same bit.
+//! A check changes the young bits of present entries. As in kernels, its caller makes sure that
+//! entries are present, consecutive pages of one folio: in other entries the same bit is cleared.
 #![allow(unsafe_code)]
 
 use core::ffi::c_char;
@@ -49,7 +48,7 @@ macro_rules! with_format {
     };
 }
 
-/// What a check is asked.
+/// The parameters of a check.
 struct Asked {
     mmu: Callbacks,
     family: young::Family,
@@ -57,17 +56,17 @@ struct Asked {
     asid: Asid,
 }
 
-/// The entries of a check.
+/// The entries to check.
 #[derive(Clone, Copy)]
 enum Entries {
-    /// So many of the last level.
+    /// So many entries of the last level.
     Ptes(usize),
     /// A leaf of the level above.
     Pmd,
 }
 
 impl Asked {
-    /// A check by itself.
+    /// Makes the parameters of a check without a flush.
     const fn without_flush(family: young::Family) -> Self {
         Self { mmu: Callbacks::NONE, family, flush: YoungFlush::None, asid: Asid(0) }
     }
@@ -88,7 +87,7 @@ impl Asked {
         Ok(Self { mmu, family, flush, asid: Asid(check.asid) })
     }
 
-    /// Checks entries from the one that maps `addr` on: 1 if any was young.
+    /// Checks entries from the one that maps `addr` on. Returns 1 if any was young, 0 otherwise.
     ///
     /// # Safety
     /// The promise.
@@ -123,7 +122,7 @@ impl Asked {
     }
 }
 
-/// The address of the page that holds `addr`, where its entry and `nr - 1` after it lie in one
+/// Returns the address of the page that holds `addr`, if its entry and `nr - 1` after it lie in one
 /// table.
 fn page_of<F: pageout_paging::Format>(addr: u64, nr: usize) -> Result<VirtAddr, Error> {
     let addr = VirtAddr::new(addr).align_down(F::PAGE_SHIFT);
@@ -131,7 +130,7 @@ fn page_of<F: pageout_paging::Format>(addr: u64, nr: usize) -> Result<VirtAddr, 
     if (1..=room).contains(&nr) { Ok(addr) } else { Err(Error::Range) }
 }
 
-/// The flags of a batch by their bits.
+/// Returns the flags of a batch from their bits.
 fn batch_flags(bits: u32) -> Result<BatchFlags, Error> {
     let has = |flag: Batch| bits & flag as u32 != 0;
     if bits >= 2 * Batch::MergeYoungDirty as u32 {
@@ -147,14 +146,14 @@ fn batch_flags(bits: u32) -> Result<BatchFlags, Error> {
     })
 }
 
-/// The answer, or the error's number.
+/// Returns the result, or the error's number.
 fn number(answer: Result<i32, Error>) -> i32 {
     answer.unwrap_or_else(|error| error as i32)
 }
 
 /// Clears the young bits of `nr` entries from the one that maps `addr` on, by `family` (one of
-/// `enum pageout_family`), and of whole contiguous blocks where the run begins or ends inside one.
-/// Flushes nothing. 1 if any was young, 0 if none was, or an error.
+/// `enum pageout_family`), and of whole contiguous blocks if the run begins or ends inside one.
+/// Flushes nothing. Returns 1 if any was young, 0 if none was, or an error.
 ///
 /// The entries are present, of consecutive pages of one folio, in one VMA.
 ///
@@ -174,8 +173,9 @@ pub unsafe extern "C" fn pageout_test_and_clear_young_ptes(
     number(young)
 }
 
-/// `pageout_test_and_clear_young_ptes`, and the flush of `check` if any entry was young: one of the
-/// run widened to contiguous blocks, or one an entry where kernels loop over entries.
+/// Does `pageout_test_and_clear_young_ptes`, and the flush of `check` if any entry was young: one
+/// of the run widened to contiguous blocks, or one for each young entry if kernels loop over
+/// entries.
 ///
 /// # Safety
 /// The promise.
@@ -195,8 +195,8 @@ pub unsafe extern "C" fn pageout_clear_flush_young_ptes(
 }
 
 /// Clears the young bit of the entry for `addr` in a PMD table: a leaf, or an entry that leads to a
-/// table where the format has a young bit there. Flushes nothing. 1 if it was young, 0 if not, or
-/// an error.
+/// table if the format has a young bit there. Flushes nothing. Returns 1 if it was young, 0 if not,
+/// or an error.
 ///
 /// # Safety
 /// The promise.
@@ -205,13 +205,13 @@ pub unsafe extern "C" fn pageout_pmdp_test_and_clear_young(
     pt: *const LockedTable,
     addr: u64,
 ) -> i32 {
-    // Of one entry every family makes the same.
+    // All families check a single entry alike.
     let asked = Asked::without_flush(young::Family::Line);
     // SAFETY: the promise.
     number(unsafe { asked.check(pt, addr, Entries::Pmd) })
 }
 
-/// `pageout_pmdp_test_and_clear_young`, and the flush of `check` if the entry was young.
+/// Does `pageout_pmdp_test_and_clear_young`, and the flush of `check` if the entry was young.
 ///
 /// # Safety
 /// The promise.
@@ -229,12 +229,12 @@ pub unsafe extern "C" fn pageout_pmdp_clear_flush_young(
     number(young)
 }
 
-/// How many entries from the one that maps `addr` on, at most `max_nr`, map consecutive frames with
-/// equal attributes: a batch of one folio, at least 1, or an error. `flags` are bits of
-/// `enum pageout_batch`. `max_nr` ends at the folio, the VMA and the table, whichever is first.
+/// Returns the number of entries from the one that maps `addr` on, at most `max_nr`, that map
+/// consecutive frames with equal attributes: a batch of one folio, at least 1; or an error. `flags`
+/// are bits of `enum pageout_batch`. `max_nr` ends within the folio, the VMA and the table.
 ///
-/// `pte` may be null. Else it gets the first entry as `pageout_ptep_get` reads it, with what the
-/// flags merge into it.
+/// `pte` may be null. Otherwise it gets the first entry as `pageout_ptep_get` reads it, with the
+/// bits that the flags merge into it.
 ///
 /// # Safety
 /// The promise.
@@ -252,8 +252,8 @@ pub unsafe extern "C" fn pageout_folio_pte_batch(
     number(batch.map(|(nr, first)| unsafe { give(pte, first, nr) }))
 }
 
-/// Reads the entry that maps `addr`; of a contiguous one, young and dirty are those of any entry of
-/// its block. 0, or an error.
+/// Reads the entry that maps `addr`. A contiguous one is young or dirty if any entry of its block
+/// is. Returns 0, or an error.
 ///
 /// # Safety
 /// The promise.
@@ -268,15 +268,15 @@ pub unsafe extern "C" fn pageout_ptep_get(pt: *const LockedTable, addr: u64, pte
     number(found.map(|found| unsafe { give(pte, found, 0) }))
 }
 
-/// What an error's number says was wrong, in English; of any other number an empty text. It lives
-/// for ever.
+/// Returns an English description of an error from its number, and an empty text for any other
+/// number. The text is never freed.
 #[unsafe(no_mangle)]
 pub extern "C" fn pageout_error_text(error: i32) -> *const c_char {
     let known = Error::all().into_iter().find(|known| *known as i32 == error);
     known.map_or(c"", Error::text).as_ptr()
 }
 
-/// Stores an entry where its caller asked for it, if it did; `answer`.
+/// Stores an entry at `pte` if that is not null. Returns `answer`.
 ///
 /// # Safety
 /// `pte` is null, or live and aligned.

@@ -10,18 +10,18 @@ use pageout_paging::{Env, Format, Level, Mmu, Notifier, Pfn, Sound};
 
 use crate::types::{self, Error};
 
-/// One table and TLB maintenance.
+/// A table, and TLB maintenance.
 pub(crate) struct Ground<'c, F> {
     table: HostTable<'c, F>,
     mmu: Callbacks,
 }
 
 impl<'c, F: Format> Ground<'c, F> {
-    /// The ground over `entries`.
+    /// Makes the ground of `entries`.
     ///
     /// # Safety
-    /// For `'c` a pointer that is not null and aligned to a page is to `F::PTES` entries, which all
-    /// who write to them write to by single accesses of 64 bits, and `mmu` keeps its own promise.
+    /// For `'c` a pointer that is not null and aligned to a page points to `F::PTES` entries. All
+    /// who write to them do so by single accesses of 64 bits, and `mmu` keeps its own promise.
     pub(crate) unsafe fn new(entries: *mut u64, mmu: Callbacks) -> Result<Self, Error> {
         if entries.is_null() || !entries.addr().is_multiple_of(F::PAGE_SIZE as usize) {
             return Err(Error::Table);
@@ -33,7 +33,7 @@ impl<'c, F: Format> Ground<'c, F> {
         Ok(Self { table, mmu })
     }
 
-    /// The table.
+    /// Returns the table.
     pub(crate) fn entries(&self) -> HostTable<'c, F> {
         self.table
     }
@@ -58,7 +58,7 @@ impl<'c, F: Format> Env for Ground<'c, F> {
         &self.mmu
     }
 
-    /// The caller holds the one table's lock: that is what its token says.
+    /// Succeeds always: the caller holds the one table's lock, as its token says.
     fn try_lock_table(&self, _frame: Pfn) -> Option<()> {
         Some(())
     }
@@ -89,7 +89,7 @@ pub(crate) struct Callbacks {
 }
 
 impl Callbacks {
-    /// What a check without a flush is given: it calls none of these.
+    /// The callbacks of a check without a flush, which calls none of them.
     pub(crate) const NONE: Self = Self {
         context: core::ptr::null_mut(),
         invalidate_range: no_range,
@@ -99,7 +99,7 @@ impl Callbacks {
         range_limit: usize::MAX,
     };
 
-    /// The functions of `mmu`.
+    /// Takes the functions of `mmu`.
     ///
     /// # Safety
     /// As long as the result is used, they may be called as [`types::Mmu`] says.

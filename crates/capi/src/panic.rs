@@ -1,5 +1,5 @@
-//! Panics where there is no operating system: a bug of this library stops the kernel by a function
-//! of its own.
+//! Panics without an operating system: a bug of this library stops the kernel by the kernel's own
+//! function.
 #![allow(unsafe_code)]
 
 use core::panic::PanicInfo;
@@ -11,7 +11,8 @@ unsafe extern "C" {
 
 #[panic_handler]
 fn panic(info: &PanicInfo<'_>) -> ! {
-    // Without formatting, which would be most of the library: the message, or where it was.
+    // The message is not formatted, since that would be most of the library. Without a message, it
+    // is the file.
     let file = info.location().map_or("", |at| at.file());
     let message = info.message().as_str().unwrap_or(file);
     // SAFETY: the bytes live for as long as the call, which does not return.

@@ -1,4 +1,4 @@
-//! What C passes in and gets back.
+//! The types of arguments and results for C callers.
 
 use core::ffi::{CStr, c_void};
 
@@ -22,18 +22,18 @@ pub enum Format {
 }
 
 impl Format {
-    /// The format of a number.
+    /// Returns the format of a number.
     pub(crate) fn of(number: u32) -> Result<Self, Error> {
         let all = [Self::Arm64_4K, Self::Arm64_16K, Self::Arm64_64K, Self::X86_64, Self::Riscv64];
         all.get(number as usize).copied().ok_or(Error::Format)
     }
 }
 
-/// How the young bits of several entries are checked. All find and clear the same.
+/// The way to check the young bits of several entries. All families find and clear the same.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Family {
-    /// One entry after the other, as kernels did.
+    /// Single entries, one after the other, as kernels did.
     PerEntry = 0,
     /// As Linux 7.3 does.
     Batched = 1,
@@ -42,15 +42,15 @@ pub enum Family {
 }
 
 impl Family {
-    /// The family of a number.
+    /// Returns the family of a number.
     pub(crate) fn of(number: u32) -> Result<young::Family, Error> {
         // `ALL` is in the order of the numbers above.
         young::Family::ALL.get(number as usize).copied().ok_or(Error::Family)
     }
 }
 
-/// What follows when a young bit was found and cleared. None is unsound: a TLB that still holds the
-/// entry hides accesses until it is dropped.
+/// The flush after a young bit was found and cleared. None is unsound: a TLB that still holds the
+/// entry hides accesses until it drops the entry.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Flush {
@@ -58,12 +58,12 @@ pub enum Flush {
     Sync = 0,
     /// Invalidate, and leave the waiting to a later barrier of this CPU.
     Nosync = 1,
-    /// Do not invalidate. The MMU is not asked for, and may be null.
+    /// Do not invalidate. The MMU is not used, and may be null.
     None = 2,
 }
 
 impl Flush {
-    /// The flush of a number.
+    /// Returns the flush of a number.
     pub(crate) fn of(number: u32) -> Result<YoungFlush, Error> {
         let all = [YoungFlush::Sync, YoungFlush::Nosync, YoungFlush::None];
         all.get(number as usize).copied().ok_or(Error::Flush)
@@ -76,28 +76,28 @@ impl Flush {
 pub enum Level {
     /// The last level: an entry maps a page.
     Pte = 0,
-    /// The level above: an entry maps what a whole table of the last level would.
+    /// The level above: an entry maps the range of a whole table of the last level.
     Pmd = 1,
 }
 
-/// What the entries of a batch must agree on besides frames and attributes, and what of them is
-/// merged into the first: one bit each, or-ed. Young never matters.
+/// The properties that entries of a batch must agree on besides frames and attributes, and those
+/// that are merged into the first: one bit each, or-ed. Young never matters.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Batch {
-    /// They must agree on dirty.
+    /// Entries must agree on dirty.
     RespectDirty = 1,
-    /// They must agree on soft-dirty.
+    /// Entries must agree on soft-dirty.
     RespectSoftDirty = 2,
-    /// They must agree on writable.
+    /// Entries must agree on writable.
     RespectWrite = 4,
-    /// The first is given back writable if any is.
+    /// The first is returned writable if any is.
     MergeWrite = 8,
-    /// The first is given back young, or dirty, if any is.
+    /// The first is returned young, or dirty, if any is.
     MergeYoungDirty = 16,
 }
 
-/// What was wrong with a call, which then did nothing.
+/// The error of a call, which then did nothing.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Error {
@@ -118,12 +118,13 @@ pub enum Error {
     Range = -7,
     /// The batch begins at an entry that is not present.
     Entry = -8,
-    /// There is a bit without a meaning among the flags of a batch.
+    /// A flag of the batch has no meaning.
     Batch = -9,
 }
 
 impl Error {
-    /// Every error, in order of its number, from -1 down. (A constant would come into the header.)
+    /// Returns every error, in order of its number, from -1 down. (A constant would appear in the
+    /// header.)
     pub const fn all() -> [Self; 9] {
         [
             Self::Null,
@@ -138,7 +139,7 @@ impl Error {
         ]
     }
 
-    /// What was wrong, and what is accepted.
+    /// Returns the error, and the accepted values, as text.
     pub(crate) const fn text(self) -> &'static CStr {
         match self {
             Self::Null => c"a pointer is null that must not be",
@@ -154,53 +155,54 @@ impl Error {
     }
 }
 
-/// A page table whose lock the caller holds: the token that every function asks for.
+/// A page table whose lock the caller holds: the token that every function requires.
 ///
-/// Make one after taking the table's lock (the kernel's PTL), and use it no more once the lock is
-/// released. Hardware may set bits in the entries at any time; other code may write to them under
-/// the lock alone, and by single untorn accesses of 64 bits.
+/// Make one after taking the table's lock (the kernel's PTL), and do not use it after the lock is
+/// released. Hardware may set bits in the entries at any time; other code may write to them only
+/// under the lock, and by single untorn accesses of 64 bits.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct LockedTable {
     /// The table's first entry, aligned to a page.
     pub entries: *mut u64,
-    /// One of `enum pageout_format`.
+    /// The format: one of `enum pageout_format`.
     pub format: u32,
 }
 
-/// TLB maintenance: what a flush calls, on the CPU and in the context of its caller.
+/// TLB maintenance: the functions that a flush calls, on the CPU and in the context of its caller.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Mmu {
-    /// Passed to every function.
+    /// The context, passed to every function.
     pub context: *mut c_void,
-    /// Issues the invalidation, on every CPU, of `nr` leaf entries of `level` (one of
-    /// `enum pageout_level`) from the one that maps `start` on. Walk caches may be kept. It need
-    /// not have taken effect before `complete`.
+    /// Issues the invalidation, on every CPU, of `nr` leaf entries of `level` (one of `enum
+    /// pageout_level`) from the one that maps `start` on. Walk caches may be kept. The invalidation
+    /// need not take effect before `complete`.
     pub invalidate_range: Option<
         unsafe extern "C" fn(context: *mut c_void, asid: u32, start: u64, nr: usize, level: u32),
     >,
     /// Issues the invalidation, on every CPU, of every translation of the address space.
     pub invalidate_address_space: Option<unsafe extern "C" fn(context: *mut c_void, asid: u32)>,
-    /// Entries written before are seen by walks after (arm64: DSB ISHST; x86: nothing).
+    /// Makes walks after it see entries written before it (arm64: DSB ISHST; x86: nothing).
     pub publish: Option<unsafe extern "C" fn(context: *mut c_void)>,
-    /// Invalidations that this CPU issued before have taken effect everywhere (arm64: DSB ISH).
+    /// Waits until invalidations that this CPU issued before have taken effect everywhere (arm64:
+    /// DSB ISH).
     pub complete: Option<unsafe extern "C" fn(context: *mut c_void)>,
-    /// From so many entries on a flush is one of the whole address space. Linux 7.3: 512 on arm64
-    /// with 4 KiB pages and without range TLBI, 34 on x86, 65 on riscv.
+    /// The number of entries from which on a flush is one of the whole address space. Linux 7.3:
+    /// 512 on arm64 with 4 KiB pages and without range TLBI, 34 on x86, 65 on riscv.
     pub range_limit: usize,
 }
 
-/// A young check in one address space: how it looks, and what it does when it found a young bit.
+/// A young check in one address space: its family, and its flush after a young bit was found.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct YoungCheck {
-    /// TLB maintenance; may be null where `flush` is `PAGEOUT_FLUSH_NONE`.
+    /// TLB maintenance; may be null if `flush` is `PAGEOUT_FLUSH_NONE`.
     pub mmu: *const Mmu,
-    /// One of `enum pageout_family`.
+    /// The family: one of `enum pageout_family`.
     pub family: u32,
-    /// One of `enum pageout_flush`.
+    /// The flush: one of `enum pageout_flush`.
     pub flush: u32,
-    /// The address space, as `mmu` is told of it.
+    /// The address space, as it is passed to `mmu`.
     pub asid: u32,
 }

@@ -1,6 +1,6 @@
-//! C and Rust agree: a C program, compiled against the committed header and linked with the static
-//! library, makes random calls; the same calls are made here, and answers, tables and what the MMU
-//! was asked are compared one by one.
+//! C and Rust agree. A C program, compiled against the committed header and linked with the static
+//! library, makes random calls. The same calls are made here, and results, tables and calls of the
+//! MMU are compared one by one.
 #![cfg(not(miri))] // it starts a compiler
 #![forbid(unsafe_code)]
 
@@ -50,7 +50,7 @@ fn c_and_rust_agree_on_a_million_random_calls() {
     assert!(young > CASES / 100, "{young} calls reached the MMU");
 }
 
-/// The C program, made anew.
+/// Compiles the C program, and returns its path.
 fn compiled() -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
@@ -79,13 +79,13 @@ fn run(command: &mut Command) {
     assert!(output.status.success(), "{command:?} failed:\n{said}");
 }
 
-/// What a call answered and left.
+/// The result of a call, and the state it left.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Outcome {
     answer: i64,
-    /// The entry given back.
+    /// The entry that was returned.
     pte: u64,
-    /// What the MMU was asked, as a hash.
+    /// The calls of the MMU, as a hash.
     asked: u64,
     /// The table, as a hash.
     table: u64,
@@ -115,7 +115,7 @@ fn fold(hash: u64, words: &[u64]) -> u64 {
     words.iter().fold(hash, |hash, word| (hash ^ word).wrapping_mul(0x100_0000_01b3))
 }
 
-/// One table, and an MMU that keeps what it is asked.
+/// A table, and an MMU that records its calls.
 struct Ground<'a, F> {
     table: HostTable<'a, F>,
     mmu: Recorder,
@@ -182,7 +182,7 @@ impl<'t, F: Format> Env for Ground<'t, F> {
     fn relax(&self) {}
 }
 
-/// The next case: what it calls, for messages, and what that does.
+/// Runs the next case. Returns the name of its call, for messages, and the outcome.
 fn one_case(memory: &[AtomicU64], draw: &mut Draw) -> (String, Outcome) {
     match draw.below(64) {
         0 => case_of::<Arm64_64K>(memory, draw),
@@ -208,7 +208,8 @@ fn entry<F: Format>(prot: u64, pfn: u64, young: bool, dirty: bool) -> Pte {
     if young { F::mkyoung(pte) } else { pte }
 }
 
-/// A run of entries, some of them odd, some blocks of them contiguous: the first and the number.
+/// Fills in a run of entries, some of them odd, some blocks of them contiguous. Returns the first
+/// index and the number.
 fn fill<F: Format>(table: &[AtomicU64], draw: &mut Draw) -> (usize, usize) {
     let n = 1 + draw.index(F::PTES.min(320));
     let start = draw.index(F::PTES - n + 1);

@@ -1,4 +1,4 @@
-//! The entry points, called as C calls them: small enough for Miri, which runs these.
+//! The entry points, called as C calls them. The tests are small enough for Miri.
 
 use std::cell::Cell;
 use std::ffi::{CStr, c_void};
@@ -16,12 +16,12 @@ use pageout_capi::types::{
 use pageout_paging::pte::{Arm64_4K, Prot};
 use pageout_paging::{Format as _, Pfn, contig, table::HostTable};
 
-/// A page table as hardware has it.
+/// A page table as in hardware.
 #[repr(align(4096))]
 struct Page([AtomicU64; 512]);
 
 impl Page {
-    /// 32 young pages of one folio from entry 16 on, in two contiguous blocks.
+    /// Makes 32 young pages of one folio from entry 16 on, in two contiguous blocks.
     fn new() -> Self {
         let page = Self([const { AtomicU64::new(0) }; 512]);
         let leaf = Arm64_4K::leaf(pageout_paging::Level::Pte, Pfn::new(64), Prot::WRITE);
@@ -40,7 +40,7 @@ impl Page {
     }
 }
 
-/// What the MMU was asked.
+/// The calls of the MMU.
 #[derive(Default)]
 struct Asked {
     range: Cell<Option<(u32, u64, usize, u32)>>,
@@ -48,7 +48,7 @@ struct Asked {
     barriers: Cell<(u32, u32)>,
 }
 
-/// What was asked of the MMU with this context.
+/// Returns the calls of the MMU with this context.
 fn asked<'c>(context: *mut c_void) -> &'c Asked {
     // SAFETY: each check below is given one of these, which outlives it.
     unsafe { &*context.cast::<Asked>() }
@@ -163,7 +163,7 @@ fn a_batch_and_its_first_entry() {
     assert_eq!(pte, of_block, "young by the other entries of its block");
 }
 
-/// The answers to calls that are wrong in one thing each.
+/// The results of calls with one mistake each.
 #[test]
 fn a_wrong_call_does_nothing() {
     let (page, asked) = (Page::new(), Asked::default());
@@ -171,7 +171,7 @@ fn a_wrong_call_does_nothing() {
     let good = check_with(&mmu, Flush::Sync);
     let run = |pt: *const LockedTable, check: *const YoungCheck, i: u64, nr| {
         // SAFETY: pointers are null or to structures above; entries are null, not aligned (and so
-        // not looked at), or the page's.
+        // not accessed), or the page's.
         unsafe { pageout_clear_flush_young_ptes(pt, check, i << 12, nr) }
     };
     let with = |check: YoungCheck| run(&pt, &check, 16, 8);
