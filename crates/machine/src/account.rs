@@ -1,14 +1,13 @@
-//! Where the time went: by activity, by core, and counts.
+//! Accounting: time by activity and by core, and counts.
 
 use crate::{FabricLoad, StaleAccessHistogram, Time};
 use std::cell::Cell;
 
-/// Something that software does, by its number among the names of
-/// [`Setup::activities`](crate::Setup).
+/// An activity of software, by its number in [`Setup::activities`](crate::Setup).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Activity(pub u8);
 
-/// What the machine itself does on a task's behalf, below whatever activity the task is in.
+/// An activity of the machine itself for a task, within the task's own activity.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum MachineActivity {
     /// Walking tables after a TLB miss.
@@ -17,7 +16,7 @@ pub(crate) enum MachineActivity {
     Trap,
     /// Telling TLBs to forget: TLBI, INVLPG, interrupts sent.
     Invalidate,
-    /// Waiting until all did.
+    /// Waiting until all TLBs did.
     Wait,
     /// Waiting for a lock.
     Spin,
@@ -37,7 +36,7 @@ struct Node {
     name: String,
     parent: Option<NodeId>,
     children: Vec<(Activity, NodeId)>,
-    /// Time spent here and in `own`, not in children.
+    /// The time spent here, including `own`, but not in children.
     time: Time,
     own: [Time; MachineActivity::NAMES.len()],
 }
@@ -49,7 +48,7 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    /// A root of its own for a task.
+    /// Adds a root for a task.
     pub(crate) fn root(&mut self, name: &str) -> NodeId {
         self.push(name.to_owned(), None)
     }
@@ -61,7 +60,7 @@ impl Account {
         id
     }
 
-    /// The activity below `at`.
+    /// Returns the activity below `at`, and adds it if it is missing.
     pub(crate) fn below(&mut self, at: NodeId, activity: Activity, names: &[&str]) -> NodeId {
         let node = &self.nodes[at.0 as usize];
         if let Some((_, id)) = node.children.iter().find(|(of, _)| *of == activity) {
@@ -77,18 +76,18 @@ impl Account {
         self.nodes[at.0 as usize].time += time;
     }
 
-    /// Of what is charged to `at`, so much is the machine's own doing.
+    /// Notes that `time` of what is charged to `at` is the machine's own activity.
     pub(crate) fn of_which(&mut self, at: NodeId, own: MachineActivity, time: Time) {
         self.nodes[at.0 as usize].own[own as usize] += time;
     }
 
-    /// What each task spent its time on, by name.
+    /// Returns the time that each task spent, sorted by name.
     fn spent(&self) -> Vec<Spent> {
         let roots = self.nodes.iter().filter(|node| node.parent.is_none());
         sorted(roots.filter_map(|root| self.spent_on(root)))
     }
 
-    /// What was spent at a node and below it, if anything was.
+    /// Returns the time spent at a node and below it, if any.
     fn spent_on(&self, node: &Node) -> Option<Spent> {
         let below = node.children.iter();
         let below = below.filter_map(|(_, id)| self.spent_on(&self.nodes[id.0 as usize]));
@@ -109,30 +108,30 @@ fn sorted(all: impl Iterator<Item = Spent>) -> Vec<Spent> {
     all
 }
 
-/// What time was spent on, with its parts.
+/// The time spent on an activity, with its parts.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Spent {
-    /// A task, an activity of software, or what the machine does on its behalf.
+    /// The name of a task, of an activity of software, or of an activity of the machine.
     pub name: String,
-    /// Spent here and on no part.
+    /// The time spent here and on no part.
     pub own: Time,
-    /// What was done below it, by name.
+    /// The parts below it, sorted by name.
     pub parts: Vec<Spent>,
 }
 
 impl Spent {
-    /// Spent here and on all parts.
+    /// Returns the time spent here and on all parts.
     pub fn total(&self) -> Time {
         self.own + self.parts.iter().map(Self::total).sum()
     }
 
-    /// The part of a name.
+    /// Returns the part with a name.
     pub fn part(&self, name: &str) -> Option<&Self> {
         self.parts.iter().find(|part| part.name == name)
     }
 
-    /// What was spent at the places that `wanted` says, each without its parts: names from here
-    /// down.
+    /// Returns the time spent at the places that `wanted` accepts, each without its parts. A path
+    /// holds the names from here down.
     pub fn at(&self, wanted: &impl Fn(&[&str]) -> bool) -> Time {
         let mut time = Time::ZERO;
         self.visit(&mut Vec::new(), &mut |path, own| {
@@ -156,13 +155,13 @@ impl Spent {
 /// Declares what is counted, once as cells for each core and once as the sum that is reported.
 macro_rules! counts {
     ($($(#[$doc:meta])* $name:ident,)*) => {
-        /// Of one core.
+        /// The counts of one core.
         #[derive(Default)]
         pub(crate) struct Tally {
             $(pub(crate) $name: Cell<u64>,)*
         }
 
-        /// What was counted, over all cores.
+        /// The counts over all cores.
         #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
         pub struct Counts {
             $($(#[$doc])* pub $name: u64,)*
@@ -173,7 +172,7 @@ macro_rules! counts {
                 $(self.$name += tally.$name.get();)*
             }
 
-            /// Each count by its name.
+            /// Returns each count with its name.
             pub fn named(&self) -> impl Iterator<Item = (&'static str, u64)> {
                 [$((stringify!($name), self.$name)),*].into_iter()
             }
@@ -182,100 +181,101 @@ macro_rules! counts {
 }
 
 counts! {
-    /// Accesses of programs.
+    /// The accesses of programs.
     accesses,
-    /// Of which the second TLB level had the translation.
+    /// The accesses that the second TLB level had the translation for.
     l2_hits,
-    /// Of which neither level had it.
+    /// The accesses that neither level had a translation for.
     walks,
-    /// Of which software was needed.
+    /// The accesses that needed software.
     faults,
-    /// Operations of software on page tables.
+    /// The operations of software on page tables.
     table_operations,
-    /// Invalidate instructions that were broadcast (arm64).
+    /// The invalidate instructions that were broadcast (arm64).
     broadcasts,
-    /// Barriers that waited for invalidations (arm64 DSB ISH after a TLBI).
+    /// The barriers that waited for invalidations (arm64 DSB ISH after a TLBI).
     barriers,
-    /// Barriers with nothing to wait for.
+    /// The barriers that found no invalidations to wait for.
     idle_barriers,
-    /// Invalidations that a core held back until later ones pushed them out (arm64), a core each.
+    /// The invalidations that a core held back until later ones pushed them out (arm64), counted
+    /// for each core.
     overflows,
-    /// Rounds of interrupts (x86, riscv).
+    /// The rounds of interrupts (x86, riscv).
     rounds,
-    /// Interrupts sent, which is interrupts received.
+    /// The interrupts sent, which equal the interrupts received.
     interrupts,
-    /// Cores that a round spared because they were lazy.
+    /// The cores that a round spared because they were lazy.
     spared_lazy,
-    /// Cores that an interrupt found with another address space, so that they left the set.
+    /// The cores that an interrupt found with another address space, so that they left the set.
     trimmed,
-    /// Flushes of one page's entries by a core's own instructions.
+    /// The flushes of one page's entries by a core's own instructions.
     local_entries,
-    /// Flushes of all of an address space by a core's own instructions.
+    /// The flushes of a whole address space by a core's own instructions.
     local_full,
-    /// Times that the hardware identifiers of address spaces ran out (arm64).
+    /// The times that the hardware identifiers of address spaces ran out (arm64).
     rollovers,
-    /// Entries that invalidations removed.
+    /// The entries that invalidations removed.
     removed,
-    /// Context switches.
+    /// The context switches.
     switches,
-    /// Of which to a task that last ran on another core.
+    /// The context switches to a task that last ran on another core.
     migrations,
-    /// Turns of waiting for a lock.
+    /// The turns of waiting for a lock.
     spins,
-    /// Requests to the storage device.
+    /// The requests to the storage device.
     transfers,
 }
 
 impl Tally {
-    /// What moves whenever something happens but waiting for locks.
+    /// Returns a number that changes whenever anything but waiting for locks happens.
     pub(crate) fn progress(&self) -> u64 {
         self.accesses.get() + self.table_operations.get() + self.broadcasts.get()
     }
 }
 
-/// One more.
+/// Adds one to a count.
 #[inline]
 pub(crate) fn count(cell: &Cell<u64>) {
     cell.set(cell.get() + 1);
 }
 
-/// So many more.
+/// Adds `by` to a count.
 #[inline]
 pub(crate) fn count_by(cell: &Cell<u64>, by: u64) {
     cell.set(cell.get() + by);
 }
 
-/// Where one core's time went.
+/// The time of one core, by use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CoreTimes {
-    /// To tasks.
+    /// The time spent on tasks.
     pub worked: Time,
-    /// To context switches.
+    /// The time spent on context switches.
     pub switching: Time,
-    /// To interrupts, and to invalidations of other cores.
+    /// The time spent on interrupts, and on invalidations of other cores.
     pub stolen: Time,
-    /// To nothing.
+    /// The time spent idle.
     pub idle: Time,
 }
 
-/// What a machine tells when its tasks are done.
+/// The report of a machine whose tasks are done.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// When the last core was done.
+    /// The time at which the last core was done.
     pub end: Time,
-    /// Counts over all cores.
+    /// The counts over all cores.
     pub counts: Counts,
-    /// Accesses that stale entries hid, over all cores.
+    /// The accesses that stale entries hid, over all cores.
     pub hidden: StaleAccessHistogram,
-    /// What cores sent each other over time.
+    /// The traffic between cores over time.
     pub load: FabricLoad,
-    /// Bytes that the storage device read.
+    /// The number of bytes that the storage device read.
     pub read: u64,
-    /// Bytes that it wrote.
+    /// The number of bytes that the storage device wrote.
     pub written: u64,
     /// The time of each core that ever had a task.
     pub cores: Vec<CoreTimes>,
-    /// Tasks' time by activity, a tree a task, by name.
+    /// The tasks' time by activity, one tree for each task, sorted by name.
     pub tasks: Vec<Spent>,
 }
 
@@ -284,17 +284,19 @@ impl Report {
         account.spent()
     }
 
-    /// What a task spent its time on; nothing, if it spent none.
+    /// Returns the time that a task spent; `None` if it spent none.
     pub fn task(&self, name: &str) -> Option<&Spent> {
         self.tasks.iter().find(|task| task.name == name)
     }
 
-    /// What all tasks spent at the places that `wanted` says: names from the task down.
+    /// Returns the time that all tasks spent at the places that `wanted` accepts. A path holds the
+    /// names from the task down.
     pub fn at(&self, wanted: impl Fn(&[&str]) -> bool) -> Time {
         self.tasks.iter().map(|task| task.at(&wanted)).sum()
     }
 
-    /// Tasks' time as lines of "folded stacks", in nanoseconds, as flame graphs are drawn from.
+    /// Returns the tasks' time as lines of "folded stacks", in nanoseconds, the input of flame
+    /// graphs.
     pub fn folded_lines(&self) -> String {
         let mut lines = Vec::new();
         for task in &self.tasks {

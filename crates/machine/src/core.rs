@@ -1,4 +1,4 @@
-//! Cores: what each has.
+//! Cores and their state.
 
 use crate::Time;
 use crate::account::{CoreTimes, Tally};
@@ -11,56 +11,56 @@ use pageout_paging::{Format, Pfn};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
-/// What a core does.
+/// The activity of a core.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Doing {
-    /// No task is there to run.
+    /// The core has no task to run.
     Idle,
-    /// Its current task runs, or does so when its turn comes.
+    /// The core runs its current task, or will when its turn comes.
     Running,
-    /// It waits for an answer of other cores, running nothing else.
+    /// The core waits for an answer of other cores and runs nothing else.
     Stalled,
 }
 
-/// One core.
+/// A core of the machine.
 pub(crate) struct Core<'a, F: Format> {
     pub(crate) id: CoreId,
-    /// How far it has come. Of an idle core: when it became idle.
+    /// The core's time so far; for an idle core, the time at which it became idle.
     pub(crate) clock: Cell<Time>,
-    /// Until when it is busy with interrupts and other cores' invalidations.
+    /// The time until which interrupts and other cores' invalidations keep it busy.
     pub(crate) busy_until: Cell<Time>,
-    /// What these took of it so far.
+    /// The time that interrupts and other cores' invalidations took so far.
     pub(crate) stolen: Cell<Time>,
     pub(crate) doing: Cell<Doing>,
     pub(crate) current: Cell<Option<TaskId>>,
-    /// Tasks that could run here.
+    /// The tasks that wait for this core.
     pub(crate) queue: RefCell<VecDeque<TaskId>>,
-    /// When others may have it.
+    /// The end of the current quantum, after which other tasks may have the core.
     pub(crate) quantum_end: Cell<Time>,
     pub(crate) tlb: RefCell<Tlb<'a, F>>,
-    /// What it runs in user mode.
+    /// The address space that it runs in user mode, and its tags.
     pub(crate) loaded: RefCell<Loaded>,
-    /// Invalidations that came and are not applied yet, the oldest first.
+    /// The invalidations that arrived and are not applied yet, the oldest first.
     pub(crate) held: RefCell<VecDeque<Message>>,
-    /// When its own invalidations that are still on their way arrive everywhere.
+    /// The times at which its own invalidations that are still on their way arrive everywhere.
     pub(crate) in_flight: RefCell<VecDeque<Time>>,
-    /// It has issued invalidations since its last barrier.
+    /// True if it has issued invalidations since its last barrier.
     pub(crate) issued: Cell<bool>,
-    /// When it issued the last of them.
+    /// The time at which it issued the last invalidation.
     pub(crate) last_issued: Cell<Time>,
-    /// True if the next DSB ISHST may still have to wait for them.
+    /// True if the next DSB ISHST may still have to wait for issued invalidations.
     pub(crate) dense: Cell<bool>,
-    /// When its barrier is done, if no other core has to be waited for.
+    /// The time at which its barrier is done if no other core has to be waited for.
     pub(crate) barrier_done: Cell<Time>,
-    /// When the last of its device accesses is done.
+    /// The time at which the last of its device accesses is done.
     pub(crate) devices_done: Cell<Time>,
     pub(crate) tally: Tally,
-    /// Where its time went, other than into tasks.
+    /// The time spent idle.
     pub(crate) idle: Cell<Time>,
     pub(crate) switching: Cell<Time>,
-    /// What tasks had of it.
+    /// The time spent on tasks.
     pub(crate) worked: Cell<Time>,
-    /// Up to where its time was charged, without what was stolen.
+    /// The time up to which everything is charged, without what was stolen.
     charged: Cell<Time>,
 }
 
@@ -92,19 +92,19 @@ impl<'a, F: Format> Core<'a, F> {
         }
     }
 
-    /// Its task goes on so much later.
+    /// Advances the core's clock, and so its task, by `time`.
     #[inline]
     pub(crate) fn spend(&self, time: Time) {
         self.clock.set(self.clock.get() + time);
     }
 
-    /// Its time that is not charged to anything yet, without what was stolen: now it is.
+    /// Returns the time that is not charged yet, without what was stolen, and takes it as charged.
     pub(crate) fn take_time(&self) -> Time {
         let own = self.clock.get() - self.stolen.get();
         own - self.charged.replace(own)
     }
 
-    /// Where its time went until `end`.
+    /// Returns how the core's time was spent until `end`.
     pub(crate) fn times(&self, end: Time) -> CoreTimes {
         let idle = match self.doing.get() {
             Doing::Idle => end - self.stolen.get() - self.charged.get(),
@@ -118,13 +118,14 @@ impl<'a, F: Format> Core<'a, F> {
         }
     }
 
-    /// A core that did nothing from its clock on begins to do something, at `now` if it may.
+    /// Ends a period without work, at `now` or once the core is no longer busy.
     pub(crate) fn end_idleness(&self, now: Time) {
         self.clock.set(self.clock.get().max(now).max(self.busy_until.get()));
         self.idle.set(self.idle.get() + self.take_time());
     }
 
-    /// An invalidation of another core takes `cost` at `at`; nothing of a core that is idle.
+    /// Handles an invalidation of another core, which takes `cost` at `at`. An idle core handles it
+    /// in its idle time.
     #[inline]
     pub(crate) fn snoop(&self, at: Time, cost: Time) {
         match self.doing.get() {
@@ -137,13 +138,13 @@ impl<'a, F: Format> Core<'a, F> {
         }
     }
 
-    /// From `at` on, after what it is busy with already, the core gives `cost` to what came from
-    /// outside; when that is done.
+    /// Gives `cost` to outside work from `at` on, after what the core is busy with already. Returns
+    /// the time at which that is done.
     pub(crate) fn steal(&self, at: Time, cost: Time) -> Time {
         let done = self.busy_until.get().max(at) + cost;
         self.busy_until.set(done);
         self.stolen.set(self.stolen.get() + cost);
-        // Before its clock the core is at something even if it waits, or has nothing to do, after.
+        // Before its clock the core is busy, even if it waits or is idle afterwards.
         if self.doing.get() == Doing::Running || at < self.clock.get() {
             self.spend(cost);
         }
@@ -155,12 +156,13 @@ impl<'a, F: Format> Core<'a, F> {
 #[derive(Debug)]
 pub(crate) struct Mm {
     pub(crate) root: Pfn,
-    /// Moved by every invalidation by interrupts (Linux 7.3.4 on x86, tlb_gen).
+    /// The generation, which every invalidation by interrupts moves on (Linux 7.3.4 on x86,
+    /// tlb_gen).
     pub(crate) generation: u64,
-    /// Cores that may hold translations and are to be told (mm_cpumask).
+    /// The cores that may hold translations and are to be told (mm_cpumask).
     pub(crate) cores: CoreSet,
-    /// When cores that no longer run it are next interrupted all the same, to leave the set.
+    /// The next time at which cores that no longer run it are interrupted too, to leave the set.
     pub(crate) next_trim: Time,
-    /// Of which generation its hardware identifier is; 0: it has none yet (arm64).
+    /// The generation of its hardware identifier; 0 if it has none yet (arm64).
     pub(crate) asid_generation: u64,
 }

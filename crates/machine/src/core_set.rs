@@ -25,7 +25,7 @@ impl CoreSet {
         self.0[usize::from(core.0 / 64)] &= !(1 << (core.0 % 64));
     }
 
-    /// The set without one core.
+    /// Returns the set without one core.
     pub(crate) fn without(mut self, core: CoreId) -> Self {
         self.remove(core);
         self
@@ -39,12 +39,12 @@ impl CoreSet {
         self == Self::default()
     }
 
-    /// How many.
+    /// Returns the number of cores.
     pub(crate) fn len(self) -> u64 {
         self.0.iter().map(|word| u64::from(word.count_ones())).sum()
     }
 
-    /// Its cores, by number.
+    /// Returns the cores, by number.
     pub(crate) fn iter(self) -> impl Iterator<Item = CoreId> {
         let mut left = self.0;
         std::iter::from_fn(move || {

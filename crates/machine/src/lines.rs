@@ -8,7 +8,7 @@ use crate::core_set::CoreId;
 use crate::platform::Prices;
 use pageout_paging::table::{LINE, Slot};
 
-/// Where an access found a line.
+/// The place where an access found a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Line {
     /// Near the core, and for a write nowhere else.
@@ -20,18 +20,18 @@ pub(crate) enum Line {
 }
 
 impl Line {
-    /// The time of a software access beyond its instruction, which is paid with the other
-    /// instructions: nothing where the line is near.
+    /// Returns the time of a software access beyond its instruction, which is paid with the other
+    /// instructions. A near line takes no time.
     pub(crate) fn software(self, prices: &Prices) -> Time {
         self.beyond(prices.line_far, prices)
     }
 
-    /// The time of an atomic change by the walker, which executes no instructions.
+    /// Returns the time of an atomic change by the walker, which executes no instructions.
     pub(crate) fn walker_write(self, prices: &Prices) -> Time {
         prices.rmw + self.beyond(prices.line_far, prices)
     }
 
-    /// What a walk's read of the last entry takes beyond that of a near one.
+    /// Returns the time of a walk's read of the last entry, beyond that of a near one.
     pub(crate) fn walk(self, prices: &Prices) -> Time {
         self.beyond(prices.walk_far, prices)
     }
@@ -45,25 +45,25 @@ impl Line {
     }
 }
 
-/// Who has a line.
+/// The holder of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum Holder {
     #[default]
     None,
-    /// One core, alone.
+    /// A single core.
     One(CoreId),
-    /// Several, at some time since the last write: also when none has it near any more.
+    /// Several cores at some time since the last write, even when none has it near any more.
     Shared,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct State {
     holder: Holder,
-    /// Counts when one core took it from others: their copies are older.
+    /// The count of times that one core took it from others, whose copies are older.
     version: u32,
 }
 
-/// A line that a core has near, by its number and as of when.
+/// A line that a core has near, by its number and version.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Copied {
     number: u32,
@@ -72,21 +72,22 @@ struct Copied {
 
 const NOTHING: Copied = Copied { number: u32::MAX, version: 0 };
 
-/// The lines of all page tables, and what of them is near each core.
+/// The lines of all page tables, and the copies that are near each core.
 #[derive(Debug)]
 pub(crate) struct Lines {
     states: Vec<State>,
-    /// For each core, empty before it first used a line.
+    /// The copies near each core, empty before it first used a line.
     near: Vec<Vec<Copied>>,
     capacity: u32,
 }
 
 impl Lines {
-    /// Lines of page tables that a core keeps near: 256 KiB, about half of a second-level cache. A
-    /// guess, the same for all platforms.
+    /// The lines of page tables that a core keeps near: 256 KiB, about half of a second-level
+    /// cache. The value is a guess, the same for all platforms.
     pub(crate) const NEAR: u32 = 4096;
 
-    /// Lines for so many entries, none of them near any core yet; `capacity` is a power of two.
+    /// Makes the lines for so many entries, none of them near any core yet; `capacity` is a power
+    /// of two.
     pub(crate) fn new(entries: usize, cores: u16, capacity: u32) -> Self {
         assert!(capacity.is_power_of_two());
         Self {
@@ -96,12 +97,12 @@ impl Lines {
         }
     }
 
-    /// Bytes that grow with page tables.
+    /// Returns the bytes that grow with page tables.
     pub(crate) fn bytes(&self) -> usize {
         self.states.capacity() * size_of::<State>()
     }
 
-    /// A read of an entry.
+    /// Reads an entry, and returns the place where its line was found.
     #[inline]
     pub(crate) fn read(&mut self, core: CoreId, slot: Slot) -> Line {
         let number = slot.get() / LINE as u32;
@@ -120,7 +121,8 @@ impl Lines {
         found
     }
 
-    /// An atomic change of an entry, after which no other core has its line.
+    /// Changes an entry atomically, after which no other core has its line. Returns the place where
+    /// the line was found.
     #[inline]
     pub(crate) fn write(&mut self, core: CoreId, slot: Slot) -> Line {
         let number = slot.get() / LINE as u32;
@@ -135,7 +137,7 @@ impl Lines {
         found
     }
 
-    /// Keeps a line near a core, in place of another: what that core alone held goes back to
+    /// Keeps a line near a core, in place of another. A line that only that core held goes back to
     /// memory.
     #[inline(never)]
     fn keep(&mut self, core: CoreId, copied: Copied, holder: Holder) {
@@ -169,7 +171,7 @@ mod tests {
         HostTables::<SmallX86>::new(&[], Pfn::new(0)).slot(Pfn::new(u64::from(line)), 5)
     }
 
-    /// Copies as sets: who has which line, and whether alone.
+    /// A naive model of copies as sets: the cores that have each line, and its only holder, if any.
     struct Naive {
         near: Vec<Vec<u32>>,
         alone: Vec<Option<u16>>,

@@ -1,4 +1,4 @@
-//! The machine: its parts, and what it is made from.
+//! The machine: its setup and its parts.
 
 use crate::account::{Account, Counts, NodeId, Report};
 use crate::core::{Core, Mm};
@@ -18,25 +18,26 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 use std::rc::Rc;
 
-/// What a machine is made from.
+/// The setup of a machine.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// What it has.
+    /// The parts that it has.
     pub shape: Shape,
-    /// What everything takes.
+    /// The times that its operations take.
     pub prices: Prices,
-    /// What chance decides: how long each quantum is.
+    /// The seed of its random numbers, which decide how long each quantum is.
     pub seed: u64,
-    /// How long a task may run, on average, while others wait for its core.
+    /// The average time that a task may run while others wait for its core.
     pub quantum: Time,
     /// The names of [`Activity`](crate::Activity)s.
     pub activities: &'static [&'static str],
-    /// Whether to keep a log of events ([`Machine::log`]).
+    /// True if the machine keeps a log of events ([`Machine::log`]).
     pub log: bool,
 }
 
 impl Setup {
-    /// A quantum of 3 ms (Linux 7.3.4, the base slice on a machine of eight cores and more).
+    /// Makes a setup with a quantum of 3 ms (Linux 7.3.4, the base slice on a machine of eight
+    /// cores and more).
     pub fn new(shape: Shape, prices: Prices, seed: u64) -> Self {
         let quantum = Time::from_ns(3_000_000);
         Self { shape, prices, seed, quantum, activities: &[], log: false }
@@ -45,26 +46,27 @@ impl Setup {
 
 /// A machine that runs tasks on modelled cores, over page tables in ordinary memory.
 ///
-/// One thread of the host; what happens depends on the setup, the tasks and the tables alone.
+/// The machine uses one thread of the host. The setup, the tasks and the tables determine all that
+/// happens.
 pub struct Machine<'a, F: Format> {
     pub(crate) setup: Setup,
     pub(crate) caps: Caps,
     pub(crate) tables: HostTables<'a, F>,
     pub(crate) cores: Vec<Core<'a, F>>,
     pub(crate) lines: RefCell<Lines>,
-    /// Cores that ever had a task.
+    /// The cores that ever had a task.
     pub(crate) used: Cell<CoreSet>,
     pub(crate) tasks: RefCell<Vec<Rc<TaskState>>>,
     pub(crate) queue: RefCell<Queue>,
-    /// Before this the core whose turn it is may act.
+    /// The time before which the core whose turn it is may act.
     pub(crate) horizon: Cell<Time>,
-    /// And before this its program, which may be preempted.
+    /// The time before which that core's program, which may be preempted, may act.
     pub(crate) user_horizon: Cell<Time>,
-    /// Whose turn it is, where a task handed over to another core's.
+    /// The core whose turn it is, where a task handed over to another core's.
     pub(crate) chosen: Cell<Option<CoreId>>,
     pub(crate) mms: RefCell<BTreeMap<u32, Mm>>,
     pub(crate) identifiers: Identifiers,
-    /// When the interconnect can begin another barrier (arm64).
+    /// The time at which the interconnect can begin another barrier (arm64).
     pub(crate) barrier_free: Cell<Time>,
     pub(crate) rounds: RefCell<Rounds>,
     load: RefCell<FabricLoad>,
@@ -82,10 +84,10 @@ impl<F: Format> fmt::Debug for Machine<'_, F> {
 }
 
 impl<'a, F: Format> Machine<'a, F> {
-    /// A machine at time zero, idle, over these page tables.
+    /// Makes a machine at time zero, idle, over these page tables.
     ///
     /// # Panics
-    /// If the prices are of another architecture than the shape, or the shape is none.
+    /// If the prices are of another architecture than the shape, or the shape is invalid.
     pub fn new(setup: Setup, tables: HostTables<'a, F>) -> Self {
         let (fabric, slots) = match (setup.shape.invalidation, setup.prices.invalidation) {
             (Invalidation::Broadcast(_), InvalidationPrices::Broadcast(_)) => {
@@ -123,28 +125,29 @@ impl<'a, F: Format> Machine<'a, F> {
         }
     }
 
-    /// The prices.
+    /// Returns the prices.
     pub fn prices(&self) -> &Prices {
         &self.setup.prices
     }
 
-    /// What it has.
+    /// Returns the shape.
     pub fn shape(&self) -> &Shape {
         &self.setup.shape
     }
 
-    /// Bytes of its state that grow with page tables; the rest grows with cores and tasks.
+    /// Returns the bytes of its state that grow with page tables; the rest grows with cores and
+    /// tasks.
     pub fn bytes_by_tables(&self) -> usize {
         self.lines.borrow().bytes()
     }
 
-    /// What happened, a line an event, if [`Setup::log`] asked for it: the time in picoseconds, and
-    /// what it was.
+    /// Returns the events so far, one a line, if [`Setup::log`] asked for them. A line has the time
+    /// in picoseconds and the event.
     pub fn log(&self) -> String {
         self.log.borrow().clone()
     }
 
-    /// What a core's TLB holds, in no particular order.
+    /// Returns the entries of a core's TLB, in no particular order.
     ///
     /// # Panics
     /// If there is no such core.
@@ -162,7 +165,7 @@ impl<'a, F: Format> Machine<'a, F> {
         &self.cores[usize::from(id.0)]
     }
 
-    /// Cores that ever had a task.
+    /// Returns the cores that ever had a task.
     pub(crate) fn used(&self) -> impl Iterator<Item = &Core<'a, F>> {
         self.used.get().iter().map(|id| self.core(id))
     }
@@ -171,7 +174,7 @@ impl<'a, F: Format> Machine<'a, F> {
         Rc::clone(&self.tasks.borrow()[id.0 as usize])
     }
 
-    /// Something happens at `time`: no core may act past it before.
+    /// Schedules an event at `time`, past which no core may act before it.
     pub(crate) fn tell(&self, time: Time, event: Event) {
         let mut queue = self.queue.borrow_mut();
         queue.tell(time, event);
@@ -205,7 +208,7 @@ impl<'a, F: Format> Machine<'a, F> {
         self.account.borrow_mut().charge(node, time);
     }
 
-    /// What the tasks so far did, and where the time went.
+    /// Reports what the tasks did so far, and where the time went.
     pub fn report(&self) -> Report {
         let ends = self.used().map(|core| core.clock.get().max(core.busy_until.get()));
         let end = ends.max().unwrap_or_default();
@@ -215,8 +218,8 @@ impl<'a, F: Format> Machine<'a, F> {
             counts.add(&core.tally);
             let tlb = core.tlb.borrow();
             hidden.add(tlb.hidden());
-            // What still hides accesses did so at least until now. The levels share entries, the
-            // first of which knows best.
+            // Entries that still hide accesses did so at least until now. Of an entry in both
+            // levels, the first level's copy is the one up to date.
             let mut still = BTreeMap::new();
             for entry in tlb.entries() {
                 if let Some(since) = entry.hides_since {

@@ -2,26 +2,26 @@
 
 use crate::Time;
 
-/// Buckets for each doubling of a duration: quantiles are exact to one part in 32.
+/// The log2 of the buckets for each doubling of a duration: quantiles are exact to one part in 32.
 const PARTS_LOG2: u32 = 5;
 
-/// Accesses hidden, and how long entries hid some.
+/// The accesses that were hidden, and for how long entries hid some.
 ///
-/// An entry that hides accesses is counted once, from the first of them to the end of it: it is
-/// invalidated or gives way, or the page is seen young again.
+/// An entry that hides accesses is counted once, from the first of them to its end. It ends when it
+/// is invalidated or gives way, or when the page is seen young again.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct StaleAccessHistogram {
-    /// Accesses through entries whose page was old: aging does not see them.
+    /// The accesses through entries whose page was old: aging does not see them.
     pub accesses: u64,
-    /// Accesses through entries whose page was not mapped any more.
+    /// The accesses through entries whose page was not mapped any more.
     pub after_unmap: u64,
-    /// Durations by bucket, as far as the longest.
+    /// The durations by bucket, as far as the longest.
     buckets: Vec<u64>,
     longest: Time,
 }
 
 impl StaleAccessHistogram {
-    /// An entry that hid accesses for so long does so no more.
+    /// Notes the end of an entry that hid accesses for so long.
     pub fn ends(&mut self, after: Time) {
         let bucket = bucket(after.ps());
         if self.buckets.len() <= bucket {
@@ -31,13 +31,13 @@ impl StaleAccessHistogram {
         self.longest = self.longest.max(after);
     }
 
-    /// Durations that have ended.
+    /// Returns the number of durations that have ended.
     pub fn ended(&self) -> u64 {
         self.buckets.iter().sum()
     }
 
-    /// The duration that a share `part` of them don't exceed, too large by a 32nd part at most;
-    /// `None` if there are none.
+    /// Returns the duration that a share `part` of all durations don't exceed, or `None` if there
+    /// are none. It is too large by a 32nd part at most.
     ///
     /// # Panics
     /// Unless `part` is from 0 to 1.
@@ -52,16 +52,16 @@ impl StaleAccessHistogram {
         Some(Time::from_ps(last_of(found)).min(self.longest))
     }
 
-    /// The longest; none before the first.
+    /// Returns the longest duration, or zero before the first.
     pub fn longest(&self) -> Time {
         self.longest
     }
 
-    /// What came since `before`, when no entry hid anything. The longest duration is told as
-    /// quantiles are, unless it is the longest of all.
+    /// Returns the part that came since `before`, when no entry hid anything. The longest duration
+    /// is as exact as quantiles are, unless it is the longest of all.
     ///
     /// # Panics
-    /// If `before` has what this has not.
+    /// If `before` counts more than this does.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         let mut since = self.clone();
@@ -78,7 +78,7 @@ impl StaleAccessHistogram {
         since
     }
 
-    /// Both cores' together.
+    /// Adds the counts of another core.
     pub fn add(&mut self, other: &Self) {
         self.accesses += other.accesses;
         self.after_unmap += other.after_unmap;
@@ -92,13 +92,13 @@ impl StaleAccessHistogram {
     }
 }
 
-/// The bucket of a duration: itself below 2^5, then 32 a doubling.
+/// Returns the bucket of a duration: the duration itself below 2^5, then 32 for each doubling.
 fn bucket(ps: u64) -> usize {
     let doublings = (u64::BITS - ps.leading_zeros()).saturating_sub(PARTS_LOG2 + 1);
     ((u64::from(doublings) << PARTS_LOG2) + (ps >> doublings)) as usize
 }
 
-/// The longest duration of a bucket.
+/// Returns the longest duration of a bucket.
 fn last_of(bucket: usize) -> u64 {
     let doublings = (bucket >> PARTS_LOG2).saturating_sub(1);
     let part = (bucket - (doublings << PARTS_LOG2)) as u64;

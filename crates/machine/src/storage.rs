@@ -5,25 +5,25 @@ use crate::platform::{Prices, Storage as Shape};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// One request to the storage device.
+/// A request to the storage device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Transfer {
-    /// Its length.
+    /// The number of bytes.
     pub bytes: u64,
-    /// Whether it writes.
+    /// True if it writes.
     pub write: bool,
 }
 
-/// The device.
+/// The storage device.
 ///
 /// At most the queue's depth of requests are under way; a further one waits for the first to end.
 /// Their data go one after the other at the bandwidth of their direction; then the latency passes.
 #[derive(Debug)]
 pub(crate) struct Storage {
     depth: usize,
-    /// When the requests under way end.
+    /// The times at which the requests under way end.
     under_way: BinaryHeap<Reverse<Time>>,
-    /// When the data of all requests so far are through.
+    /// The time at which the data of all requests so far are through.
     through: Time,
     pub(crate) read: u64,
     pub(crate) written: u64,
@@ -35,7 +35,8 @@ impl Storage {
         Self { depth, under_way: BinaryHeap::new(), through: Time::ZERO, read: 0, written: 0 }
     }
 
-    /// Starts a transfer at `now`, no earlier than any before; when it is done.
+    /// Starts a transfer at `now`, no earlier than any before, and returns the time at which it is
+    /// done.
     pub(crate) fn start(&mut self, prices: &Prices, now: Time, transfer: Transfer) -> Time {
         while self.under_way.peek().is_some_and(|done| done.0 <= now) {
             self.under_way.pop();

@@ -11,15 +11,15 @@ pub struct Time(u64);
 impl Time {
     /// No time; the moment at which the machine begins.
     pub const ZERO: Self = Self(0);
-    /// Later than anything.
+    /// A time later than any other.
     pub const NEVER: Self = Self(u64::MAX);
 
-    /// So many picoseconds.
+    /// Makes a time of so many picoseconds.
     pub const fn from_ps(ps: u64) -> Self {
         Self(ps)
     }
 
-    /// So many nanoseconds.
+    /// Makes a time of so many nanoseconds.
     ///
     /// # Panics
     /// If it is beyond 213 days.
@@ -27,17 +27,17 @@ impl Time {
         Self(ns.checked_mul(1000).expect("a time within 213 days"))
     }
 
-    /// Picoseconds.
+    /// Returns the time in picoseconds.
     pub const fn ps(self) -> u64 {
         self.0
     }
 
-    /// Nanoseconds.
+    /// Returns the time in nanoseconds.
     pub fn ns(self) -> f64 {
         self.0 as f64 / 1e3
     }
 
-    /// The span since an earlier moment; none since a later one.
+    /// Returns the span since an earlier moment, or zero since a later one.
     #[must_use]
     pub const fn since(self, earlier: Self) -> Self {
         Self(self.0.saturating_sub(earlier.0))
@@ -77,7 +77,7 @@ impl Sum for Time {
     }
 }
 
-/// In nanoseconds.
+/// Shows the time in nanoseconds.
 impl fmt::Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.ns(), f)?;

@@ -9,7 +9,7 @@ use pageout_paging::Format;
 use pageout_paging::mmu::Asid;
 
 impl<F: Format> Machine<'_, F> {
-    /// Loads an address space, giving it an identifier if it has none of this generation; a core
+    /// Loads an address space, and gives it an identifier if it has none of this generation. A core
     /// that has not flushed since the generation began does so (Linux 7.3.4,
     /// check_and_switch_context).
     pub(super) fn load_broadcast(&self, core: &Core<'_, F>, shape: Broadcast, asid: Asid) {
@@ -19,7 +19,7 @@ impl<F: Format> Machine<'_, F> {
         }
         let its = self.with_mm(asid, |mm| mm.asid_generation);
         if its != identifiers.generation.get() {
-            // Identifier 0 is no address space's.
+            // Identifier 0 belongs to no address space.
             if identifiers.given.get() == (1 << shape.asid_bits) - 1 {
                 self.roll_over(core);
             }
@@ -34,7 +34,7 @@ impl<F: Format> Machine<'_, F> {
         loaded.mm = Some(asid);
     }
 
-    /// Begins a generation: what runs keeps its identifier; every core is to flush.
+    /// Begins a generation: what runs keeps its identifier, and every core must flush.
     fn roll_over(&self, core: &Core<'_, F>) {
         count(&core.tally.rollovers);
         let generation = self.identifiers.generation.get() + 1;

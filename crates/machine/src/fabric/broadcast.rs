@@ -12,7 +12,7 @@ use pageout_paging::Format;
 use pageout_paging::mmu::Invalidate;
 
 impl<F: Format> Machine<'_, F> {
-    /// Issues an invalidation: it arrives everywhere, on the issuer too, after the propagation.
+    /// Issues an invalidation, which arrives everywhere, on the issuer too, after the propagation.
     pub(crate) fn broadcast(
         &self,
         core: &Core<'_, F>,
@@ -37,7 +37,7 @@ impl<F: Format> Machine<'_, F> {
         }
     }
 
-    /// An invalidation arrives at every core.
+    /// Delivers an invalidation to every core.
     pub(crate) fn arrive(
         &self,
         now: Time,
@@ -60,7 +60,7 @@ impl<F: Format> Machine<'_, F> {
         }
     }
 
-    /// A core applies an invalidation, which takes time of it if it is another core's.
+    /// Applies an invalidation on a core, which takes time of it if another core issued it.
     #[inline]
     fn obey(&self, core: &Core<'_, F>, message: Message, now: Time, prices: &BroadcastPrices) {
         if core.id != message.issuer {
@@ -69,8 +69,8 @@ impl<F: Format> Machine<'_, F> {
         self.apply(core, message.what, now);
     }
 
-    /// A DSB ISHST, which orders stores to tables before the TLBI that follows. Nobody is told of
-    /// it, and what it waits for is still outstanding for a DSB ISH.
+    /// Executes a DSB ISHST, which orders stores to tables before the TLBI that follows. No core is
+    /// told of it. A later DSB ISH still finds outstanding what this one waited for.
     pub(crate) fn publish(&self, core: &Core<'_, F>, prices: &BroadcastPrices) {
         let now = core.clock.get();
         let done = match prices.publish {
@@ -84,16 +84,16 @@ impl<F: Format> Machine<'_, F> {
         core.clock.set(done);
     }
 
-    /// The time from a TLBI to its end everywhere, with so many outstanding.
+    /// Returns the time from a TLBI to its end everywhere, with so many outstanding.
     fn latency(&self, prices: &BroadcastPrices, outstanding: u64) -> Time {
         let others = u64::from(self.setup.shape.cores - 1);
         prices.dsb_base + prices.dsb_per_core * others + prices.dsb_per_outstanding * outstanding
     }
 
-    /// A DSB ISH: it ends when every core has applied what this core issued; what other cores
-    /// issued may be outstanding still. The last invalidation has been under way since it was
-    /// issued. The interconnect begins one after the other. The core is stalled if that has to be
-    /// waited for and `wait` asks for it.
+    /// Executes a DSB ISH, which ends when every core has applied what this core issued.
+    /// Invalidations of other cores may be outstanding still. The last invalidation has been under
+    /// way since it was issued. The interconnect begins one barrier after the other. The core is
+    /// stalled if there is something to wait for and `wait` is true.
     pub(crate) fn dsb(
         &self,
         core: &Core<'_, F>,
@@ -126,8 +126,8 @@ impl<F: Format> Machine<'_, F> {
         self.tell(arrival, Event::Sync(core.id, wait));
     }
 
-    /// A barrier of `issuer` arrives at every core: what they hold of its invalidations is applied,
-    /// and it ends once they are through with all that came to them.
+    /// Delivers a barrier of `issuer` to every core. Each applies what it holds of the issuer's
+    /// invalidations. The barrier ends once all are through with what came to them.
     pub(crate) fn sync(&self, now: Time, issuer: CoreId, wait: bool, prices: &BroadcastPrices) {
         let issuer = &self.cores[usize::from(issuer.0)];
         let mut done = issuer.barrier_done.get();
@@ -149,7 +149,7 @@ impl<F: Format> Machine<'_, F> {
         }
     }
 
-    /// The most invalidations of one issuer that some core holds.
+    /// Returns the most invalidations of one issuer that any core holds.
     fn held_at_most(&self, issuer: CoreId) -> usize {
         let of = |core: &Core<'_, F>| {
             core.held.borrow().iter().filter(|message| message.issuer == issuer).count()

@@ -13,7 +13,7 @@ use pageout_paging::Format;
 use pageout_paging::mmu::{Asid, Invalidate};
 
 impl<F: Format> Machine<'_, F> {
-    /// Loads an address space: its translations are kept if it has a tag here and was told of all
+    /// Loads an address space. Its translations are kept if it has a tag here and was told of all
     /// flushes since (switch_mm_irqs_off).
     pub(super) fn load_ipi(&self, core: &Core<'_, F>, shape: Ipi, prices: IpiPrices, asid: Asid) {
         let mut loaded = core.loaded.borrow_mut();
@@ -69,20 +69,20 @@ impl<F: Format> Machine<'_, F> {
         }
     }
 
-    /// Whether a core may hold anything of the address space: reclaim reaches a child's entries
-    /// through the reverse map before the child runs for the first time.
+    /// Returns true if a core may hold anything of the address space. Reclaim reaches a child's
+    /// entries through the reverse map before the child runs for the first time.
     fn was_loaded(&self, asid: Asid) -> bool {
         self.mms.borrow().contains_key(&asid.0)
     }
 
-    /// Whether a core other than this one may hold translations of the address space.
+    /// Returns true if a core other than this one may hold translations of the address space.
     pub(crate) fn remote(&self, core: &Core<'_, F>, asid: Asid) -> bool {
         let mms = self.mms.borrow();
         mms.get(&asid.0).is_some_and(|mm| !mm.cores.without(core.id).is_empty())
     }
 
     /// Flushes what is queued, on this core and by one round of interrupts on others. The core is
-    /// stalled if there are any to wait for.
+    /// stalled if others have to answer.
     pub(crate) fn shoot_down(
         &self,
         core: &Core<'_, F>,
@@ -121,7 +121,7 @@ impl<F: Format> Machine<'_, F> {
         }
     }
 
-    /// Adds the flushes for one invalidation, moving generations; the cores to tell.
+    /// Adds the flushes for one invalidation, moves generations on, and returns the cores to tell.
     fn flushes_of(
         &self,
         core: &Core<'_, F>,
@@ -170,7 +170,8 @@ impl<F: Format> Machine<'_, F> {
         told
     }
 
-    /// The cores noted at deferrals; without any, all that may hold something of any address space.
+    /// Returns the cores noted at deferrals; without any, all that may hold something of any
+    /// address space.
     fn everything(&self, pending: &mut Pending) -> CoreSet {
         let deferred = std::mem::take(&mut pending.deferred);
         if !deferred.is_empty() {
@@ -183,7 +184,7 @@ impl<F: Format> Machine<'_, F> {
         })
     }
 
-    /// Those of the cores that are not lazy: these look at the generation when they go on.
+    /// Returns the cores that are not lazy; lazy ones look at the generation when they go on.
     fn spare_lazy(&self, core: &Core<'_, F>, mut cores: CoreSet) -> CoreSet {
         for of in cores.iter() {
             if self.core(of).loaded.borrow().lazy {
@@ -194,7 +195,7 @@ impl<F: Format> Machine<'_, F> {
         cores
     }
 
-    /// An interrupt arrives: the target flushes and acknowledges.
+    /// Handles an interrupt: the target flushes and acknowledges.
     pub(crate) fn interrupt(&self, now: Time, target: CoreId, round: RoundId, prices: &IpiPrices) {
         let target = self.core(target);
         count(&target.tally.interrupts);
@@ -211,7 +212,7 @@ impl<F: Format> Machine<'_, F> {
         }
     }
 
-    /// Flushes on one core as it is told (flush_tlb_func); what it takes.
+    /// Flushes on one core as it is told (flush_tlb_func), and returns the time that takes.
     fn flush_here(
         &self,
         core: &Core<'_, F>,
@@ -229,7 +230,7 @@ impl<F: Format> Machine<'_, F> {
                 continue;
             }
             if loaded.lazy {
-                // It became lazy meanwhile: it lets go of the address space.
+                // The core became lazy meanwhile: it lets go of the address space.
                 loaded.mm = None;
                 self.with_mm(running, |mm| mm.cores.remove(core.id));
                 continue;
@@ -240,7 +241,8 @@ impl<F: Format> Machine<'_, F> {
             if *seen == generation {
                 continue;
             }
-            // One by one only where nothing before is missing and nothing newer is known of.
+            // Entries are flushed singly only if no flush before is missing and none newer is
+            // known.
             let in_step = flush.generation == *seen + 1 && flush.latest == generation;
             *seen = if in_step { flush.generation } else { generation };
             cost += self.flush_loaded(core, prices, flush.range.filter(|_| in_step), running, now);
@@ -248,7 +250,8 @@ impl<F: Format> Machine<'_, F> {
         cost
     }
 
-    /// Flushes of the address space that is loaded one range, or all; what it takes.
+    /// Flushes one range of the loaded address space, or all of it, and returns the time that
+    /// takes.
     fn flush_loaded(
         &self,
         core: &Core<'_, F>,

@@ -1,8 +1,8 @@
-//! How much travels to other cores, over time.
+//! The traffic to other cores over time.
 
 use crate::Time;
 
-/// What cores send each other and wait for.
+/// A kind of traffic between cores.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Traffic {
     /// An invalidation that is broadcast, or an interrupt.
@@ -11,7 +11,7 @@ pub(crate) enum Traffic {
     Wait,
 }
 
-/// How cores reach each other's TLBs.
+/// The way in which cores reach each other's TLBs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fabric {
     /// Hardware tells all cores (arm64).
@@ -21,7 +21,7 @@ pub enum Fabric {
 }
 
 impl Fabric {
-    /// What [`Sent::messages`] are.
+    /// Returns the name of [`Sent::messages`] here.
     pub const fn messages(self) -> &'static str {
         match self {
             Self::Broadcast => "invalidations",
@@ -29,7 +29,7 @@ impl Fabric {
         }
     }
 
-    /// What [`Sent::waits`] are.
+    /// Returns the name of [`Sent::waits`] here.
     pub const fn waits(self) -> &'static str {
         match self {
             Self::Broadcast => "barriers",
@@ -38,16 +38,17 @@ impl Fabric {
     }
 }
 
-/// What was sent in one column of a [`FabricLoad`].
+/// The traffic in one column of a [`FabricLoad`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Sent {
-    /// Invalidations that were broadcast (arm64), or interrupts (x86, riscv).
+    /// The invalidations that were broadcast (arm64), or the interrupts (x86, riscv).
     pub messages: u64,
-    /// Barriers that waited for invalidations (arm64), or rounds of interrupts (x86, riscv).
+    /// The barriers that waited for invalidations (arm64), or the rounds of interrupts (x86,
+    /// riscv).
     pub waits: u64,
 }
 
-/// How much travelled to other cores in equal stretches of a machine's time.
+/// The traffic between cores in equal stretches of a machine's time.
 ///
 /// The stretches double when there are too many of them, so a run of any length has at most
 /// [`FabricLoad::COLUMNS`].
@@ -59,29 +60,29 @@ pub struct FabricLoad {
 }
 
 impl FabricLoad {
-    /// The most stretches that there are.
+    /// The maximum number of stretches.
     pub const COLUMNS: usize = 128;
 
     pub(crate) const fn new(fabric: Fabric) -> Self {
         Self { fabric, width: Time::from_ns(1000), columns: Vec::new() }
     }
 
-    /// How the cores reach each other.
+    /// Returns the way in which the cores reach each other.
     pub const fn fabric(&self) -> Fabric {
         self.fabric
     }
 
-    /// How long a stretch is. The last one may end before.
+    /// Returns the length of a stretch. The last one may end before.
     pub const fn width(&self) -> Time {
         self.width
     }
 
-    /// What was sent in each stretch, from the machine's time zero on.
+    /// Returns the traffic in each stretch, from the machine's time zero on.
     pub fn columns(&self) -> &[Sent] {
         &self.columns
     }
 
-    /// Counts what is sent at a time.
+    /// Counts one sending at a time.
     pub(crate) fn add(&mut self, at: Time, traffic: Traffic) {
         let column = self.column(at);
         let sent = &mut self.columns[column];
@@ -91,13 +92,13 @@ impl FabricLoad {
         }
     }
 
-    /// The same for a machine whose time ends at `end`.
+    /// Returns the same load for a machine whose time ends at `end`.
     pub(crate) fn until(mut self, end: Time) -> Self {
         self.column(end);
         self
     }
 
-    /// The column of a time, which is made if it is missing.
+    /// Returns the column of a time, and adds it if it is missing.
     fn column(&mut self, at: Time) -> usize {
         while at.ps() / self.width.ps() >= Self::COLUMNS as u64 {
             self.width = self.width * 2;

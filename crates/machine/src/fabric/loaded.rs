@@ -1,22 +1,22 @@
-//! What cores have loaded, and the hardware identifiers that were given.
+//! The address spaces that cores have loaded, and the hardware identifiers that were given.
 
 use pageout_paging::mmu::Asid;
 use std::cell::Cell;
 
-/// What a core runs in user mode, and which address spaces its TLB keeps apart.
+/// The address space that a core runs in user mode, and those that its TLB keeps apart.
 #[derive(Debug)]
 pub(crate) struct Loaded {
     /// The address space in its registers.
     pub(crate) mm: Option<Asid>,
-    /// It is loaded, but nothing of it runs: invalidations may wait until something does.
+    /// True if it is loaded but nothing of it runs: invalidations may wait until something does.
     pub(crate) lazy: bool,
-    /// The address spaces that have a tag, and up to which generation each is flushed (x86 with
-    /// PCID); without tags, the one that is loaded.
+    /// The address spaces that have a tag, each with the generation up to which it is flushed (x86
+    /// with PCID). Without tags, the loaded address space.
     pub(super) tags: Vec<(Asid, u64)>,
     slots: usize,
-    /// The tag given away next.
+    /// The position of the tag that is given away next.
     next: usize,
-    /// Hardware identifiers were given anew: all is flushed at the next switch (arm64).
+    /// True if hardware identifiers were given anew: all is flushed at the next switch (arm64).
     pub(super) flush_pending: bool,
 }
 
@@ -27,7 +27,7 @@ impl Loaded {
         Self { mm: None, lazy: false, tags, slots, next: 0, flush_pending: false }
     }
 
-    /// Gives the address space a tag, the next in turn; whose it was.
+    /// Gives the address space the next tag in turn, and returns the address space that had it.
     pub(super) fn give_tag(&mut self, asid: Asid, generation: u64) -> Option<Asid> {
         if self.tags.len() < self.slots {
             self.tags.push((asid, generation));
@@ -39,7 +39,7 @@ impl Loaded {
     }
 }
 
-/// Identifiers given in the present generation.
+/// The identifiers given in the present generation.
 #[derive(Default)]
 pub(crate) struct Identifiers {
     pub(super) generation: Cell<u64>,

@@ -1,4 +1,4 @@
-//! What travels to every core.
+//! The messages that travel to every core.
 
 use crate::core_set::CoreId;
 use pageout_paging::mmu::Invalidate;

@@ -1,4 +1,4 @@
-//! How cores are told to forget translations, and what they have loaded.
+//! The fabric: it tells cores to forget translations, and knows what they have loaded.
 
 mod asid;
 mod broadcast;
@@ -23,8 +23,8 @@ use pageout_paging::Format;
 use pageout_paging::mmu::{Asid, Invalidate};
 
 impl<F: Format> Machine<'_, F> {
-    /// The core has switched to a task of the address space, or to one without (`None`: a thread of
-    /// the kernel, or nothing).
+    /// Switches the core to a task of the address space, or to one without (`None`: a thread of the
+    /// kernel, or nothing).
     pub(crate) fn switch_in(&self, core: &Core<'_, F>, mm: Option<Asid>) {
         match (self.setup.shape.invalidation, self.setup.prices.invalidation) {
             (Invalidation::Broadcast(shape), InvalidationPrices::Broadcast(_)) => {
@@ -46,7 +46,7 @@ impl<F: Format> Machine<'_, F> {
         crate::account::count_by(&core.tally.removed, removed as u64);
     }
 
-    /// Changes what is known of an address space.
+    /// Changes the state of an address space.
     ///
     /// # Panics
     /// If it was never loaded.

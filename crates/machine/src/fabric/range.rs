@@ -7,9 +7,10 @@ use pageout_paging::{Format, Level};
 /// The most pages that one instruction covers: 32 · 2^(5·3+1).
 pub(super) const MAX_RANGE_PAGES: usize = 32 << 16;
 
-/// Pages that each of the instructions covers, in order, which together invalidate `pages` pages:
-/// (num + 1) · 2^(5·scale + 1) with num 0 to 31, scale from 3 down, and one of a single page where
-/// the number is odd (Linux 7.3.4, __flush_tlb_range_op).
+/// Returns the pages that each instruction covers, in order; together they invalidate `pages`
+/// pages. Each covers (num + 1) · 2^(5·scale + 1) pages with num 0 to 31, scale from 3 down. An
+/// instruction for a single page follows where the number is odd (Linux 7.3.4,
+/// __flush_tlb_range_op).
 ///
 /// # Panics
 /// If there are more than [`MAX_RANGE_PAGES`].
@@ -31,7 +32,7 @@ pub(super) fn range_operations(pages: usize) -> impl Iterator<Item = usize> {
     })
 }
 
-/// The instructions for an invalidation.
+/// Returns the instructions for an invalidation.
 pub(super) fn operations<F: Format>(
     what: Invalidate,
     ranges: bool,
@@ -53,7 +54,8 @@ pub(super) fn operations<F: Format>(
     whole.into_iter().chain(ranges)
 }
 
-/// Entries that each instruction covers; `None` where the range is the whole address space's.
+/// Returns the entries that each instruction covers; `None` where the range is the whole address
+/// space's.
 fn pieces<F: Format>(
     nr: usize,
     level: Level,
@@ -61,7 +63,7 @@ fn pieces<F: Format>(
 ) -> Option<Box<dyn Iterator<Item = usize>>> {
     let each = F::nr_pages(level);
     match ranges {
-        // One an entry, up to a table's (MAX_DVM_OPS).
+        // One instruction for each entry, up to a table's (MAX_DVM_OPS).
         false => (nr < F::PTES).then(|| Box::new(std::iter::repeat_n(1_usize, nr)) as Box<_>),
         true if nr * each > MAX_RANGE_PAGES => None,
         true if nr == 1 => Some(Box::new(std::iter::once(1))),
@@ -75,7 +77,7 @@ mod tests {
     use pageout_paging::mmu::Asid;
     use pageout_paging::pte::Arm64_4K;
 
-    /// Every count that lies within two of a boundary of the encoding, and all small ones.
+    /// Returns every count that lies within two of a boundary of the encoding, and all small ones.
     fn counts() -> impl Iterator<Item = usize> {
         let units = (0..4).flat_map(|scale| (1..=32).map(move |num| num << (5 * scale + 1)));
         let near = units.flat_map(|unit: usize| unit.saturating_sub(2)..=unit + 2);

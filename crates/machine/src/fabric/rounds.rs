@@ -4,15 +4,15 @@ use crate::Time;
 use crate::core_set::{CoreId, CoreSet};
 use pageout_paging::mmu::{Asid, Invalidate};
 
-/// How often cores that no longer run an address space are interrupted to leave its set
+/// The interval at which cores that no longer run an address space are interrupted to leave its set
 /// (should_trim_cpumask).
 pub(crate) const TRIM_EVERY: Time = Time::from_ns(1_000_000_000);
 
-/// What a task has queued or put off.
+/// The invalidations that a task has queued or put off.
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
     pub(crate) queued: Vec<Invalidate>,
-    /// Address spaces whose flushes were put off, with the cores to tell then.
+    /// The address spaces whose flushes were put off, with the cores to tell then.
     pub(super) deferred: Vec<(Asid, CoreSet)>,
 }
 
@@ -24,7 +24,7 @@ pub(crate) struct RoundId(pub(super) u32);
 #[derive(Default)]
 pub(crate) struct Rounds {
     pub(super) all: Vec<Round>,
-    /// Rounds that are over, whose places others may have.
+    /// The rounds that are over, whose places others may have.
     pub(super) over: Vec<RoundId>,
 }
 
@@ -39,25 +39,25 @@ impl Rounds {
     }
 }
 
-/// One round of interrupts.
+/// A round of interrupts.
 pub(super) struct Round {
     pub(super) issuer: CoreId,
     pub(super) flushes: Vec<Flush>,
-    /// Interrupts not handled yet.
+    /// The number of interrupts not handled yet.
     pub(super) left: u64,
-    /// When the last acknowledgement so far arrives.
+    /// The time at which the last acknowledgement so far arrives.
     pub(super) done: Time,
 }
 
-/// What a core is told to flush.
+/// A flush that a core is told to do.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Flush {
-    /// `None`: whatever it runs.
+    /// The address space; `None` for whatever the core runs.
     pub(super) asid: Option<Asid>,
-    /// Entries to flush one by one; `None`: all.
+    /// The entries to flush one by one; `None` for all.
     pub(super) range: Option<Invalidate>,
     /// The address space's generation with this flush.
     pub(super) generation: u64,
-    /// The same with the last flush of the round.
+    /// The address space's generation with the last flush of the round.
     pub(super) latest: u64,
 }

@@ -1,4 +1,4 @@
-//! Who runs where and when: tasks as coroutines, cores' turns, quanta, idleness.
+//! Scheduling: tasks as coroutines, cores' turns, quanta, idleness.
 
 mod place;
 mod queue;
@@ -20,8 +20,8 @@ use pageout_paging::Format;
 use queue::Next;
 
 impl<'a, F: Format> Machine<'a, F> {
-    /// Lets everything happen that comes before a core's next turn, and says whose turn it is;
-    /// `None` when nothing will ever happen.
+    /// Lets everything happen that comes before a core's next turn, and returns that core. `None`
+    /// says that nothing will ever happen.
     pub(crate) fn next_turn(&self) -> Option<CoreId> {
         loop {
             let next = self.queue.borrow_mut().pop()?;
@@ -32,14 +32,14 @@ impl<'a, F: Format> Machine<'a, F> {
                     if clock == time {
                         return Some(id);
                     }
-                    // Others took time of the core meanwhile.
+                    // Other cores took time of this one meanwhile.
                     self.queue.borrow_mut().wait(clock, id);
                 }
             }
         }
     }
 
-    /// The core whose turn it is learns how far it may go.
+    /// Sets how far the core whose turn it is may go.
     pub(crate) fn set_horizons(&self, core: &Core<'a, F>) {
         let horizon = self.queue.borrow().horizon(core.id);
         self.horizon.set(horizon);
@@ -71,7 +71,7 @@ impl<'a, F: Format> Machine<'a, F> {
         }
     }
 
-    /// A stalled core has what it waited for, at `at`.
+    /// Releases a stalled core, which has at `at` what it waited for.
     pub(crate) fn release(&self, core: &Core<'a, F>, at: Time) {
         debug_assert_eq!(core.doing.get(), Doing::Stalled, "{} waits", core.id);
         core.clock.set(core.clock.get().max(at).max(core.busy_until.get()));
@@ -79,7 +79,7 @@ impl<'a, F: Format> Machine<'a, F> {
         self.queue.borrow_mut().wait(core.clock.get(), core.id);
     }
 
-    /// A task that was told to go on does so if it waits for that, or else will not wait.
+    /// Makes a task go on if it is blocked; otherwise its next wait ends at once.
     fn woken(&self, now: Time, id: TaskId) {
         let task = self.task(id);
         match task.status.get() {
@@ -89,7 +89,7 @@ impl<'a, F: Format> Machine<'a, F> {
         }
     }
 
-    /// A number that the seed decides (SplitMix64).
+    /// Draws a number that the seed decides (SplitMix64).
     pub(crate) fn draw(&self) -> u64 {
         let state = self.random.get().wrapping_add(0x9e37_79b9_7f4a_7c15);
         self.random.set(state);

@@ -1,4 +1,4 @@
-//! Where tasks run: placing, switching, stealing by idle cores.
+//! The placement of tasks: choosing a core, switching, stealing by idle cores.
 
 use super::{Status, TaskId};
 use crate::account::count;
@@ -9,7 +9,7 @@ use crate::{Time, platform::Invalidation, platform::InvalidationPrices};
 use pageout_paging::Format;
 
 impl<'a, F: Format> Machine<'a, F> {
-    /// A task can run from `now` on: it gets an idle core, or waits for one.
+    /// Makes a task runnable from `now` on: it gets an idle core, or waits for one.
     pub(super) fn runnable(&self, now: Time, id: TaskId) {
         let task = self.task(id);
         task.status.set(Status::Runnable);
@@ -22,8 +22,8 @@ impl<'a, F: Format> Machine<'a, F> {
         }
     }
 
-    /// A core for a task: the one it knows, if that is idle; else an idle one; else one with the
-    /// fewest tasks. Of equals the lowest number.
+    /// Chooses a core for a task: its last one, if that is idle; else an idle one; else one with
+    /// the fewest tasks. Of equals it takes the lowest number.
     fn choose(&self, last: CoreId) -> CoreId {
         let load = |core: &Core<'a, F>| match core.doing.get() {
             Doing::Idle => 0,
@@ -33,7 +33,7 @@ impl<'a, F: Format> Machine<'a, F> {
         self.cores.iter().min_by_key(by).map_or(last, |core| core.id)
     }
 
-    /// The core's task has left it: another one gets it, or it becomes idle.
+    /// Takes the core from its task: another task gets it, or it becomes idle.
     pub(crate) fn leave(&self, core: &Core<'a, F>) {
         let next = core.queue.borrow_mut().pop_front();
         if let Some(next) = next.or_else(|| self.steal_task()) {
@@ -50,7 +50,7 @@ impl<'a, F: Format> Machine<'a, F> {
         self.note(core.clock.get(), || format!("{} idle", core.id));
     }
 
-    /// A task that waits for another core and may leave it: the last of the longest queue.
+    /// Takes a task that waits for another core and may leave it: the last of the longest queue.
     fn steal_task(&self) -> Option<TaskId> {
         let free = |id: &TaskId| self.task(*id).pinned.is_none();
         let waiting = self.used().filter(|core| core.queue.borrow().iter().any(free));
@@ -61,7 +61,7 @@ impl<'a, F: Format> Machine<'a, F> {
         queue.remove(last)
     }
 
-    /// Switches the core to a task. What that takes is charged when the task goes on.
+    /// Switches the core to a task. The time that takes is charged when the task goes on.
     pub(crate) fn give(&self, core: &Core<'a, F>, id: TaskId) {
         let task = self.task(id);
         let mut used = self.used.get();
@@ -84,7 +84,8 @@ impl<'a, F: Format> Machine<'a, F> {
         }
     }
 
-    /// arm64 completes the core's own invalidations at every switch (Linux 7.3.4, __switch_to).
+    /// Completes the core's own invalidations, as arm64 does at every switch (Linux 7.3.4,
+    /// __switch_to).
     fn barrier_of_switch(&self, core: &Core<'a, F>, wait: bool) {
         if let Invalidation::Broadcast(shape) = self.setup.shape.invalidation
             && let InvalidationPrices::Broadcast(prices) = &self.setup.prices.invalidation
@@ -93,7 +94,7 @@ impl<'a, F: Format> Machine<'a, F> {
         }
     }
 
-    /// A quantum of the mean length, a quarter more or less.
+    /// Begins a quantum of the mean length, a quarter more or less.
     pub(crate) fn begin_quantum(&self, core: &Core<'a, F>) {
         let mean = self.setup.quantum.ps();
         let spread = (mean / 2).max(1);

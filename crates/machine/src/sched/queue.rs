@@ -1,4 +1,4 @@
-//! What happens next: events and turns of cores, the earliest first.
+//! The queue of what happens next: events and turns of cores, the earliest first.
 
 use super::TaskId;
 use crate::Time;
@@ -7,7 +7,7 @@ use crate::fabric::{Message, RoundId};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-/// What is to happen at some time.
+/// An event that is to happen at some time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Event {
     /// A task was told to go on ([`Task::wake`](crate::Task::wake)), or begins.
@@ -16,7 +16,7 @@ pub(crate) enum Event {
     Timer(TaskId),
     /// A broadcast invalidation arrives at every core.
     Arrive(Message),
-    /// A core's barrier arrives at every core; whether the core is stalled until it ends.
+    /// A core's barrier arrives at every core; true if the core is stalled until it ends.
     Sync(CoreId, bool),
     /// An interrupt arrives at a core.
     Interrupt(CoreId, RoundId),
@@ -54,15 +54,15 @@ impl Ord for Timed {
     }
 }
 
-/// What is next.
+/// The next thing to happen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Next {
     Event(Time, Event),
     Turn(Time, CoreId),
 }
 
-/// Events in the order of their times, of equal times in the order in which they were told; and the
-/// cores that wait for their turn, by their clocks, of equal clocks by their numbers. At equal
+/// The events in the order of their times, then in the order in which they were told; and the cores
+/// that wait for their turn. Cores are ordered by their clocks, then by their numbers. At equal
 /// times events go before turns.
 #[derive(Default)]
 pub(crate) struct Queue {
@@ -93,7 +93,8 @@ impl Queue {
         }
     }
 
-    /// The time before which a core whose turn it is may act, since nothing else comes before.
+    /// Returns the time before which a core whose turn it is may act, since nothing else comes
+    /// before.
     #[inline]
     pub(crate) fn horizon(&self, core: CoreId) -> Time {
         let event = self.events.peek().map_or(Time::NEVER, |event| event.time);
@@ -103,7 +104,7 @@ impl Queue {
         event.min(turn)
     }
 
-    /// Whether no event is to come.
+    /// Returns true if no event is to come.
     pub(crate) fn is_quiet(&self) -> bool {
         self.events.is_empty()
     }

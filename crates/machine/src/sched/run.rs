@@ -14,19 +14,19 @@ use std::fmt::{self, Write as _};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
 
-/// By what a task hands over.
+/// The yielder by which a task hands over.
 pub(crate) type TaskYielder = Yielder<(), ()>;
 
-/// What a task does from beginning to end.
+/// The actions of a task from beginning to end.
 pub type Body<'x, 'a, F> = Box<dyn for<'t> FnOnce(&Task<'t, 'a, F>) + 'x>;
 
 /// A task to run.
 pub struct TaskSpec<'x, 'a, F: Format> {
-    /// Its name in reports.
+    /// The name of the task in reports.
     pub name: String,
-    /// The one core it may run on; `None`: any.
+    /// The only core it may run on; `None` for any.
     pub pinned: Option<CoreId>,
-    /// What it does.
+    /// The actions of the task.
     pub body: Body<'x, 'a, F>,
 }
 
@@ -37,19 +37,19 @@ impl<F: Format> fmt::Debug for TaskSpec<'_, '_, F> {
 }
 
 impl<'x, 'a, F: Format> TaskSpec<'x, 'a, F> {
-    /// A task that may run on any core.
+    /// Makes a task that may run on any core.
     pub fn new(name: impl Into<String>, body: impl for<'t> FnOnce(&Task<'t, 'a, F>) + 'x) -> Self {
         Self { name: name.into(), pinned: None, body: Box::new(body) }
     }
 
-    /// The task, bound to one core.
+    /// Binds the task to one core.
     #[must_use]
     pub fn on(self, core: CoreId) -> Self {
         Self { pinned: Some(core), ..self }
     }
 }
 
-/// Bytes of a task's stack.
+/// The bytes of a task's stack.
 const STACK: usize = 256 << 10;
 
 type Coroutine<'x> = ScopedCoroutineRef<'x, (), (), (), DefaultStack>;
@@ -61,8 +61,8 @@ impl<'a, F: Format> Machine<'a, F> {
     /// order given, over all runs of the machine.
     ///
     /// # Panics
-    /// With a task's own panic; if no task can ever go on: then it names who waits for what; or if
-    /// there is no memory for their stacks.
+    /// With a task's own panic; if no task can ever go on, with a message that says who waits for
+    /// what; or if there is no memory for their stacks.
     pub fn run<'x>(&'x self, tasks: Vec<TaskSpec<'x, 'a, F>>) -> Report {
         let first = self.tasks.borrow().len();
         let start = self.used().map(|core| core.clock.get()).max().unwrap_or_default();
@@ -104,7 +104,8 @@ impl<'a, F: Format> Machine<'a, F> {
         }
     }
 
-    /// Who waits for what, if any task is not done.
+    /// Returns a list of the tasks that are not done and of what they wait for, if any task is not
+    /// done.
     pub(crate) fn waiting(&self) -> Option<String> {
         let mut all = String::new();
         for task in self.tasks.borrow().iter() {

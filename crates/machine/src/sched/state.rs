@@ -1,4 +1,4 @@
-//! What the machine knows of tasks.
+//! The state that the machine keeps of tasks.
 
 use crate::Time;
 use crate::account::NodeId;
@@ -13,36 +13,36 @@ use std::cell::{Cell, RefCell};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct TaskId(pub u32);
 
-/// Why a task does not run.
+/// The state of a task: able to run, waiting or done.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Status {
-    /// It runs, or waits for a core.
+    /// The task runs, or waits for a core.
     Runnable,
-    /// It waits for this time.
+    /// The task waits for this time.
     Until(Time),
-    /// It waits to be woken; for what.
+    /// The task waits to be woken; the text says for what.
     Blocked(&'static str),
     Done,
 }
 
-/// What the machine knows of a task.
+/// The state that the machine keeps of a task.
 pub(crate) struct TaskState {
     pub(crate) name: String,
     pub(crate) pinned: Option<CoreId>,
     pub(crate) status: Cell<Status>,
-    /// Where it runs or last ran.
+    /// The core where it runs or last ran.
     pub(crate) core: Cell<CoreId>,
-    /// It was given its core, and what that took is not charged yet.
+    /// True if it was given its core and the time of the switch is not charged yet.
     pub(crate) switched: Cell<bool>,
-    /// It was woken before it blocked.
+    /// True if it was woken before it blocked.
     pub(crate) token: Cell<bool>,
-    /// What it runs in user mode.
+    /// The address space that it runs in user mode.
     pub(crate) mm: Cell<Option<Asid>>,
-    /// What it does.
+    /// The node of its current activity.
     pub(crate) node: Cell<NodeId>,
     /// The lock it waits for, spinning.
     pub(crate) spins_for: Cell<Option<LockId>>,
-    /// Invalidations by interrupts that it has queued or put off.
+    /// The invalidations by interrupts that it has queued or put off.
     pub(crate) pending: RefCell<Pending>,
 }
 

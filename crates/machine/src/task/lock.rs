@@ -10,10 +10,10 @@ use pageout_paging::Format;
 use std::fmt;
 use std::rc::Rc;
 
-/// After so many turns of waiting it is asked whether anything else can happen.
+/// The turns of waiting after which it is checked that anything else can happen.
 const MANY: u64 = 1 << 17;
 
-/// Gives the lock back when dropped.
+/// A guard that gives the lock back when dropped.
 #[must_use = "the lock is given back when the guard is dropped"]
 pub struct LockGuard<'x, 'a, F: Format> {
     task: &'x Task<'x, 'a, F>,
@@ -36,7 +36,7 @@ impl<F: Format> Drop for LockGuard<'_, '_, F> {
 }
 
 impl<F: Format> Machine<'_, F> {
-    /// Who holds a lock.
+    /// Returns the holder of a lock.
     pub(crate) fn holder(&self, id: LockId) -> Option<TaskId> {
         self.locks.borrow().all.get(&id).and_then(|lock| lock.holder)
     }
@@ -61,11 +61,11 @@ impl<'a, F: Format> Task<'_, 'a, F> {
         Some(LockGuard { task: self, id })
     }
 
-    /// One turn of waiting for a lock that was not free. When the quantum is over, another task of
-    /// the core gets its turn, so that a holder who waits for this very core can go on.
+    /// Spends one turn of waiting for a lock that was not free. When the quantum is over, another
+    /// task of the core gets its turn, so that a holder waiting for this very core can go on.
     ///
     /// # Panics
-    /// If nothing but waiting happens any more: then it names who waits for what.
+    /// If nothing but waiting happens any more, with a message that says who waits for what.
     pub fn relax(&self, id: LockId) {
         let price = self.machine.setup.prices.relax.max(Time::from_ps(1));
         self.core().spend(price);
@@ -82,8 +82,8 @@ impl<'a, F: Format> Task<'_, 'a, F> {
         self.cond_resched();
     }
 
-    /// Finds out whether everyone waits for everyone: nothing is to come, nothing happened since
-    /// this was last asked, and no task does anything but wait.
+    /// Panics if all tasks wait for each other: no event is to come, nothing happened since the
+    /// last check, and every task waits.
     #[cold]
     fn check_progress(&self) {
         let machine = self.machine;

@@ -5,12 +5,12 @@ use crate::sched::TaskId;
 use std::collections::HashMap;
 use std::fmt;
 
-/// A lock, by a number of the caller's.
+/// A lock, by a number that the caller chooses.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct LockId(pub u64);
 
 impl LockId {
-    /// Any lock that the machine does not know: software tells only that it waits for one.
+    /// A lock that the machine does not know: software says only that it waits for one.
     pub const ANY: Self = Self(u64::MAX);
 }
 
@@ -34,8 +34,7 @@ pub(super) struct Lock {
 #[derive(Debug, Default)]
 pub(crate) struct Locks {
     pub(super) all: HashMap<LockId, Lock>,
-    /// Turns of waiting since it was last asked whether anything else happens, and what had
-    /// happened by then.
+    /// The turns of waiting since the last check of progress, and the progress by then.
     pub(super) spins: u64,
     pub(super) seen: u64,
 }

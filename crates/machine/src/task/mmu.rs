@@ -8,8 +8,8 @@ use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate};
 use pageout_paging::{Format, Mmu};
 
 impl<F: Format> Task<'_, '_, F> {
-    /// Does what takes time on this core, some of it perhaps waiting for others, and notes how long
-    /// it took.
+    /// Does what takes time on this core, some of it perhaps spent waiting for others, and notes
+    /// how long it took.
     fn timed(&self, own: MachineActivity, act: impl FnOnce()) {
         let begun = (self.now(), self.core().stolen.get());
         act();

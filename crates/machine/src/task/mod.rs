@@ -1,4 +1,4 @@
-//! A task: what software that runs on a core calls.
+//! Tasks: the calls for software that runs on a core.
 
 mod lock;
 mod locks;
@@ -45,9 +45,9 @@ impl<F: Format> std::fmt::Debug for Task<'_, '_, F> {
 }
 
 impl<'a, F: Format> Machine<'a, F> {
-    /// A task on a core where nothing else runs, outside of [`Machine::run`]: for benches, and for
-    /// tests that say themselves what happens in which order. Time of other cores passes only as
-    /// their tasks act. Dropped, it leaves its core.
+    /// Makes a task on a core where nothing else runs, outside of [`Machine::run`]. It is for
+    /// benches, and for tests that decide themselves what happens in which order. Time of other
+    /// cores passes only as their tasks act. Dropped, it leaves its core.
     ///
     /// # Panics
     /// If the machine has no such core or it is not idle.
@@ -72,7 +72,7 @@ impl<'a, F: Format> Machine<'a, F> {
 }
 
 impl<'t, 'a, F: Format> Task<'t, 'a, F> {
-    /// A task that has been given its core.
+    /// Makes a task that has been given its core.
     pub(crate) fn new(
         machine: &'t Machine<'a, F>,
         id: TaskId,
@@ -85,22 +85,22 @@ impl<'t, 'a, F: Format> Task<'t, 'a, F> {
         task
     }
 
-    /// The time on its core.
+    /// Returns the time on its core.
     pub fn now(&self) -> Time {
         self.core().clock.get()
     }
 
-    /// Its core.
+    /// Returns its core.
     pub fn core_id(&self) -> CoreId {
         self.core().id
     }
 
-    /// Its number.
+    /// Returns its number.
     pub fn id(&self) -> TaskId {
         self.id
     }
 
-    /// The machine it runs on.
+    /// Returns the machine it runs on.
     pub fn machine(&self) -> &'t Machine<'a, F> {
         self.machine
     }
@@ -122,8 +122,8 @@ impl<'t, 'a, F: Format> Task<'t, 'a, F> {
         self.machine.switch_in(self.core(), Some(asid));
     }
 
-    /// An access of its program: by the TLB, or else a walk of the tables, which sets accessed and
-    /// dirty bits if the hardware does. Other tasks may run before it.
+    /// Makes an access of its program: by the TLB, or else by a walk of the tables, which sets
+    /// accessed and dirty bits if the hardware does. Other tasks may run before it.
     ///
     /// # Errors
     /// A fault, for which the trap's price is spent.
@@ -147,7 +147,7 @@ impl<'t, 'a, F: Format> Task<'t, 'a, F> {
         }
     }
 
-    /// The rest of an access that the first TLB level has no answer to.
+    /// Makes the rest of an access that the first TLB level has no answer to.
     fn access_beyond(
         &self,
         space: Space,
@@ -181,7 +181,7 @@ impl<'t, 'a, F: Format> Task<'t, 'a, F> {
         Err(fault)
     }
 
-    /// What a walk takes beyond near reads: for the last line, and for what was changed.
+    /// Returns the time of a walk beyond near reads: for the last line, and for what was changed.
     fn walked(&self, walk: &Walk) -> Time {
         let (core, prices) = (self.core.get(), &self.machine.setup.prices);
         let mut lines = self.machine.lines.borrow_mut();
@@ -190,24 +190,24 @@ impl<'t, 'a, F: Format> Task<'t, 'a, F> {
         changed.fold(read, |time, slot| time + lines.write(core, slot).walker_write(prices))
     }
 
-    /// Accesses that stale entries of its core's TLB hid so far, of whichever task.
+    /// Returns the accesses that stale entries of its core's TLB hid so far, of whichever task.
     #[inline]
     pub fn hidden_accesses(&self) -> u64 {
         self.core().tlb.borrow().hidden().accesses
     }
 
-    /// Time passes on its core.
+    /// Spends time on its core.
     pub fn spend(&self, time: Time) {
         self.state.spins_for.set(None);
         self.core().spend(time);
     }
 
-    /// Kernel code of so many instructions runs.
+    /// Runs kernel code of `nr` instructions.
     pub fn instructions(&self, nr: u64) {
         self.spend(self.machine.setup.prices.instruction * nr);
     }
 
-    /// What it does until the guard is dropped, within what it does already.
+    /// Begins an activity within the present one. It ends when the guard is dropped.
     #[must_use = "the activity ends when the guard is dropped"]
     pub fn activity<'x>(&'x self, name: Activity) -> ActivityGuard<'x, 'a, F> {
         let names = self.machine.setup.activities;
@@ -223,7 +223,7 @@ impl<'t, 'a, F: Format> Task<'t, 'a, F> {
         self.machine.account.borrow_mut().of_which(self.state.node.get(), own, time);
     }
 
-    /// Whether another task waits for its core and its quantum is over.
+    /// Returns true if another task waits for its core and its quantum is over.
     pub fn need_resched(&self) -> bool {
         let core = self.core();
         core.clock.get() >= core.quantum_end.get() && !core.queue.borrow().is_empty()
@@ -256,7 +256,7 @@ impl<'t, 'a, F: Format> Task<'t, 'a, F> {
     }
 
     /// Leaves its core until another task wakes it, or returns at once if one did since the last
-    /// time; `what` it waits for is named should that never happen.
+    /// time. If that never happens, the machine's message names `what` it waits for.
     pub fn block(&self, what: &'static str) {
         self.sync();
         if !self.state.token.take() {
@@ -265,14 +265,14 @@ impl<'t, 'a, F: Format> Task<'t, 'a, F> {
         }
     }
 
-    /// Wakes a task from [`block`](Self::block), or lets it not wait when it next would.
+    /// Wakes a task from [`block`](Self::block), or makes its next call of it return at once.
     pub fn wake(&self, task: TaskId) {
         self.sync();
         self.machine.tell(self.now(), Event::Wake(task));
     }
 
-    /// Asks the storage device for a transfer: when it will be done. The request is a device access
-    /// ([`device_access`](Self::device_access)).
+    /// Asks the storage device for a transfer, and returns the time at which it will be done. The
+    /// request is a device access ([`device_access`](Self::device_access)).
     pub fn io(&self, transfer: Transfer) -> Time {
         self.sync();
         self.device_access();
@@ -281,8 +281,8 @@ impl<'t, 'a, F: Format> Task<'t, 'a, F> {
         self.machine.storage.borrow_mut().start(prices, self.now(), transfer)
     }
 
-    /// Writes to a device without waiting: outstanding on its core for some time, for which some
-    /// cores' barriers wait.
+    /// Writes to a device without waiting. The write is outstanding on its core for some time, and
+    /// the barriers of some cores wait for it.
     pub fn device_access(&self) {
         if let InvalidationPrices::Broadcast(prices) = &self.machine.setup.prices.invalidation {
             let core = self.core();
@@ -291,13 +291,13 @@ impl<'t, 'a, F: Format> Task<'t, 'a, F> {
         }
     }
 
-    /// Lets no DSB ISHST wait for invalidations issued so far: for callers whose work between two
-    /// invalidations lasts longer than one, and is spent elsewhere.
+    /// Frees later DSB ISHSTs from waiting for invalidations issued so far. It is for callers whose
+    /// work between two invalidations lasts longer than one, and is spent elsewhere.
     pub fn outlast_invalidations(&self) {
         self.core().dense.set(false);
     }
 
-    /// It is at its end.
+    /// Ends the task.
     pub(crate) fn end(&self) {
         self.sync();
         self.state.status.set(Status::Done);
@@ -306,7 +306,7 @@ impl<'t, 'a, F: Format> Task<'t, 'a, F> {
         self.machine.leave(self.core());
     }
 
-    /// Does nothing if this is the earliest of all that happens; else others go first.
+    /// Lets others go first, unless this is the earliest of all that happens.
     #[inline]
     fn sync(&self) {
         if self.core().clock.get() >= self.machine.horizon.get() {
@@ -324,7 +324,7 @@ impl<'t, 'a, F: Format> Task<'t, 'a, F> {
         self.suspend();
     }
 
-    /// Before an access of its program: others go first, on its own core too if its quantum is
+    /// Lets others go first before an access of its program, on its own core too if its quantum is
     /// over.
     #[cold]
     fn user_pass(&self) {
@@ -344,7 +344,7 @@ impl<'t, 'a, F: Format> Task<'t, 'a, F> {
         self.suspend();
     }
 
-    /// Its time on the core ends here.
+    /// Charges its time on the core, which ends here.
     fn put_off(&self) {
         self.machine.charge(self.core(), self.state.node.get());
     }
@@ -364,7 +364,7 @@ impl<'t, 'a, F: Format> Task<'t, 'a, F> {
         self.go_on();
     }
 
-    /// It has a core, and it is its turn.
+    /// Goes on, on the core that it has and whose turn it is.
     fn go_on(&self) {
         self.core.set(self.state.core.get());
         let core = self.core();
@@ -387,7 +387,7 @@ impl<F: Format> Drop for Task<'_, '_, F> {
     }
 }
 
-/// Ends an activity when dropped.
+/// A guard that ends an activity when dropped.
 #[must_use = "the activity ends when the guard is dropped"]
 pub struct ActivityGuard<'x, 'a, F: Format> {
     task: &'x Task<'x, 'a, F>,

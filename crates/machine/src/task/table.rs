@@ -9,7 +9,7 @@ use crate::platform::Prices;
 use pageout_paging::table::{HostTable, LINE, Slot};
 use pageout_paging::{Format, Pfn, Pte, Table};
 
-/// One table, for a task.
+/// A page table as a task sees it.
 pub struct TaskTable<'x, 'a, F: Format> {
     task: &'x Task<'x, 'a, F>,
     frame: Pfn,
@@ -31,7 +31,7 @@ impl<F: Format> std::fmt::Debug for TaskTable<'_, '_, F> {
 }
 
 impl<'a, F: Format> Task<'_, 'a, F> {
-    /// The table in `frame`.
+    /// Returns the table in `frame`.
     ///
     /// # Panics
     /// If the frame is none of the machine's tables.

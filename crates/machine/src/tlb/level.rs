@@ -1,5 +1,5 @@
-//! One level: sets of entries, of which the one used least recently gives way. The page-walk cache
-//! is one too, of entries that lead to tables.
+//! A level of a TLB: sets of entries, of which the one used least recently gives way. The page-walk
+//! cache is a level too, of entries that lead to tables.
 
 use super::shape::LevelShape;
 use super::tag::{Class, Owner, Tag};
@@ -9,20 +9,20 @@ use pageout_paging::table::Slot;
 use std::array;
 use std::ops::Range;
 
-/// What is held beside the tag.
+/// An entry without its tag.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Entry {
-    /// [`Tag::mask`].
+    /// The tag's [`Tag::mask`].
     pub(super) mask: u64,
-    /// Where the young bit was set; of a coalesced run, its first page's entry.
+    /// The table entry whose young bit was set; for a coalesced run, the first page's.
     pub(super) slot: Slot,
-    /// Of a coalesced run, the bits of a page's number that choose its entry.
+    /// The bits of a page's number that choose its entry in a coalesced run.
     pub(super) run: u32,
     /// The first frame; `None` where it is held that nothing is mapped.
     pub(super) pfn: Option<Pfn>,
-    /// Stores go through.
+    /// True if stores go through.
     pub(super) stores: bool,
-    /// The access that it hid first, if it hides any: whose entry's, and when.
+    /// The access that it hid first, if it hides any: its table entry and its time.
     pub(super) hides: Option<(Slot, Time)>,
     /// The accesses that need no closer look if the page is young: bit 0 loads, bit 1 stores.
     plain: u8,
@@ -47,7 +47,7 @@ impl Entry {
         self.plain >> u8::from(store) & 1 != 0
     }
 
-    /// The table entry of a page.
+    /// Returns the table entry of a page.
     #[inline]
     pub(super) fn slot_of(&self, page: u64) -> Slot {
         self.slot.add(page as u32 & self.run)
@@ -58,19 +58,19 @@ impl Entry {
 pub(super) struct Level {
     sets: u64,
     ways: usize,
-    /// log2 of the pages of each class.
+    /// The log2 of the pages of each class.
     shifts: [u32; 4],
     tags: Box<[Tag]>,
-    /// When each was last used; 0 where there is none.
+    /// The time at which each was last used; 0 where there is none.
     used: Box<[u64]>,
     entries: Box<[Entry]>,
-    /// Entries of each class.
+    /// The number of entries of each class.
     held: [u32; 4],
     globals: u32,
-    /// Tags held by hash: where there is none, no set need be searched. Counts past 254 are lost,
-    /// and say that there may be some.
+    /// The number of tags held, by hash. Where it is zero, no set need be searched. Counts past 254
+    /// are lost, and say that there may be some.
     counts: Box<[u8]>,
-    /// log2 of the counts.
+    /// The log2 of the number of counts.
     hash_bits: u32,
 }
 
@@ -98,7 +98,7 @@ impl Level {
         self.shifts[class as usize]
     }
 
-    /// Entry `i`, if it translates the page with this tag.
+    /// Returns entry `i`, if it translates the page with this tag.
     #[inline]
     pub(super) fn covering(&self, i: usize, page: Tag) -> Option<&Entry> {
         let (tag, entry) = (self.tags.get(i)?, self.entries.get(i)?);
@@ -122,7 +122,7 @@ impl Level {
         &mut self.entries[i]
     }
 
-    /// The entry that translates a page, if there is one.
+    /// Returns the entry that translates a page, if there is one.
     #[inline]
     pub(super) fn probe(&self, owner: Owner, page: u64) -> Option<usize> {
         let own = self.probe_owner(owner, page);
@@ -137,7 +137,7 @@ impl Level {
         })
     }
 
-    /// The entry with a tag, if there is one.
+    /// Returns the entry with a tag, if there is one.
     pub(super) fn exact(&self, tag: Tag) -> Option<usize> {
         if self.counts[tag.hash(self.hash_bits)] == 0 {
             return None;
@@ -153,7 +153,7 @@ impl Level {
         start..start + self.ways
     }
 
-    /// The place that an entry with a tag will have: the one of its set that was used least
+    /// Returns the place that an entry with a tag will have: the one of its set that was used least
     /// recently.
     pub(super) fn victim(&self, tag: Tag) -> usize {
         let set = self.set(tag);
@@ -169,7 +169,7 @@ impl Level {
         set.start + (oldest & u64::from(LevelShape::MOST - 1)) as usize
     }
 
-    /// Holds an entry at its place, which is free.
+    /// Puts an entry at its place, which is free.
     pub(super) fn put(&mut self, i: usize, tag: Tag, entry: Entry, now: u64) {
         debug_assert!(self.tags[i] == Tag::NONE, "what was held at a place was taken out before");
         self.tags[i] = tag;
@@ -218,8 +218,8 @@ impl Level {
         }
     }
 
-    /// Takes out what translates any of `nr` pages from `first` on in an address space, global
-    /// entries included.
+    /// Takes out the entries that translate any of `nr` pages from `first` on in an address space,
+    /// global entries included.
     pub(super) fn take_range(
         &mut self,
         owner: Owner,
@@ -252,7 +252,7 @@ impl Level {
         }
     }
 
-    /// Tags and entries, in order of place.
+    /// Returns tags and entries, in order of place.
     pub(super) fn iter(&self) -> impl Iterator<Item = (Tag, &Entry)> {
         let held = self.tags.iter().copied().zip(&self.entries);
         held.filter(|(tag, _)| *tag != Tag::NONE)

@@ -18,7 +18,7 @@ use pageout_paging::table::{HostTables, Slot, Table};
 use pageout_paging::{Format, Pfn, VirtAddr};
 use tag::{Class, Owner, Tag};
 
-/// What a TLB answers to an access.
+/// The answer of a TLB to an access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Found {
     /// The first level has a translation that permits it.
@@ -26,31 +26,34 @@ pub enum Found {
     /// The second level had one; the first has it now.
     L2,
     /// Neither has one that permits it: a walk follows ([`Tlb::walk`]). Hardware may also fault on
-    /// a permission that it holds and software has loosened since; here it looks at the table.
+    /// a held permission that software has loosened since; this model looks at the table.
     Miss,
-    /// What is held is that nothing is mapped here. It is forgotten with this answer, as software
-    /// does in the fault that follows (Linux 7.3.4, flush_tlb_fix_spurious_fault of riscv).
+    /// The entry held says that nothing is mapped here. It is forgotten with this answer, as
+    /// software does in the fault that follows (Linux 7.3.4, flush_tlb_fix_spurious_fault of
+    /// riscv).
     Fault,
 }
 
-/// One entry, as tests see it.
+/// An entry, as tests see it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Held {
-    /// 1 or 2.
+    /// The level, 1 or 2.
     pub level: u8,
     /// The address space; `None` for a global translation.
     pub asid: Option<Asid>,
     /// The first address.
     pub start: VirtAddr,
-    /// Pages.
+    /// The number of pages.
     pub nr_pages: usize,
     /// The first frame; `None` where it is held that nothing is mapped.
     pub pfn: Option<Pfn>,
-    /// Stores go through without a look at the table.
+    /// True if stores go through without a look at the table.
     pub stores: bool,
-    /// Where the young bit was set for this entry; of a coalesced run, its first page's.
+    /// The table entry whose young bit was set for this entry; for a coalesced run, the first
+    /// page's.
     pub slot: Slot,
-    /// When the entry first hid an access that would have made its page young, if it does.
+    /// The time at which the entry first hid an access that would have made its page young, if it
+    /// did.
     pub hides_since: Option<Time>,
 }
 
@@ -64,12 +67,12 @@ pub struct Tlb<'a, F> {
     tables: HostTables<'a, F>,
     l1: Level,
     l2: Option<Level>,
-    /// Entries that lead to tables: PMD, PUD and PGD entries, in the classes of these sizes.
+    /// The entries that lead to tables: PMD, PUD and PGD entries, in the classes of these sizes.
     walks: Option<Level>,
-    /// Where in the first level a page was last found. Whether it still is there is for its tag to
-    /// say.
+    /// The place in the first level where a page was last found. The tag there shows if it still
+    /// is.
     hints: Box<[u16]>,
-    /// Accesses so far: the clock by which entries were used.
+    /// The number of accesses so far: the clock by which entries were used.
     uses: u64,
     hidden: StaleAccessHistogram,
     contiguous: bool,
@@ -79,15 +82,15 @@ pub struct Tlb<'a, F> {
 }
 
 impl<'a, F: Format> Tlb<'a, F> {
-    /// An access that this much of its entry shows, and no more, makes no difference to it.
+    /// The bits of a table entry that leave nothing for an access to change when both are set.
     const SEEN: u64 = F::YOUNG | F::VALID;
-    /// log2 of the hints: well above the pages that the first level holds.
+    /// The log2 of the number of hints: well above the pages that the first level holds.
     const HINT_BITS: u32 = 11;
 
-    /// An empty TLB.
+    /// Makes an empty TLB.
     ///
     /// # Panics
-    /// If the shape is none ([`TlbShape::check`]), or its runs are longer than a table.
+    /// If the shape is invalid ([`TlbShape::check`]), or its runs are longer than a table.
     pub fn new(shape: &TlbShape, tables: HostTables<'a, F>) -> Self {
         shape.check().expect("a TLB's shape was checked");
         let coalesce = usize::from(shape.coalesce);
@@ -111,7 +114,7 @@ impl<'a, F: Format> Tlb<'a, F> {
     }
 
     /// Looks for a translation of `at`, at the moment `now` of the core. Counts the access if it is
-    /// hidden: the entry that it would make young, were it asked, is old.
+    /// hidden: the table entry that it would make young, were it asked, is old.
     #[inline]
     pub fn find(&mut self, asid: Asid, at: VirtAddr, store: bool, now: Time) -> Found {
         let page = at.get() >> F::PAGE_SHIFT;
@@ -186,8 +189,8 @@ impl<'a, F: Format> Tlb<'a, F> {
         }
     }
 
-    /// The table entry whose young bit speaks for a page, among those that entry `i` stands for.
-    /// Hardware may have set any of a block's: the young one is remembered.
+    /// Returns the table entry whose young bit speaks for a page, among those that entry `i` stands
+    /// for. Hardware may have set any of a block's: the young one is remembered.
     fn young_slot(&mut self, i: usize, page: u64) -> Slot {
         let (tag, entry) = (self.l1.tag(i), self.l1.entry_mut(i));
         let slot = entry.slot_of(page);
@@ -220,7 +223,7 @@ impl<'a, F: Format> Tlb<'a, F> {
         self.hints[own.hash(Self::HINT_BITS)] = i as u16;
     }
 
-    /// Holds an entry in the first level; its place.
+    /// Puts an entry into the first level, and returns its place.
     fn put_l1(&mut self, tag: Tag, entry: Entry, now: Time) -> usize {
         let i = self.l1.victim(tag);
         if let Some((tag, entry)) = self.l1.take(i)
@@ -232,7 +235,7 @@ impl<'a, F: Format> Tlb<'a, F> {
         i
     }
 
-    /// Applies an invalidation; how many translations it removed.
+    /// Applies an invalidation, and returns how many translations it removed.
     ///
     /// # Panics
     /// If a range's address space has a number of more than 22 bits.
@@ -256,7 +259,7 @@ impl<'a, F: Format> Tlb<'a, F> {
         }
     }
 
-    /// Forgets an address space, walks included; how many translations that removed.
+    /// Forgets an address space, walks included, and returns how many translations that removed.
     pub fn forget_asid(&mut self, asid: Asid, now: Time) -> usize {
         let owner = Owner::of(asid);
         if let Some(walks) = &mut self.walks {
@@ -265,7 +268,7 @@ impl<'a, F: Format> Tlb<'a, F> {
         self.forget_if(|tag| tag.owner() == owner, now)
     }
 
-    /// Forgets everything that is not global; how many translations that removed.
+    /// Forgets everything that is not global, and returns how many translations that removed.
     pub fn forget_all_but_global(&mut self, now: Time) -> usize {
         if let Some(walks) = &mut self.walks {
             walks.take_all(|_| true, |_, _| ());
@@ -303,12 +306,12 @@ impl<'a, F: Format> Tlb<'a, F> {
         removed
     }
 
-    /// Accesses that entries hid, and for how long those that are gone did.
+    /// Returns the accesses that entries hid, and for how long those that are gone did.
     pub fn hidden(&self) -> &StaleAccessHistogram {
         &self.hidden
     }
 
-    /// What is held, in no particular order.
+    /// Returns the entries held, in no particular order.
     pub fn entries(&self) -> impl Iterator<Item = Held> {
         let second = self.l2.iter().flat_map(|l2| l2.iter().map(|held| (2, held)));
         let first = self.l1.iter().map(|held| (1, held));
@@ -325,8 +328,8 @@ impl<'a, F: Format> Tlb<'a, F> {
     }
 }
 
-/// An entry has left the first level: what it hides goes on where the second has it. Whether it is
-/// gone for good.
+/// Notes that an entry has left the first level. Its hiding goes on where the second level has it.
+/// Returns true if it is gone for good.
 fn leave_l1(
     l2: Option<&mut Level>,
     hidden: &mut StaleAccessHistogram,
@@ -345,7 +348,7 @@ fn leave_l1(
     true
 }
 
-/// An entry is gone.
+/// Notes that an entry is gone.
 fn leave(hidden: &mut StaleAccessHistogram, now: Time, entry: &Entry) {
     if let Some((_, since)) = entry.hides {
         hidden.ends(now.since(since));

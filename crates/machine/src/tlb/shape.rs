@@ -1,60 +1,61 @@
-//! What a TLB is: sizes, and what its hardware may hold.
+//! The shape of a TLB: its sizes, and what its hardware may hold.
 
-/// One level: `sets` of `ways` entries. A page's number modulo `sets` is its set; one set is a
-/// fully associative level.
+/// The shape of a level: `sets` of `ways` entries. A page's number modulo `sets` is its set; one
+/// set is a fully associative level.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LevelShape {
-    /// Sets: a power of two.
+    /// The number of sets: a power of two.
     pub sets: u16,
-    /// Entries in a set.
+    /// The number of entries in a set.
     pub ways: u16,
 }
 
 /// The TLB of one core.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TlbShape {
-    /// Asked first, on every access.
+    /// The first level, asked on every access.
     pub l1: LevelShape,
-    /// Asked where the first has no answer.
+    /// The second level, asked where the first has no answer.
     pub l2: Option<LevelShape>,
-    /// One entry holds a contiguous block; otherwise the block's pages have entries of their own.
+    /// True if one entry holds a contiguous block; otherwise the block's pages have entries of
+    /// their own.
     pub contiguous: bool,
-    /// One entry holds an aligned run of so many pages whose entries are alike, though nothing in
-    /// them says so: 1 (hardware does not look), 2, 4, 8 or 16.
+    /// The pages of an aligned run that one entry holds if their table entries are alike, though
+    /// nothing in them says so. Values are 1 (hardware does not look), 2, 4, 8 or 16.
     pub coalesce: u8,
-    /// Entries that map nothing are held too, so that what was mapped since can fault once more:
-    /// some riscv cores (Linux bf587caae305).
+    /// True if entries that map nothing are held too, so that what was mapped since can fault once
+    /// more, as on some riscv cores (Linux bf587caae305).
     pub caches_invalid: bool,
-    /// Entries that lead to tables which the page-walk cache holds; 0 where there is none.
+    /// The number of entries that lead to tables in the page-walk cache; 0 where there is none.
     pub walk_cache: u16,
-    /// What the page-walk cache loses where a page is invalidated.
+    /// The entries that the page-walk cache loses when a page is invalidated.
     pub page_drops: Walks,
 }
 
 /// Entries of the page-walk cache that an invalidation of a page removes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Walks {
-    /// None: arm64's TLBI VALE1IS is of the last level alone (Arm ARM, DDI 0487), and riscv's
-    /// SFENCE.VMA with an address orders leaf entries alone (privileged ISA, Supervisor
-    /// Memory-Management Fence Instruction).
+    /// None. arm64's TLBI VALE1IS is of the last level only (Arm ARM, DDI 0487). riscv's SFENCE.VMA
+    /// with an address orders only leaf entries (privileged ISA, Supervisor Memory-Management Fence
+    /// Instruction).
     None,
-    /// Those that lead to the page: AMD's INVLPG with EFER.TCE (AMD64 APM, volume 2, 3.1.7), which
-    /// Linux sets (7.3.4, arch/x86/kernel/cpu/amd.c).
+    /// The entries that lead to the page: AMD's INVLPG with EFER.TCE (AMD64 APM, volume 2, 3.1.7),
+    /// which Linux sets (7.3.4, arch/x86/kernel/cpu/amd.c).
     ToPage,
-    /// All of the address space: Intel's INVLPG (SDM, volume 3A, 4.10.4.1).
+    /// All entries of the address space: Intel's INVLPG (SDM, volume 3A, 4.10.4.1).
     AddressSpace,
 }
 
-/// Why a shape is none.
+/// A reason why a shape is invalid.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ShapeError {
     /// A level without entries.
     #[error("{0} has no {1}")]
     Empty(&'static str, &'static str),
-    /// Sets that a page number's low bits don't tell.
+    /// Sets that a page number's low bits cannot choose.
     #[error("{0} has {1} sets: a power of two is needed")]
     Sets(&'static str, u16),
-    /// More than an entry's index can tell.
+    /// More entries than an entry's index can tell.
     #[error("{0} has {1} entries: at most {max}", max = LevelShape::MOST)]
     Size(&'static str, u32),
     /// A second level that cannot hold the first.
@@ -62,7 +63,7 @@ pub enum ShapeError {
     Smaller {
         /// Entries of the first level.
         l1: u32,
-        /// Entries of the second.
+        /// Entries of the second level.
         l2: u32,
     },
     /// Runs of another length.
@@ -74,10 +75,10 @@ pub enum ShapeError {
 }
 
 impl LevelShape {
-    /// Entries that a level may have.
+    /// The most entries that a level may have.
     pub const MOST: u32 = 1 << 15;
 
-    /// Entries.
+    /// Returns the number of entries.
     pub const fn entries(self) -> u32 {
         self.sets as u32 * self.ways as u32
     }
@@ -94,10 +95,10 @@ impl LevelShape {
 }
 
 impl TlbShape {
-    /// Entries that a page-walk cache may have.
+    /// The most entries that a page-walk cache may have.
     pub const MOST_WALK_CACHE: u16 = 256;
 
-    /// Whether there can be such a TLB.
+    /// Checks that there can be such a TLB.
     ///
     /// # Errors
     /// The first inconsistency.

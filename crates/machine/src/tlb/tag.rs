@@ -1,11 +1,11 @@
-//! What an entry is found by: address space, size and page number in one word.
+//! Tags, by which entries are found: address space, size and page number in one word.
 
 use pageout_paging::mmu::Asid;
 
-/// How much one entry translates.
+/// The size of what one entry translates.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Class {
-    /// One page.
+    /// A single page.
     Page,
     /// An aligned run of pages that hardware found alike.
     Run,
@@ -19,7 +19,7 @@ impl Class {
     pub(super) const ALL: [Self; 4] = [Self::Page, Self::Run, Self::Block, Self::Pmd];
 }
 
-/// Address space (22 bits), class (2), number of the first page (40).
+/// An address space (22 bits), a class (2) and the number of the first page (40).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Tag(u64);
 
@@ -33,7 +33,7 @@ const ASID_SHIFT: u32 = PAGE_BITS + 2;
 pub(super) struct Owner(u32);
 
 impl Owner {
-    /// Every address space.
+    /// The owner of entries that every address space shares.
     pub(super) const GLOBAL: Self = Self((1 << 22) - 2);
 
     #[inline]
@@ -48,7 +48,7 @@ impl Owner {
 }
 
 impl Tag {
-    /// No entry's.
+    /// The tag of no entry.
     pub(super) const NONE: Self = Self(u64::MAX);
 
     pub(super) const fn new(owner: Owner, class: Class, first: u64) -> Self {
@@ -67,19 +67,20 @@ impl Tag {
         self.0 & PAGES
     }
 
-    /// What of a page's own tag an entry with this tag of 2^`shift` pages compares.
+    /// Returns the bits of a page's own tag that an entry with this tag of 2^`shift` pages
+    /// compares.
     pub(super) fn mask(self, shift: u32) -> u64 {
         let pages = !CLASSES & !((1 << shift) - 1);
         if self.owner() == Owner::GLOBAL { pages & PAGES } else { pages }
     }
 
-    /// Whether an entry with this tag and mask translates the page whose own tag is `page`.
+    /// Returns true if an entry with this tag and mask translates the page whose own tag is `page`.
     #[inline]
     pub(super) const fn covers(self, mask: u64, page: Self) -> bool {
         (self.0 ^ page.0) & mask == 0
     }
 
-    /// A number below 2^`bits`, different for pages near to each other.
+    /// Returns a number below 2^`bits`, different for pages near to each other.
     #[inline]
     pub(super) const fn hash(self, bits: u32) -> usize {
         (self.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - bits)) as usize

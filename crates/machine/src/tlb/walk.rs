@@ -11,20 +11,20 @@ use pageout_paging::{Format, Level, Pfn, Pte, VirtAddr};
 /// The address space that a core runs in user mode, and what its walker can do.
 #[derive(Clone, Copy, Debug)]
 pub struct Space {
-    /// Its tag.
+    /// The tag of the address space.
     pub asid: Asid,
-    /// Its root table.
+    /// The root table.
     pub root: Pfn,
-    /// What hardware sets by itself.
+    /// The bits that hardware sets by itself.
     pub caps: Caps,
 }
 
-/// Why a walk ended without a translation.
+/// The reason why a walk ended without a translation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FaultKind {
-    /// Nothing is mapped that hardware can reach.
+    /// No mapping that hardware can reach.
     Absent,
-    /// A store to what is not writable.
+    /// A store to a page that is not writable.
     Permission,
     /// The entry is old, and hardware makes nothing young.
     Accessed,
@@ -37,20 +37,20 @@ pub enum FaultKind {
 pub struct PageFault {
     /// The address.
     pub at: VirtAddr,
-    /// Whether it was a store.
+    /// True if it was a store.
     pub store: bool,
-    /// Why.
+    /// The reason.
     pub kind: FaultKind,
 }
 
-/// What a walk did, so that it can be priced.
+/// The steps that a walk took, so that it can be priced.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Walk {
-    /// Tables read: four, less those that the page-walk cache led past.
+    /// The number of tables read: four, less those that the page-walk cache led past.
     pub levels: u8,
     /// The last entry read: the leaf, or the one that leads no further.
     pub last: Slot,
-    /// Whether the leaf was changed: young, dirty or both.
+    /// True if the leaf was changed: young, dirty or both.
     pub changed: bool,
     /// The lowest entry leading to a table that became young, if one did.
     pub made_table_young: Option<Slot>,
@@ -58,10 +58,10 @@ pub struct Walk {
     pub fault: Option<PageFault>,
 }
 
-/// The level of the tables that PMD, PUD and PGD entries lead to, by the class of these entries.
+/// The levels of the tables that PMD, PUD and PGD entries lead to, by the class of these entries.
 const TABLE_LEVELS: [Level; 3] = [Level::Pte, Level::Pmd, Level::Pud];
 
-/// Where a walk stands.
+/// The position of a walk.
 struct At {
     frame: Pfn,
     level: Level,
@@ -116,7 +116,7 @@ impl<F: Format> Tlb<'_, F> {
         }
     }
 
-    /// The lowest table that the page-walk cache knows to cover an address, and its level.
+    /// Returns the lowest table that the page-walk cache knows to cover an address, and its level.
     fn lowest_table(&mut self, owner: Owner, at: VirtAddr) -> Option<(Level, Pfn)> {
         let walks = self.walks.as_mut()?;
         let found = walks.probe(owner, at.get() >> F::PAGE_SHIFT)?;
@@ -139,7 +139,7 @@ impl<F: Format> Tlb<'_, F> {
         walks.put(place, tag, Entry::new(slot, 0, Some(table), false), self.uses);
     }
 
-    /// Makes an entry that leads to a table young; whether it was not.
+    /// Makes an entry that leads to a table young, and returns true if it was old.
     fn pass(&self, frame: Pfn, i: usize, mut old: Pte) -> bool {
         let table = self.tables.table(frame);
         while F::is_table(old) && F::mkyoung_table(old) != old {
@@ -151,7 +151,7 @@ impl<F: Format> Tlb<'_, F> {
         false
     }
 
-    /// Makes a leaf young, and dirty for a store: as it is then, or why hardware cannot.
+    /// Makes a leaf young, and dirty for a store. Returns it as it is then, or why hardware cannot.
     fn reach(&self, caps: &Caps, at: &At, mut old: Pte, store: bool) -> Result<Pte, FaultKind> {
         let table = self.tables.table(at.frame);
         loop {
@@ -212,8 +212,8 @@ impl<F: Format> Tlb<'_, F> {
         self.fill(tag, page, Entry::new(slot, 0, None, false), now);
     }
 
-    /// How much one TLB entry makes of a last-level entry; for a run, the bits of a page's number
-    /// that choose its entry.
+    /// Returns how much one TLB entry makes of a last-level entry; for a run, also the bits of a
+    /// page's number that choose its entry.
     fn class(&self, leaf: &At, pte: Pte) -> (Class, u32) {
         if self.contiguous && F::is_cont(pte) {
             return (Class::Block, 0);
@@ -224,8 +224,8 @@ impl<F: Format> Tlb<'_, F> {
         (Class::Page, 0)
     }
 
-    /// Whether the entries about a leaf, which is young, map consecutive frames and are alike in
-    /// all else: young too, for hardware merges only what it may hold.
+    /// Returns true if the entries about a leaf, which is young, map consecutive frames and are
+    /// alike in all else. They are young too, for hardware merges only what it may hold.
     fn is_run(&self, leaf: &At) -> bool {
         let table = self.tables.table(leaf.frame);
         let start = leaf.i & !(self.coalesce - 1);

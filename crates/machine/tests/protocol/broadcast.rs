@@ -19,14 +19,14 @@ fn prices(machine: &Machine<'_, F>) -> BroadcastPrices {
     }
 }
 
-/// The time that something takes of a task's core.
+/// Returns the time that something takes of a task's core.
 fn takes(task: &Task<'_, '_, F>, act: impl FnOnce()) -> Time {
     let begun = task.now();
     act();
     task.now() - begun
 }
 
-/// Runs one task a core, in lockstep of rounds, on cores that hold back `hold` invalidations.
+/// Returns a setup whose cores hold back `hold` invalidations.
 fn holding(cores: u16, hold: u16) -> Setup {
     arm64(cores, |shape| shape.hold = hold)
 }
@@ -274,7 +274,7 @@ fn barriers_at_once_wait_for_the_interconnect_and_one_core_s_own_do_not() {
     }
 }
 
-/// A DSB ISHST costs what is left of the own core's last TLBI; alone it costs little. Work between
+/// A DSB ISHST costs what is left of the own core's last TLBI, and little without one. Work between
 /// dense TLBIs is hidden behind their latency.
 #[test]
 fn a_barrier_before_a_tlbi_waits_for_the_one_before() {

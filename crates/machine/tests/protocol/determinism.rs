@@ -11,7 +11,7 @@ const CORES: u16 = 3;
 const TASKS: u32 = 8;
 const US: Time = Time::from_ns(1000);
 
-/// Programs, agers and flushers on fewer cores than there are tasks, with locks, waits and I/O.
+/// Runs a program that ages and flushes too, with locks, waits and I/O.
 fn busy<F: Format>(ground: &Ground<F>, task: &Task<'_, '_, F>, i: u32) {
     let _doing = task.activity(Activity((i % 2) as u8));
     ground.load(task, i % 3);
@@ -45,7 +45,7 @@ fn busy<F: Format>(ground: &Ground<F>, task: &Task<'_, '_, F>, i: u32) {
 
 type Run = fn() -> String;
 
-/// The log and the report of a run.
+/// Returns the log and the report of a run.
 fn run<F: Format>(setup: Setup) -> String {
     let ground = Ground::<F>::new(3);
     let machine = ground.machine(Setup { activities: &["even", "odd"], quantum: US * 3, ..setup });

@@ -53,8 +53,8 @@ impl<'t, 'a, F: Format> Env for OnMachine<'t, 'a, F> {
 
 const PAGES: usize = 16;
 
-/// A program touches sixteen pages over and over while another core ages them under `flush`; the
-/// time that aging took, accesses that were hidden, and what the program missed.
+/// Lets a program touch sixteen pages over and over while another core ages them under `flush`.
+/// Returns the time that aging took, the accesses that were hidden, and what the program missed.
 fn aged<F: Format>(setup: Setup, flush: YoungFlush) -> (Time, u64, u64) {
     let ground = Ground::<F>::new(1);
     let machine = ground.machine(setup);

@@ -60,8 +60,8 @@ impl<F: Format> Ground<F> {
         self.frames(space)[3]
     }
 
-    /// Clears the young bit of a page of an address space, whether it was set, and flushes it if it
-    /// was.
+    /// Clears the young bit of a page, and flushes the page as `how` says if the bit was set.
+    /// Returns true if it was.
     pub(crate) fn age(
         &self,
         task: &Task<'_, '_, F>,
@@ -80,7 +80,7 @@ impl<F: Format> Ground<F> {
         young
     }
 
-    /// Whether the page is young in the tables.
+    /// Returns true if the page is young in the tables.
     pub(crate) fn is_young(&self, space: u32, i: usize) -> bool {
         F::is_young(self.tables().table(self.leaves(space)).load(i))
     }
@@ -113,7 +113,7 @@ fn setup(name: &str, cores: u16, change: impl FnOnce(&mut Shape, &mut Prices)) -
     Setup { log: true, ..Setup::new(shape, prices, 7) }
 }
 
-/// A machine that broadcasts, its shape changed so.
+/// Returns the setup of a machine that broadcasts, its shape changed by `change`.
 pub(crate) fn arm64(cores: u16, change: impl FnOnce(&mut Broadcast)) -> Setup {
     setup("arm64-server-32-class", cores, |shape, _| {
         let Invalidation::Broadcast(broadcast) = &mut shape.invalidation else { unreachable!() };
@@ -121,7 +121,7 @@ pub(crate) fn arm64(cores: u16, change: impl FnOnce(&mut Broadcast)) -> Setup {
     })
 }
 
-/// A machine that interrupts, its shape changed so.
+/// Returns the setup of a machine that interrupts, its shape changed by `change`.
 pub(crate) fn x86(cores: u16, change: impl FnOnce(&mut Ipi)) -> Setup {
     setup("x86-server-class", cores, |shape, _| {
         let Invalidation::Ipi(ipi) = &mut shape.invalidation else { unreachable!() };
@@ -129,7 +129,7 @@ pub(crate) fn x86(cores: u16, change: impl FnOnce(&mut Ipi)) -> Setup {
     })
 }
 
-/// A machine of another architecture that interrupts; what it is called and what it takes there is
+/// Returns the setup of a machine of another architecture that interrupts. Its names and prices are
 /// x86's.
 pub(crate) fn riscv(cores: u16) -> Setup {
     let mut setup = x86(cores, |ipi| {
@@ -141,7 +141,7 @@ pub(crate) fn riscv(cores: u16) -> Setup {
     setup
 }
 
-/// A core's entries, as page numbers of an address space.
+/// Returns a core's entries, as page numbers of an address space.
 pub(crate) fn held<F: Format>(machine: &Machine<'_, F>, core: u16, space: u32) -> Vec<usize> {
     let mut all: Vec<_> = machine
         .held(CoreId(core))
@@ -153,7 +153,7 @@ pub(crate) fn held<F: Format>(machine: &Machine<'_, F>, core: u16, space: u32) -
     all
 }
 
-/// Accesses that were hidden so far.
+/// Returns the number of accesses that were hidden so far.
 pub(crate) fn hidden<F: Format>(machine: &Machine<'_, F>) -> u64 {
     machine.report().hidden.accesses
 }

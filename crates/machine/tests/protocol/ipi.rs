@@ -35,8 +35,8 @@ fn flush<F: Format>(task: &Task<'_, '_, F>, what: Invalidate) {
     task.barrier(Barrier::Complete);
 }
 
-/// Program tasks on cores 1 and up use page 3 of `spaces` in turn, then spend their time in user
-/// mode; the task of core 0 acts at 100 µs, after which they end.
+/// Lets program tasks on cores 1 and up use page 3 of `spaces` in turn, then spend their time in
+/// user mode. The task of core 0 acts at 100 µs, after which they end.
 fn with_programs<F: Format>(
     ground: &Ground<F>,
     machine: &Machine<'_, F>,
@@ -76,7 +76,7 @@ fn cores_that_run_the_address_space_are_interrupted_and_no_others() {
     }
 }
 
-/// As of a forked child before it runs: reclaim finds its entries through the reverse map.
+/// The case is a forked child before it runs: reclaim finds its entries through the reverse map.
 #[test]
 fn an_address_space_that_no_core_loaded_has_no_one_to_tell() {
     for setup in [tagged(3), riscv(3)] {
@@ -87,7 +87,7 @@ fn an_address_space_that_no_core_loaded_has_no_one_to_tell() {
             flush(task, Invalidate::AddressSpace(asid(1)));
             task.defer(asid(1));
             flush(task, Invalidate::Everything);
-            // It runs, and is told from then on.
+            // The address space runs, and is told from then on.
             use_page(&ground, task, 1, 3);
             flush(task, page(1, 3));
             assert_eq!(held(task.machine(), 0, 1), NONE);

@@ -11,7 +11,7 @@ type F = Arm64_4K;
 
 const US: Time = Time::from_ns(1000);
 
-/// Each core's time went somewhere, and nowhere twice.
+/// Checks that each core's time went somewhere, and nowhere twice.
 fn balanced(report: &Report) {
     let mut worked = Time::ZERO;
     for core in &report.cores {

@@ -1,4 +1,4 @@
-//! The TLB beside a naive one, and the rules of what is held.
+//! The TLB compared with a naive one, and the rules of what is held.
 
 mod naive;
 mod rules;
@@ -95,7 +95,7 @@ impl<'a, F: Format> Pair<'a, F> {
         lines
     }
 
-    /// Both hold the same, have hidden the same and have left the same in the tables.
+    /// Checks that both hold the same, have hidden the same and have left the same in the tables.
     fn check(&self) {
         assert_eq!(self.lines(), self.naive.lines());
         assert_eq!(self.tlb.hidden(), &self.naive.hidden);
@@ -134,7 +134,7 @@ fn shapes() -> impl Iterator<Item = TlbShape> {
     })
 }
 
-/// Every string of `length` of these steps.
+/// Checks every string of `length` of these steps.
 fn every<F: Format>(shape: &TlbShape, alphabet: &[Step], length: u32) {
     for mut number in 0..alphabet.len().pow(length) {
         let string = (0..length).map(|_| {

@@ -18,7 +18,7 @@ struct Entry {
     stores: bool,
     /// The table entry of the walk.
     slot: u32,
-    /// Consecutive table entries from `slot` on are the pages'.
+    /// True if consecutive table entries from `slot` on are the pages'.
     run: bool,
     used: u64,
 }
@@ -30,16 +30,16 @@ impl Entry {
     }
 }
 
-/// One line of what is held: level, address space, first page, pages, frame, stores, hides since.
+/// A line of what is held: level, address space, first page, pages, frame, stores, hides since.
 pub(super) type Line = (u8, Option<u32>, u64, u64, Option<u64>, bool, Option<u64>);
 
-/// What a walk says: levels, leaf changed, a table made young, fault.
+/// The result of a walk: levels, leaf changed, a table made young, fault.
 pub(super) type Walked = (u8, bool, bool, Option<FaultKind>);
 
 pub(super) struct Naive {
     shape: TlbShape,
     levels: [Vec<Entry>; 2],
-    /// For each translation that hides accesses: the first one's table entry, and since when.
+    /// The first hidden access of each translation that hides some: its table entry, and its time.
     hides: BTreeMap<(Option<u32>, u64), (u32, Time)>,
     pub(super) hidden: StaleAccessHistogram,
     uses: u64,
@@ -339,7 +339,7 @@ impl Naive {
     }
 }
 
-/// Whether hardware may hold the entries as one: young, alike, of frames in a row.
+/// Returns true if hardware may hold the entries as one: young, alike, of frames in a row.
 fn is_run<F: Format>(entries: &[Pte]) -> bool {
     let fits = |(k, pte): (usize, &Pte)| {
         F::is_valid(*pte) && F::is_young(*pte) && *pte == F::advance(entries[0], k)

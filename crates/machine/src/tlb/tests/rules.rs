@@ -33,7 +33,7 @@ impl<'a, F: Format> Core<'a, F> {
         self.tlb.walk(&space, Tables::<F>::address(page), store, Time::from_ps(self.now))
     }
 
-    /// An access that nothing held translates.
+    /// Makes an access that nothing held translates, and walks.
     fn misses(&mut self, page: u64, store: bool) -> Walk {
         assert_eq!(self.find(page, store), Found::Miss);
         self.walk(page, store)

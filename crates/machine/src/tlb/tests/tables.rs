@@ -10,14 +10,14 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::tlb::Space;
 
-/// Tables of an address space: root, PUD, PMD, two of PTEs.
+/// The number of tables of an address space: root, PUD, PMD, two of PTEs.
 const TABLES: u64 = 5;
 const BASE: u64 = 1000;
-/// Pages mapped in each: two tables of eight and a PMD leaf.
+/// The number of pages mapped in each: two tables of eight and a PMD leaf.
 pub(super) const PAGES: u64 = 24;
 pub(super) const SPACES: u32 = 2;
 
-/// What a page is mapped as.
+/// The mapping of a page.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Map {
     Nothing,
@@ -36,7 +36,7 @@ pub(super) struct Tables<F> {
 }
 
 impl<F: Format> Tables<F> {
-    /// All pages mapped for writing, old.
+    /// Makes tables with all pages mapped for writing, old.
     pub(super) fn new() -> Self {
         assert_eq!(F::PTES, 8);
         let nr = TABLES as usize * SPACES as usize * F::PTES;
@@ -66,7 +66,7 @@ impl<F: Format> Tables<F> {
         Space { asid, root, caps }
     }
 
-    /// The entry that maps a page.
+    /// Returns the entry that maps a page.
     pub(super) fn slot(&self, asid: Asid, page: u64) -> Slot {
         let (table, i) = match page {
             0..16 => (3 + page / 8, page % 8),
