@@ -151,13 +151,13 @@ fn ranked<'n>(given: &str, names: &[&'n str]) -> Vec<(Option<Nearness>, &'n str)
 /// Ways in which a name is near to what is given, the farthest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Way {
-    /// Their letters are similar.
+    /// Names with similar letters.
     Letters,
-    /// They have a word in common, or the beginning of one.
+    /// Names with a word in common, or with the beginning of one.
     Word,
     /// The name has every word given, or begins with what is given.
     Part,
-    /// They differ in case and separators only.
+    /// Names that differ only in case and separators.
     Same,
 }
 

@@ -1,8 +1,8 @@
 //! `cargo xtask tidy`: the house style as numbers and walls.
 //!
-//! A size may be exceeded, or a word used, where a comment on the spot gives the reason in one
-//! line: `// tidy: long function: REASON`, and likewise `long file`, `long line` and `word` (with
-//! `#` in place of `//` where the language wants it). A comment that excuses nothing is reported.
+//! A size may be exceeded, or a word used, if a comment at that place gives the reason in one line:
+//! `// tidy: long function: REASON`, and likewise `long file`, `long line` and `word` (with `#` in
+//! place of `//` where the language wants it). A comment that excuses nothing is reported.
 
 mod cfg;
 mod cycles;
@@ -52,7 +52,7 @@ pub(crate) fn run() -> Result<()> {
     Ok(())
 }
 
-/// The checks that look at one file alone.
+/// Runs the checks that need only one file.
 fn check(source: &Source, is_test: bool) -> Vec<Finding> {
     let mut findings = words::check(source);
     let mut quoted = BTreeSet::new();
@@ -75,6 +75,7 @@ fn check(source: &Source, is_test: bool) -> Vec<Finding> {
         }
     }
     findings.extend(text::check(source, &quoted));
+    findings.extend(words::heads(source, &quoted));
     findings
 }
 
