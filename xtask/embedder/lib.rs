@@ -1,5 +1,5 @@
-//! A crate outside of the workspace that is made of its packages: young checks, wrappers for tests,
-//! and the engine over a world of its own.
+//! A crate outside the workspace that depends on its packages: it has young checks, wrappers for
+//! tests, and the engine over a world of its own.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -11,7 +11,7 @@ use pageout_paging::young::{Family, YoungCheck};
 use pageout_paging::{Env, LockedTable, Pfn, VirtAddr};
 use pageout_reclaim::{Limits, Sizes};
 
-/// Was any of the pages used?
+/// Returns true if any of the pages was used.
 pub fn was_used<E: Env>(env: &E, table: Pfn, addr: VirtAddr, nr: usize) -> bool {
     let (family, flush, asid) = (Family::Line, FlushPolicy::GENERIC, Asid(1));
     let check = YoungCheck { env, family, flush, asid };
@@ -26,5 +26,5 @@ pub fn sizes(limits: &Limits) -> Sizes {
 /// TLBs to test with.
 pub const TLBS: Tlbs<X86_64, 16> = Tlbs::new(Caps::IDEAL);
 
-/// What C calls.
+/// A function of the C interface.
 pub use pageout_capi::entry_points::pageout_clear_flush_young_ptes;

@@ -1,5 +1,5 @@
-//! What the embedded crates offer to others, as a list: `public-api.txt` beside each manifest.
-//! A change of it is a change that embedders see, and stands in the same commit.
+//! The public items of the embedded crates, listed in `public-api.txt` beside each manifest. A
+//! change of the list is a change that embedders see, so both stand in the same commit.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::{cmd, package, setup};
 
-/// Lists what each crate offers and compares it with the list that is kept, or stores it.
+/// Lists the public items of each crate; compares them with the stored list, or stores them.
 pub(crate) fn run(update: bool) -> Result<()> {
     let mut stale = Vec::new();
     for package in package::EMBEDDED {
@@ -47,7 +47,7 @@ fn list(package: &str) -> Result<String> {
     Ok(api.items().map(|item| format!("{item}\n")).collect())
 }
 
-/// The lines of which only one list has any.
+/// Returns the lines that only one of the lists has.
 fn differences(kept: &str, listed: &str) -> String {
     let mut text = String::new();
     for (sign, these, others) in [('-', kept, listed), ('+', listed, kept)] {

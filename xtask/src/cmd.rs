@@ -12,27 +12,28 @@ pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace root")
 }
 
-/// The folder of built things.
+/// The folder of build results.
 pub(crate) fn target() -> PathBuf {
     let given = std::env::var_os("CARGO_TARGET_DIR");
     root().join(given.map_or_else(|| "target".into(), PathBuf::from))
 }
 
-/// Builds the program as the tests do, and says where it is: its package alone would be built with
-/// other features, and so anew.
+/// Builds the program as the tests do, and returns its path. To build its package by itself would
+/// choose other features, and so compile everything again.
 pub(crate) fn program_of_tests() -> Result<PathBuf> {
     run(&mut cargo(&["test", "--workspace", "--no-run", "--quiet"]))?;
     Ok(target().join("debug/pageout"))
 }
 
-/// A command that runs in the workspace root.
+/// Returns a command that runs in the workspace root.
 pub(crate) fn program(name: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(name);
     command.current_dir(root());
     command
 }
 
-/// The cargo that started us, so that every step uses one toolchain.
+/// Returns a command for the cargo that started this program, so that every step uses one
+/// toolchain.
 pub(crate) fn cargo(args: &[&str]) -> Command {
     let mut command = program(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(args);
@@ -51,7 +52,7 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
 }
 
 /// Runs the command like [`run`], and returns the lines of its standard output that `keep` picks.
-/// Where it fails, the error has the lines that say so.
+/// If it fails, the error has the lines that report failures.
 pub(crate) fn run_keeping(command: &mut Command, keep: fn(&str) -> bool) -> Result<Vec<String>> {
     let shown = show(command);
     println!("$ {shown}");
@@ -65,7 +66,7 @@ pub(crate) fn run_keeping(command: &mut Command, keep: fn(&str) -> bool) -> Resu
         // A test may print bytes that are not UTF-8.
         let line = String::from_utf8_lossy(&line?).into_owned();
         println!("{line}");
-        // Of cargo's tests, of pytest's and of the pages'.
+        // Lines of cargo's tests, of pytest's and of the pages' tests.
         if line.ends_with("FAILED") || line.starts_with("FAILED ") {
             failures.extend(["\n", &line]);
         }
@@ -91,7 +92,8 @@ pub(crate) fn complaints(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8_lossy(&silently(command)?.stderr).into_owned())
 }
 
-/// What the command wrote; where it fails, that is the error.
+/// Runs the command silently and returns its output. If the command fails, the error has its
+/// standard error.
 fn silently(command: &mut Command) -> Result<Output> {
     let shown = show(command);
     let output = command.output().with_context(|| format!("cannot start `{shown}`"))?;
@@ -102,7 +104,7 @@ fn silently(command: &mut Command) -> Result<Output> {
     Ok(output)
 }
 
-/// The command as a person would type it, with the variables it sets.
+/// Returns the command as a person would type it, with the variables it sets.
 fn show(command: &Command) -> String {
     let variables = command.get_envs().filter_map(|(name, value)| {
         Some(format!("{}='{}'", name.to_string_lossy(), value?.to_string_lossy()))

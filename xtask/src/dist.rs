@@ -1,8 +1,8 @@
-//! `cargo xtask dist`: the program and the Python wheel, as others get them.
+//! `cargo xtask dist`: the program and the Python wheel, as they are distributed.
 //!
-//! The program is one static file, which needs nothing of the machine that it runs on. What was
-//! built is tried before it is called built: its size, that nothing is linked at run time, and that
-//! the wheel, installed into an empty environment, gives a first result.
+//! The program is one static file, which needs nothing of the machine that it runs on. This task
+//! tests what it built: the program's size, that it links nothing at run time, and that the wheel,
+//! installed into an empty environment, gives a first result.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ const LIMIT: u64 = 30_000_000;
 /// The licences of crates, as the wheel has them.
 const LICENCES: &str = "crates.LICENCES.txt";
 
-/// A first result, by what the wheel installs.
+/// A program that asks the installed wheel for a first result.
 const FIRST_RESULT: &str = "\
 import pageout
 records = pageout.run('aging-rounds', size='8MiB', order=0, rounds=2, format='x86-64')
@@ -45,7 +45,7 @@ pub(crate) fn run() -> Result<()> {
     Ok(())
 }
 
-/// The machine that this runs on, as targets name it.
+/// Returns the machine that this runs on, as targets name it.
 fn host() -> Result<String> {
     let said = cmd::output(cmd::program("rustc").arg("-vV"))?;
     let host = said.lines().find_map(|line| line.strip_prefix("host: "));
@@ -56,8 +56,9 @@ fn host() -> Result<String> {
 fn build(place: &Path, host: &str) -> Result<PathBuf> {
     let mut maturin = python::tool("maturin")?;
     maturin.args(["build", "--profile", "dist", "--locked", "--target", host, "--out"]).arg(place);
-    // A named target, so that what runs while building is linked as usual.
-    // Engines of different entry formats have many functions of one code, which are kept once.
+    // With a named target, programs that run during the build are linked as usual.
+    // Engines of different entry formats have many functions with the same code, which are kept
+    // once.
     maturin.env("RUSTFLAGS", "-C target-feature=+crt-static -C link-arg=-Wl,--icf=all");
     cmd::run(&mut maturin)?;
     let files = fs::read_dir(place)?.collect::<Result<Vec<_>, _>>()?;
@@ -65,7 +66,7 @@ fn build(place: &Path, host: &str) -> Result<PathBuf> {
     wheels.find(|path| path.extension().is_some_and(|end| end == "whl")).context("no wheel")
 }
 
-/// Holds what is said of the program.
+/// Checks the promises about the program.
 fn check(program: &Path) -> Result<()> {
     let size = fs::metadata(program)?.len();
     ensure!(size <= LIMIT, "the program has {size} bytes, at most {LIMIT} are meant");

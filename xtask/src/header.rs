@@ -21,7 +21,7 @@ fn committed() -> PathBuf {
     folder().join("include/pageout.h")
 }
 
-/// The header as the sources have it now.
+/// Returns the header as the sources now make it.
 fn made() -> Result<String> {
     let config = cbindgen::Config::from_file(folder().join("cbindgen.toml"))
         .map_err(anyhow::Error::msg)

@@ -1,6 +1,5 @@
 //! The crates that embedders link, as a registry would have them: packaged without a warning,
-//! unpacked, and built by a crate outside of this workspace for machines without an operating
-//! system.
+//! unpacked, and built by a crate outside this workspace for machines without an operating system.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,14 +11,14 @@ use crate::cmd;
 /// The crates that embedders link.
 pub(crate) const EMBEDDED: [&str; 3] = ["pageout-paging", "pageout-reclaim", "pageout-capi"];
 
-/// What they have to build for, with neither `std` nor an allocator.
+/// Targets that those crates have to build for, with neither `std` nor an allocator.
 pub(crate) const BARE_METAL: [&str; 3] =
     ["aarch64-unknown-none", "riscv64gc-unknown-none-elf", "x86_64-unknown-none"];
 
-/// The crate that is made of the packages.
+/// The source of the crate that depends on the packages.
 const EMBEDDER: &str = include_str!("../embedder/lib.rs");
 
-/// What a package has besides its sources.
+/// Files of a package besides its sources.
 const WITH_EACH: [&str; 3] = ["README.md", "LICENSE-MIT", "LICENSE-APACHE"];
 
 /// Packages the crates and builds the embedder of them for each target.
@@ -35,7 +34,7 @@ pub(crate) fn run() -> Result<()> {
     Ok(())
 }
 
-/// Packages the crates and unpacks them; where each is.
+/// Packages the crates and unpacks them; returns each one's folder.
 fn package(target: &Path) -> Result<Vec<(&'static str, PathBuf)>> {
     let mut command = cmd::cargo(&["package", "--locked", "--no-verify", "--allow-dirty"]);
     command.args(EMBEDDED.iter().flat_map(|package| ["--package", package]));
@@ -51,7 +50,8 @@ fn package(target: &Path) -> Result<Vec<(&'static str, PathBuf)>> {
     EMBEDDED.iter().map(|name| unpack(target, &folder, name)).collect()
 }
 
-/// Tests are left out of packages: they need crates that are not published.
+/// Returns true for a warning. Cargo's warnings about tests are none: packages leave tests out,
+/// since they need crates that are not published.
 fn is_warning(line: &str) -> bool {
     line.starts_with("warning: ") && !line.starts_with("warning: ignoring test ")
 }
@@ -104,7 +104,7 @@ mod tests {
         assert!(is_warning("warning: manifest has no documentation, homepage or repository"));
     }
 
-    /// The least compiler that manifests promise is the one that everything here is built with.
+    /// The minimum Rust version of the manifests is the version that builds everything here.
     #[test]
     fn the_minimum_rust_version_is_the_one_tested() {
         let toolchain = include_str!("../../rust-toolchain.toml");

@@ -1,4 +1,4 @@
-//! Pages in a browser, and what draws their charts.
+//! Tests of pages in a browser, and the library that draws their charts.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,14 +7,14 @@ use anyhow::{Context, Result, bail};
 
 use crate::{cmd, setup};
 
-/// Where the library that draws charts lies, with its licences and versions.
+/// The folder of the library that draws charts, with its licences and versions.
 const ASSETS: &str = "crates/report/assets";
-/// The files of it.
+/// The files of the library.
 const MADE: [&str; 3] = ["charts.js", "charts.LICENCES.txt", "charts.json"];
-/// Where packages are named and locked, and what runs on them.
+/// The folder that names and locks the packages, with the scripts that use them.
 const SOURCES: &str = "xtask/pages";
 
-/// Records that pages are made of, and the arguments that make others: a page of each kind.
+/// Records that pages are made of, and the arguments that make other pages: one page of each kind.
 const MADE_BY: [(&str, &str); 10] = [
     ("compare", "compare reclaim-file size=8MiB order=4 young=0%,100% format=x86-64 --runs 7"),
     ("curves", "compare reclaim-file size=4MiB order=0,2,4 format=arm64-4k --runs 6"),
@@ -28,19 +28,19 @@ const MADE_BY: [(&str, &str); 10] = [
     ("pictures", "report crates/report/tests/files/pictures.json"),
 ];
 
-/// Fetches the packages that are locked and makes the library of them anew.
+/// Fetches the locked packages and makes the library from them again.
 pub(crate) fn charts() -> Result<()> {
     let place = install()?;
     bundle(&place, &cmd::root().join(ASSETS))
 }
 
-/// Makes a page of each kind and looks at it in a browser without a network.
+/// Makes a page of each kind and loads it in a browser without a network.
 pub(crate) fn test() -> Result<Vec<String>> {
     let place = install()?;
     stored_is_made(&place)?;
     let program = cmd::program_of_tests()?;
     let pages = place.join("made");
-    // What an earlier run left must not be tested.
+    // Results of an earlier run must not be tested.
     if pages.exists() {
         fs::remove_dir_all(&pages)?;
     }
@@ -59,7 +59,7 @@ pub(crate) fn test() -> Result<Vec<String>> {
     cmd::run_keeping(&mut node, |line| line.starts_with("test result: "))
 }
 
-/// A page of records whose names would run a script if they could.
+/// Makes a page of records whose names would run a script if they could.
 fn hostile(program: &Path, pages: &Path) -> Result<()> {
     let records = cmd::root().join("crates/report/tests/files/hostile.json");
     let mut pageout = cmd::program(program);
@@ -67,8 +67,8 @@ fn hostile(program: &Path, pages: &Path) -> Result<()> {
     cmd::output(&mut pageout).map(drop)
 }
 
-/// A page of a program's history under a limit. The program uses eight pages all the time, and
-/// sweeps over 56 others: a trace so short is replayed at once.
+/// Makes a page of a program's history under a limit. The program uses eight pages all the time,
+/// and sweeps over 56 others. A trace this short is replayed at once.
 fn traced(program: &Path, pages: &Path) -> Result<()> {
     let (log, trace) = (pages.join("accesses.txt"), pages.join("accesses.pgt"));
     let page = |i: u32| if i.is_multiple_of(2) { i / 2 % 8 } else { 8 + i / 2 % 56 };
@@ -107,7 +107,7 @@ fn bundle(place: &Path, to: &Path) -> Result<()> {
     cmd::run(node.current_dir(place).arg("bundle.mjs").arg(to))
 }
 
-/// What is stored must be what the locked packages make.
+/// Checks that the stored library is the one that the locked packages make.
 fn stored_is_made(place: &Path) -> Result<()> {
     let made = place.join("bundle");
     fs::create_dir_all(&made)?;

@@ -8,21 +8,21 @@ use anyhow::{Context, Result};
 
 use crate::{cmd, setup};
 
-/// Where the package is, and what its tests need is locked.
+/// The folder of the package and of the lock files for its tests.
 const SOURCES: &str = "python";
 /// The lock file of the tool that installs the rest, with hashes.
 const INSTALLER: &str = "installer.txt";
-/// The lock file of the rest.
+/// The lock file of everything else.
 const LOCK: &str = "uv.lock";
 
-/// Holds the layout, the lints and the types, and runs the tests with the program of this build.
+/// Checks the layout, the lints and the types, and runs the tests with the program of this build.
 pub(crate) fn test() -> Result<Vec<String>> {
     let environment = install()?;
     let program = cmd::program_of_tests()?;
     let tool = |name: &str, args: &[&str]| {
         let mut command = tool_of(&environment, name);
         command.args(args).env("PAGEOUT", &program);
-        // What is compiled must not lie beside the sources.
+        // Compiled files must not lie beside the sources.
         command.env("PYTHONPYCACHEPREFIX", cmd::target().join("python/compiled"));
         command
     };
@@ -32,7 +32,7 @@ pub(crate) fn test() -> Result<Vec<String>> {
     cmd::run_keeping(&mut tool("pytest", &["--quiet"]), |line| line.contains(" passed"))
 }
 
-/// A tool of the environment, which works on the package.
+/// Returns a command for a tool of the environment, which works on the package.
 pub(crate) fn tool(name: &str) -> Result<Command> {
     Ok(tool_of(&install()?, name))
 }
@@ -43,7 +43,7 @@ fn tool_of(environment: &Path, name: &str) -> Command {
     command
 }
 
-/// Makes an environment of what is locked, where there is none.
+/// Makes an environment of the locked packages, if there is none.
 fn install() -> Result<PathBuf> {
     setup::python()?;
     let place = cmd::target().join("python");
@@ -72,7 +72,7 @@ pub(crate) fn sources() -> PathBuf {
     cmd::root().join(SOURCES)
 }
 
-/// The interpreter of an environment.
+/// Returns the interpreter of an environment.
 fn python(environment: &Path) -> String {
     environment.join("bin/python").display().to_string()
 }

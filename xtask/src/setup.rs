@@ -1,4 +1,4 @@
-//! Installs what the tests need beside rustup and a C toolchain, and says so.
+//! Installs what the tests need besides rustup and a C toolchain, and says so.
 
 use std::env;
 use std::fs;
@@ -12,7 +12,7 @@ use crate::cmd;
 /// The toolchain Miri runs on, pinned so that a run can be repeated.
 pub(crate) const NIGHTLY: &str = "nightly-2026-05-20";
 
-/// Targets whose code the tests build: the disassembly's and the bare-metal ones.
+/// Targets whose code the tests build: those of the disassembly test, and the bare-metal ones.
 const TARGETS: [&str; 4] = [
     "x86_64-unknown-linux-gnu",
     "aarch64-unknown-none",
@@ -52,7 +52,8 @@ const LAB_PROGRAMS: [(&str, &str); 12] = [
     ("/usr/sbin/mkfs.xfs", "xfsprogs"),
 ];
 
-/// What they take that is no program: a file of each package tells that it is there.
+/// Debian packages without a program that building and booting kernels needs. A file of each shows
+/// that it is installed.
 const LAB_FILES: [(&str, &str); 4] = [
     ("/usr/src/linux-source-6.12.tar.xz", "linux-source-6.12"),
     ("/usr/aarch64-linux-gnu/include/stdio.h", "libc6-dev-arm64-cross"),
@@ -99,7 +100,7 @@ pub(crate) fn lab() -> Result<()> {
     packages(&missing)
 }
 
-/// Whether the lab finds the source of Linux 7.3: installed, or fetched into its cache.
+/// Returns true if the lab finds the source of Linux 7.3: installed, or fetched into its cache.
 pub(crate) fn has_linux_7_3() -> bool {
     let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
     let home = || absolute("HOME").map(|home| home.join(".cache"));
@@ -111,7 +112,7 @@ pub(crate) fn has_linux_7_3() -> bool {
     fetched.into_iter().chain([installed]).any(|path| path.is_file())
 }
 
-/// Adds the pinned toolchain's targets. rustup does not do it itself where its automatic
+/// Adds the pinned toolchain's targets. rustup does not add them itself if its automatic
 /// installation is off.
 pub(crate) fn targets() -> Result<()> {
     let installed = cmd::output(cmd::program("rustup").args(["target", "list", "--installed"]))
@@ -149,7 +150,7 @@ pub(crate) fn miri() -> Result<()> {
     cmd::run(cmd::program("rustup").args(install).args(parts))
 }
 
-/// The names of which `installed` (one a line, perhaps followed by a target) has none.
+/// Returns those of the names that `installed` lacks (one a line, perhaps followed by a target).
 fn missing<'a>(names: &[&'a str], installed: &str) -> Vec<&'a str> {
     let has = |name: &str| {
         installed.lines().any(|line| {
@@ -159,11 +160,11 @@ fn missing<'a>(names: &[&'a str], installed: &str) -> Vec<&'a str> {
     names.iter().copied().filter(|name| !has(name)).collect()
 }
 
-/// The cargo of the nightly toolchain.
+/// Returns a command for the cargo of the nightly toolchain.
 pub(crate) fn nightly_cargo() -> Command {
     let mut command = cmd::program("rustup");
     command.args(["run", NIGHTLY, "cargo"]);
-    // Cargo hands its own toolchain to what it runs.
+    // Cargo passes its own toolchain to the programs that it runs.
     for variable in ["RUSTUP_TOOLCHAIN", "CARGO", "RUSTC", "RUSTDOC"] {
         command.env_remove(variable);
     }
@@ -177,18 +178,18 @@ fn c_toolchain() -> Result<()> {
     bail!("no C toolchain found (`cc`): install gcc or clang; on Debian or Ubuntu, build-essential")
 }
 
-/// The packages of those programs that are not there.
+/// Returns the packages of those programs that are missing.
 fn without_program<'a>(needed: &[(&'a str, &'a str)]) -> Vec<&'a str> {
     let missing = needed.iter().filter(|(program, _)| !is_there(program));
     missing.map(|(_, package)| *package).collect()
 }
 
-/// Whether a program can be started, whatever it makes of an option.
+/// Returns true if a program can be started, even if it refuses the option.
 fn is_there(program: &str) -> bool {
     cmd::program(program).arg("--version").stdin(Stdio::null()).output().is_ok()
 }
 
-/// Installs packages, where that can be done.
+/// Installs packages, on systems where it can.
 fn packages(packages: &[&str]) -> Result<()> {
     if packages.is_empty() {
         return Ok(());
@@ -209,7 +210,7 @@ fn runs(program: &str) -> bool {
     cmd::output(cmd::program(program).arg("--version")).is_ok()
 }
 
-/// Whether an `os-release` file is Debian's, Ubuntu's or a relative's.
+/// Returns true if an `os-release` file is Debian's, Ubuntu's or a derivative's.
 fn is_debian(os_release: &str) -> bool {
     os_release
         .lines()

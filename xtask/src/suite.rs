@@ -1,5 +1,5 @@
-//! `cargo xtask test`: every step in order, each with its time. A step that fails stops no other,
-//! so that one run shows all that is wrong.
+//! `cargo xtask test`: every step in order, each with its time. After a step that fails the others
+//! still run, so one run shows all faults.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use clap::ValueEnum;
 
 use crate::{api, asm, cmd, licences, package, pages, python, setup, tidy};
 
-/// One step of the run. Cheap checks come first.
+/// A step of the run. Cheap checks come first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Step {
     /// Install what the other steps need.
@@ -70,7 +70,7 @@ impl Step {
     }
 }
 
-/// Runs the given steps, or all of them where none is given.
+/// Runs the given steps, or all of them if none is given.
 pub(crate) fn run(chosen: &[Step]) -> Result<()> {
     let steps = Step::value_variants();
     let steps = steps.iter().filter(|step| chosen.is_empty() || chosen.contains(step));
@@ -104,7 +104,7 @@ pub(crate) fn run(chosen: &[Step]) -> Result<()> {
         println!("{line}");
     }
     println!("{} passed, {} failed", times.len() - failed.len(), failed.len());
-    // Said again where it is not lost among what the other steps printed.
+    // Errors are repeated at the end, where the output of other steps does not hide them.
     for (name, error) in &failed {
         println!("{name}: {error:#}");
     }
@@ -128,12 +128,12 @@ fn miri() -> Result<Vec<String>> {
     let mut command = setup::nightly_cargo();
     command.args(["miri", "test"]);
     command.args(["--package", "pageout-paging", "--package", "pageout-capi"]);
-    // Seeds that a failed random case leaves behind are files, which isolation would hide.
+    // A failed random case stores its seed in a file, which isolation would hide.
     command.env("MIRIFLAGS", "-Zmiri-strict-provenance -Zmiri-disable-isolation");
     cmd::run_keeping(&mut command, is_closing_line)
 }
 
-/// Whether this is a test runner's closing line about at least one test.
+/// Returns true if the line is a test runner's closing line about at least one test.
 fn is_closing_line(line: &str) -> bool {
     line.starts_with("test result: ") && !line.contains(" 0 passed; 0 failed;")
 }

@@ -1,5 +1,5 @@
-//! One function for each young-bit helper and entry format, over tables in ordinary memory, so that
-//! its machine code can be read. `cargo xtask asm` finds the functions by their names.
+//! A function for each young-bit helper and entry format, over tables in ordinary memory. `cargo
+//! xtask asm` finds the functions by their names and reads their machine code.
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -16,19 +16,19 @@ use pageout_paging::{Format, Pte, Run};
 /// Defines the probes of one entry format.
 macro_rules! probes {
     ($format:ty, $per_entry:ident, $batched:ident, $line:ident, $fused:ident) => {
-        /// One call an entry.
+        /// Checks young bits with one call for each entry.
         #[inline(never)]
         pub fn $per_entry(table: HostTable<'_, $format>, run: Run) -> bool {
             per_entry::test_and_clear_young::<Ground<'_, $format>>(table, run)
         }
 
-        /// One call a run, as merged.
+        /// Checks young bits with one call for a run of entries, as merged in Linux.
         #[inline(never)]
         pub fn $batched(table: HostTable<'_, $format>, run: Run) -> bool {
             batched::test_and_clear_young::<Ground<'_, $format>>(table, run)
         }
 
-        /// Eight entries a step, the next table prefetched.
+        /// Checks eight entries at a time and prefetches the next table.
         #[inline(never)]
         pub fn $line(
             table: HostTable<'_, $format>,
@@ -38,10 +38,10 @@ macro_rules! probes {
             line::test_and_clear_young(table, ahead, run, <$format as Format>::YOUNG)
         }
 
-        /// Eight entries a step, the batch found in the same pass.
+        /// Checks eight entries at a time and finds the batch in the same pass.
         #[inline(never)]
         pub fn $fused(table: HostTable<'_, $format>, run: Run, pte: Pte) -> (usize, bool) {
-            // Of pages that hardware reaches: what is done to others is a helper of its own.
+            // Only pages that hardware reaches: another helper handles the others.
             let valid = Pte(pte.0 | <$format as Format>::VALID);
             let found = batch_and_clear_young::<$format, _>(table, None, run, valid);
             (found.nr, found.young)

@@ -1,18 +1,18 @@
-//! What a helper's machine code has to keep to.
+//! The rules for a helper's machine code.
 
 use std::collections::BTreeSet;
 
 use super::isa::{Atomic, Isa, Next};
 use super::listing::{Function, Listing};
 
-/// What is demanded of one function.
+/// The rules for one function.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Demand {
     /// The function's name, without its path.
     pub(super) name: &'static str,
     /// The only kind of atomic operation it may hold; it holds at least one.
     pub(super) atomic: Atomic,
-    /// Of one that changes young entries alone: the entries that a round of its loop looks at.
+    /// For a helper that changes only young entries: the entries that a round of its loop reads.
     pub(super) at_once: Option<usize>,
 }
 
@@ -62,13 +62,13 @@ pub(super) fn check(listing: &Listing, isa: Isa, demand: Demand) -> Vec<String> 
     wrong
 }
 
-/// The symbol of the named function (mangling v0: each name after its length).
+/// Returns the symbol of the named function (mangling v0 puts each name after its length).
 pub(super) fn symbol<'a>(listing: &'a Listing, name: &str) -> Option<&'a str> {
     let named = format!("{}{name}", name.len());
     listing.keys().map(String::as_str).find(|symbol| symbol.ends_with(&named))
 }
 
-/// The function and those of the listing that it calls, directly or not.
+/// Returns the function and those in the listing that it calls, directly or not.
 pub(super) fn reached<'a>(listing: &'a Listing, isa: Isa, symbol: &'a str) -> BTreeSet<&'a str> {
     let mut seen = BTreeSet::new();
     let mut left = vec![symbol];
@@ -87,7 +87,7 @@ pub(super) fn reached<'a>(listing: &'a Listing, isa: Isa, symbol: &'a str) -> BT
     seen
 }
 
-/// Where the function does an atomic operation, itself or in a call.
+/// Returns the indices of the instructions that do an atomic operation, directly or in a call.
 fn sites(listing: &Listing, isa: Isa, function: &Function) -> Vec<usize> {
     let holds_atomics = |callee: &str| {
         let functions = reached(listing, isa, callee);
@@ -102,9 +102,9 @@ fn sites(listing: &Listing, isa: Isa, function: &Function) -> Vec<usize> {
     (0..function.code.len()).filter(is_site).collect()
 }
 
-/// Pairs of sites in one loop of which one cannot come round without passing the other: an entry
-/// would see two atomic operations. Sites on two ways through a loop, or in two loops inside it,
-/// are none.
+/// Returns the pairs of sites in one loop where control cannot return to one site without passing
+/// the other: an entry would see two atomic operations. Two sites on alternative paths of a loop,
+/// or in two inner loops, are no such pair.
 fn shared_rounds(isa: Isa, function: &Function, sites: &[usize]) -> Vec<String> {
     let shown = |at: usize| {
         let instruction = &function.code[at];
@@ -124,8 +124,8 @@ fn shared_rounds(isa: Isa, function: &Function, sites: &[usize]) -> Vec<String> 
     wrong
 }
 
-/// Whether control can pass from after instruction `from` to instruction `to`, not through
-/// `avoiding`.
+/// Returns true if control can pass from after instruction `from` to instruction `to` without
+/// passing `avoiding`.
 fn reaches(isa: Isa, function: &Function, from: usize, to: usize, avoiding: Option<usize>) -> bool {
     let mut seen: BTreeSet<usize> = avoiding.into_iter().collect();
     let mut left = successors(isa, function, from);
@@ -140,7 +140,7 @@ fn reaches(isa: Isa, function: &Function, from: usize, to: usize, avoiding: Opti
     false
 }
 
-/// The instructions that may run right after the one at `index`, in the same function.
+/// Returns the instructions that may run right after the one at `index`, in the same function.
 pub(super) fn successors(isa: Isa, function: &Function, index: usize) -> Vec<usize> {
     let after = (index + 1 < function.code.len()).then_some(index + 1);
     let label = |name: &str| function.labels.get(name).copied();

@@ -1,4 +1,4 @@
-//! What an instruction does, as far as the checks ask.
+//! The effects of instructions, as far as the checks need them.
 
 use super::listing::Instruction;
 
@@ -14,9 +14,9 @@ pub(super) enum Isa {
 /// A kind of atomic read-modify-write.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Atomic {
-    /// Clears one bit and tells whether it was set: `lock btr`.
+    /// Clears one bit and returns its old value: `lock btr`.
     TestAndClear,
-    /// Clears bits: `lock and`, `stclr`; `ldclr` gives the old word as well.
+    /// Clears bits: `lock and`, `stclr`; `ldclr` also returns the old word.
     Clear,
     /// `lock cmpxchg`, `cas`.
     CompareAndSwap,
@@ -26,20 +26,20 @@ pub(super) enum Atomic {
     Other,
 }
 
-/// Where control goes after an instruction.
+/// The place that control goes to after an instruction.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Next<'a> {
     /// The following instruction.
     Through,
-    /// A label, always.
+    /// A label, unconditionally.
     Jump(&'a str),
-    /// A label or the following instruction.
+    /// A label, or the following instruction.
     Branch(&'a str),
-    /// A function, and back to the following instruction.
+    /// A function, which returns to the following instruction.
     Call(&'a str),
     /// Back to the caller.
     Return,
-    /// A trap: the code gives up.
+    /// A trap: the program stops here.
     Trap,
     /// An address in a register.
     Unknown,
@@ -55,7 +55,7 @@ impl Isa {
             Isa::X86 if starts(&["lock and"]) => Some(Atomic::Clear),
             Isa::X86 if starts(&["lock cmpxchg"]) => Some(Atomic::CompareAndSwap),
             Isa::X86 if starts(&["lock "]) => Some(Atomic::Other),
-            // An exchange with memory is locked without saying so.
+            // An exchange with memory is locked without a lock prefix.
             Isa::X86 if starts(&["xchg"]) && instruction.operands.contains('(') => {
                 Some(Atomic::Other)
             }
@@ -72,7 +72,7 @@ impl Isa {
         }
     }
 
-    /// Whether it writes memory other than the stack, and not atomically.
+    /// Returns true if the instruction writes memory other than the stack, and not atomically.
     pub(super) fn is_plain_store(self, instruction: &Instruction) -> bool {
         let Instruction { mnemonic, operands } = instruction;
         match self {
@@ -94,8 +94,8 @@ impl Isa {
         }
     }
 
-    /// Entries that it reads by loads of 64 bits, or by looking at a part of one: memory other than
-    /// the stack that it does not write.
+    /// Counts the entries that the instruction reads, by loads of 64 bits or by testing a part of
+    /// one. An entry is in memory other than the stack, and the instruction does not write it.
     pub(super) fn entries_read(self, instruction: &Instruction) -> usize {
         let Instruction { mnemonic, operands } = instruction;
         let starts = |prefixes: &[&str]| prefixes.iter().any(|prefix| mnemonic.starts_with(prefix));
@@ -111,12 +111,12 @@ impl Isa {
         }
     }
 
-    /// Where control goes after it.
+    /// Returns the place that control goes to after the instruction.
     pub(super) fn next(self, instruction: &Instruction) -> Next<'_> {
         let mnemonic = instruction.mnemonic.as_str();
         let target = instruction.operands.rsplit(", ").next().unwrap_or("");
-        // x86 marks an address in a register or in memory with a star, a symbol's plt with `@`; a
-        // symbol's own place in the table of addresses is as good as its name.
+        // x86 marks an address in a register or in memory with a star, and a symbol's PLT entry
+        // with `@`. A symbol's own place in the table of addresses is as good as its name.
         let by_table = target.strip_prefix('*').and_then(|t| t.strip_suffix("@GOTPCREL(%rip)"));
         let target = by_table.or_else(|| target.split('@').next()).unwrap_or(target);
         match self {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// One instruction.
+/// An instruction.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Instruction {
     /// The mnemonic; on x86 a lock prefix is part of it ("lock andq").
@@ -10,11 +10,11 @@ pub(super) struct Instruction {
     pub(super) operands: String,
 }
 
-/// One function's code.
+/// The code of a function.
 #[derive(Clone, PartialEq, Default, Debug)]
 pub(super) struct Function {
     pub(super) code: Vec<Instruction>,
-    /// Where each local label stands: the index of the instruction after it.
+    /// The local labels, each with the index of the instruction after it.
     pub(super) labels: BTreeMap<String, usize>,
 }
 
@@ -39,10 +39,10 @@ pub(super) fn split(text: &str) -> Listing {
                 None => {}
             }
         } else if let Some((symbol, code)) = line.split_once(" = ").filter(|_| open.is_none()) {
-            // Two functions that came out alike: one is the other's second name.
+            // Of two functions with the same code, one is only a second name of the other.
             listing.extend(listing.get(code).cloned().map(|code| (symbol.to_owned(), code)));
         } else if line.starts_with(".size") {
-            // Data has a size too, and no code.
+            // Data has a size too, but no code.
             listing.extend(open.take().filter(|(_, function)| !function.code.is_empty()));
         } else if let Some((_, function)) = &mut open
             && !line.is_empty()
@@ -70,7 +70,7 @@ fn lock_prefixed(rest: &str) -> Instruction {
     Instruction { mnemonic: format!("lock {mnemonic}"), operands }
 }
 
-/// The line before its comment: `#` on x86, `//` on arm64, where `#` marks a number.
+/// Returns the line up to its comment: `#` on x86, `//` on arm64, where `#` marks a number.
 fn strip_comment(line: &str) -> &str {
     let end = line.find("//").or_else(|| line.find("# ")).unwrap_or(line.len());
     let line = &line[..end];

@@ -1,13 +1,13 @@
 //! `cargo xtask asm`: the machine code of the young-bit helpers.
 //!
-//! A clear of a live entry is one atomic read-modify-write, and how it is written decides which: on
-//! x86 a `fetch_and` whose old word is used becomes a compare-and-swap loop. So the compiled code
-//! is read. Each helper holds one kind of atomic operation, and no entry sees two of them; none
-//! stores otherwise, panics, or calls what is not shown.
+//! A clear of a live entry is one atomic read-modify-write. Its wording in Rust decides which one:
+//! on x86 a `fetch_and` whose old word is used becomes a compare-and-swap loop. So this task reads
+//! the compiled code. Each helper has one kind of atomic operation, and no entry sees two of them.
+//! No helper stores otherwise, panics, or calls a function that the listing lacks.
 //!
-//! All that holds where embedders optimise for size too. There a helper that looks before it clears
-//! passes old entries in at most 1.3 times the instructions: what is called a line at a time is
-//! inlined, and no loop over the eight entries of a line is left as one.
+//! The same holds where embedders optimise for size. There a helper that reads before it clears
+//! passes old entries in at most 1.3 times the instructions: functions that are called once for a
+//! line are inlined, and loops over the eight entries of a line are unrolled.
 
 mod check;
 mod isa;
@@ -24,10 +24,11 @@ use check::Demand;
 use isa::{Atomic, Isa};
 use listing::Listing;
 
-/// Instructions to pass an old entry, optimised for size, of those optimised for speed.
+/// The most instructions to pass an old entry when optimised for size, as a multiple of those when
+/// optimised for speed.
 const SIZE_COSTS: f64 = 1.3;
 
-/// One way the helpers are compiled.
+/// A way to compile the helpers.
 struct Build {
     name: &'static str,
     isa: Isa,
@@ -37,17 +38,17 @@ struct Build {
     demands: &'static [Demand],
 }
 
-/// A helper that changes every entry it visits.
+/// A helper that changes every entry that it visits.
 const fn changes(atomic: Atomic, name: &'static str) -> Demand {
     Demand { name, atomic, at_once: None }
 }
 
-/// A helper that looks first, at one entry in each round of its loop.
+/// A helper that reads first, one entry in each round of its loop.
 const fn looks(atomic: Atomic, name: &'static str) -> Demand {
     Demand { name, atomic, at_once: Some(1) }
 }
 
-/// A helper that looks first, at a line in each round of its loop.
+/// A helper that reads first, one line in each round of its loop.
 const fn looks_at_lines(atomic: Atomic, name: &'static str) -> Demand {
     Demand { name, atomic, at_once: Some(8) }
 }
@@ -95,7 +96,7 @@ const BUILDS: [Build; 3] = [
     },
 ];
 
-/// Compiles the helpers each way and checks what came out.
+/// Compiles the helpers each way and checks the code.
 pub(crate) fn run() -> Result<()> {
     let mut wrong = 0;
     for build in &BUILDS {
@@ -119,8 +120,8 @@ pub(crate) fn run() -> Result<()> {
     Ok(())
 }
 
-/// Says what a helper takes to pass an old entry, optimised for speed and for size; returns what is
-/// wrong with it.
+/// Prints the instructions that a helper takes to pass an old entry, optimised for speed and for
+/// size; returns what is wrong with them.
 fn size_costs(isa: Isa, demand: Demand, fast: &Listing, small: &Listing) -> Vec<String> {
     let Some(at_once) = demand.at_once else { return Vec::new() };
     let rounds = [("3", fast), ("s", small)].map(|(level, listing)| {
@@ -158,8 +159,8 @@ fn compile(build: &Build, level: &str) -> Result<PathBuf> {
     let path = folder.join("probe.s");
     let mut command = cmd::cargo(&["rustc", "--package", "pageout-asm-probe", "--lib"]);
     command.args(["--release", "--target", build.target, "--target-dir"]).arg(&folder);
-    // As the engine is compiled where it is timed, or where an embedder wants it small; link-time
-    // optimisation would put off the code that we want to read.
+    // The engine is compiled like this where it is timed, or where an embedder wants it small.
+    // Link-time optimisation would put off the code generation that this task reads.
     let level = if level == "s" { "\"s\"" } else { level };
     for setting in ["lto=\"off\"", "codegen-units=1", &format!("opt-level={level}")] {
         command.args(["--config", &format!("profile.release.{setting}")]);
@@ -167,7 +168,7 @@ fn compile(build: &Build, level: &str) -> Result<PathBuf> {
     let paging = format!("profile.release.package.pageout-paging.opt-level={level}");
     command.args(["--config", &paging]);
     command.arg("--").arg(format!("--emit=link,asm={}", path.display()));
-    // Names as they were written, and each loop once.
+    // Names are kept as they were written, and each loop stands only once.
     command.args(["-Csymbol-mangling-version=v0", "-Cllvm-args=-unroll-runtime=false"]);
     if !build.features.is_empty() {
         command.arg(format!("-Ctarget-feature={}", build.features));

@@ -1,4 +1,4 @@
-//! What it takes to pass entries that are old: the round of a loop that reads and clears nothing.
+//! The cost of passing old entries: the round of a loop that reads and clears nothing.
 
 use std::collections::VecDeque;
 
@@ -6,8 +6,9 @@ use super::check::{reached, successors};
 use super::isa::{Isa, Next};
 use super::listing::{Function, Listing};
 
-/// The instructions of the shortest round of a loop, in the function that `symbol` names or in one
-/// that it calls, which reads so many entries, and neither changes one nor calls.
+/// Returns the instructions of the shortest round of a loop that reads `entries` entries, and
+/// neither changes one nor calls. The loop is in the function that `symbol` names or in one that it
+/// calls.
 pub(super) fn shortest(listing: &Listing, isa: Isa, symbol: &str, entries: usize) -> Option<usize> {
     let functions = reached(listing, isa, symbol).into_iter().map(|name| &listing[name]);
     let rounds = functions.flat_map(|function| {
@@ -17,14 +18,14 @@ pub(super) fn shortest(listing: &Listing, isa: Isa, symbol: &str, entries: usize
     rounds.filter(|round| round.entries == entries).map(|round| round.instructions).min()
 }
 
-/// Once round a loop.
+/// A round of a loop.
 struct Round {
     instructions: usize,
     /// Entries that it reads.
     entries: usize,
 }
 
-/// The shortest way from the instruction back to it.
+/// Finds the shortest path from the instruction back to itself.
 fn round_through(isa: Isa, function: &Function, start: usize) -> Option<Round> {
     let plain = |at: &usize| {
         let instruction = &function.code[*at];

@@ -1,4 +1,4 @@
-//! Calls of `pageout lab` whose records are kept: a run that was stopped goes on where it was.
+//! Calls of `pageout lab` whose records are kept: an interrupted run continues where it was.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hasher};
@@ -11,7 +11,7 @@ use pageout_record::schema::{RecordFile, RecordSet};
 
 use crate::cmd;
 
-/// One call of `pageout`, and the name its records are kept under.
+/// A call of `pageout`, and the name that its records are kept under.
 #[derive(Clone, Copy)]
 pub(super) struct Call {
     pub(super) name: &'static str,
@@ -29,25 +29,25 @@ impl Call {
     }
 }
 
-/// Where the records of the calls are kept.
+/// Returns the folder of the kept records.
 pub(super) fn results() -> PathBuf {
     cmd::root().join("target/lab")
 }
 
-/// The program.
+/// Returns the path of the program.
 fn binary() -> PathBuf {
     cmd::root().join("target/release/pageout")
 }
 
-/// The program, with words of arguments.
+/// Returns a command that runs the program with these arguments.
 pub(super) fn pageout(words: &str) -> Command {
     let mut command = cmd::program(binary());
     command.args(words.split_whitespace());
     command
 }
 
-/// Runs the program with words of arguments and reads its records, which are kept under `name`; the
-/// kept ones, if they are of the same program and words.
+/// Returns the records of the program with these arguments, which are kept under `name`. It runs
+/// the program only if no records of the same program and arguments are kept.
 pub(super) fn records(name: &str, words: &str) -> Result<RecordSet> {
     let file = results().join(name).with_extension("json");
     let key_file = results().join(name).with_extension("key");
@@ -72,7 +72,7 @@ pub(super) fn read(path: &Path) -> Result<RecordFile> {
     RecordFile::from_json(&text).with_context(|| path.display().to_string())
 }
 
-/// Names the program by its content.
+/// Returns a name for the program that its content determines.
 fn program_key() -> Result<&'static str> {
     static KEY: OnceLock<String> = OnceLock::new();
     if let Some(key) = KEY.get() {

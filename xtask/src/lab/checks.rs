@@ -1,5 +1,5 @@
-//! What has to hold on every kernel: helpers that do no wrong, a test that sees one that does, and
-//! batches that change no decision.
+//! The checks of every kernel: its helpers do no wrong, a test sees one that does, and batches
+//! change no decision.
 
 use anyhow::{Result, bail};
 use pageout_record::schema::{Metric, Record};
@@ -11,7 +11,7 @@ use crate::cmd;
 const CLEAR_FLUSH: &str = "clear_flush_young_ptes";
 const TEST_AND_CLEAR: &str = "test_and_clear_young_ptes";
 
-/// The batched helpers that a kernel of a name has.
+/// A function that returns the batched helpers of a named kernel.
 type Batched = fn(&str) -> &'static [&'static str];
 
 const OF_7_3: Batched = |_| &[CLEAR_FLUSH, TEST_AND_CLEAR];
@@ -56,7 +56,7 @@ const HELPERS: [(Batched, Call); 4] = [
     ),
 ];
 
-/// Random calls of the young helpers on every kernel; none may be wrong.
+/// Calls the young helpers of every kernel at random; none may be wrong.
 pub(super) fn helpers() -> Result<()> {
     begin("random helper calls, none of them wrong");
     let mut wrong = Vec::new();
@@ -93,7 +93,7 @@ const MISTAKES: [&str; 4] = [
         calls=100000 --config arm64-64k",
 ];
 
-/// A kernel whose helper looks at the first entry alone has to be caught.
+/// Checks that a kernel whose helper reads only the first entry is caught.
 pub(super) fn mistake() -> Result<()> {
     begin("a wrong helper, which has to be caught");
     for words in MISTAKES {
@@ -115,7 +115,7 @@ fn caught(words: &str) -> Result<()> {
     Ok(())
 }
 
-/// Each with the kernel that the others are held against: the one without batches.
+/// Calls, each with the kernel that the others are compared with: the one without batches.
 const MIXED: [(Call, &str); 2] = [
     (
         Call {
@@ -135,19 +135,21 @@ const MIXED: [(Call, &str); 2] = [
     ),
 ];
 
-/// The kernel selftest, on the kernel as it is and with the whole queue, on one CPU and on two.
+/// Runs the kernel selftest, on the kernel as it is and with the whole queue, on one CPU and on
+/// two.
 pub(super) fn selftest() -> Result<()> {
     begin("the kernel selftest");
-    // It ends with a failure where a test fails.
+    // The command fails if a test fails.
     cmd::run(&mut pageout("lab run stock q22 selftest cpus=1,2 --config arm64-4k,x86-64"))
 }
 
-/// What batching changes by its nature: MGLRU counts every young entry of a contiguous block, where
-/// it counted the one that the walk met first, so tables pass the threshold of the Bloom filter
-/// that did not before.
+/// Counts that batching changes by its nature. MGLRU counts every young entry of a contiguous
+/// block, where it used to count only the first that the walk met. So more tables pass the
+/// threshold of the Bloom filter.
 const COUNTED_OTHERWISE: [&str; 2] = ["walk: young", "walk: tables added"];
 
-/// Mixed mappings end alike before and after each batch, but for what is counted otherwise.
+/// Checks that mixed mappings end alike before and after each batch, except for
+/// `COUNTED_OTHERWISE`.
 pub(super) fn mixed_mappings() -> Result<()> {
     begin("mixed mappings, the same before and after each batch");
     for (call, base) in MIXED {
@@ -172,7 +174,8 @@ pub(super) fn mixed_mappings() -> Result<()> {
     Ok(())
 }
 
-/// The metrics in which a record differs from the one before the batches, each with words for it.
+/// Returns the metrics in which a record differs from the one before the batches, each with a
+/// description.
 fn differences(before: &Record, record: &Record) -> Vec<(String, String)> {
     let differ = |(a, b): &(&Metric, &Metric)| a != b;
     let told = |(a, b): (&Metric, &Metric)| {
@@ -187,14 +190,14 @@ fn differences(before: &Record, record: &Record) -> Vec<(String, String)> {
     all
 }
 
-/// A record's kernel and fields.
+/// Returns a record's kernel and fields.
 pub(super) fn title(record: &Record) -> String {
     let pairs = record.variant.iter().chain(&record.fields);
     let pairs: Vec<String> = pairs.map(|(name, value)| format!("{name}={value}")).collect();
     format!("{} {}", record.scenario, pairs.join(" "))
 }
 
-/// The first sample of a metric.
+/// Returns the first sample of a metric.
 pub(super) fn value(record: &Record, name: &str) -> Result<f64> {
     match record.metrics.iter().find(|metric| metric.name == name) {
         Some(metric) => Ok(metric.values[0]),

@@ -1,5 +1,5 @@
-//! The engine's counts beside the kernel's: is `per-entry` a faithful before, and `batched` a
-//! faithful after?
+//! The engine's counts beside the kernel's, which show whether `per-entry` is a faithful before and
+//! `batched` a faithful after.
 
 use anyhow::{Context, Result};
 use pageout_record::render::{Align, Grid};
@@ -9,12 +9,12 @@ use super::call::{self, Call};
 use super::checks::value;
 use super::report::{begin, none};
 
-/// A kernel, and the variant that does what it does.
+/// Kernels, each with the variant that does the same.
 const PAIRS: [(&str, &str); 2] =
     [("no-batch", "young=per-entry,unmap=per-entry"), ("stock", "young=batched,unmap=batched")];
 
-/// Entries of a contiguous block: what one gathering read of a clean one loads beside the entry
-/// itself.
+/// Entries of a contiguous block. A gathering read of a clean entry loads that many besides the
+/// entry itself.
 const BLOCK: f64 = 16.0;
 
 const RECLAIM: Call = Call {
@@ -23,7 +23,7 @@ const RECLAIM: Call = Call {
         --runs 1",
 };
 
-/// What is counted a reclaimed page, in [`COUNTED`]'s order.
+/// Counts for each reclaimed page, in [`COUNTED`]'s order.
 type Counts = [f64; 3];
 
 const COUNTED: [&str; 3] =
@@ -40,17 +40,17 @@ const DECIDED: [(&str, &str); 7] = [
     ("walk: tables added", "walk: tables added"),
 ];
 
-/// By how much counts of an order differ for reasons that docs/kernel-map.md names.
+/// The most that counts of an order may differ by, for reasons that docs/kernel-map.md names.
 const NAMED: [(&str, &str, f64); 1] = [("0", "walk: young", 38.0)];
 
-/// How often `folio_referenced` asks a page for each page that is reclaimed: while it is young, and
-/// when it is old.
+/// The number of times that `folio_referenced` checks a page for each reclaimed page, while the
+/// page is young and when it is old.
 struct Checks {
     young: f64,
     old: f64,
 }
 
-/// Prints both, a line a count, and fails if they decide otherwise.
+/// Prints the counts of both, one a line, and fails if the kernel and the engine decide otherwise.
 pub(super) fn beside() -> Result<()> {
     begin("the engine's counts beside the kernel's: arm64-4k");
     let reclaimed = RECLAIM.records()?;
@@ -58,10 +58,10 @@ pub(super) fn beside() -> Result<()> {
     referenced(&reclaimed)
 }
 
-/// Of lines of tables.
+/// The most columns of a line of a table.
 const COLUMNS: usize = 100;
 
-/// What each order and each kind of lists came to.
+/// Prints and compares the decisions for each order and each kind of lists.
 fn decisions(reclaimed: &RecordSet) -> Result<()> {
     let columns = ["kernel", "lru", "order", "count", "kernel", "engine"];
     let columns = columns.map(|name| (name.to_owned(), Align::Right));
@@ -98,9 +98,9 @@ fn decisions(reclaimed: &RecordSet) -> Result<()> {
     none(&otherwise, "the engine decides otherwise than the kernel")
 }
 
-/// How many young entries more a walk without batches counts in a kernel, which leaves some blocks
-/// of a large folio as single entries: all of such a block, where of a contiguous one it counts the
-/// first, whose check clears the others.
+/// Returns the number of additional young entries that a walk without batches counts in a kernel,
+/// which leaves some blocks of a large folio as single entries. The walk counts all entries of such
+/// a block. Of a contiguous block it counts only the first, whose check clears the others.
 fn more_of_singles(record: &Record) -> Result<f64> {
     let singles = value(record, "before: present")? - value(record, "before: contiguous")?;
     Ok(singles / BLOCK * (BLOCK - 1.0))
@@ -114,7 +114,7 @@ fn engine_reclaim(order: &str, lru: &str, variant: &str) -> Result<RecordSet> {
     call::records(&format!("engine-{lru}-{order}-{}", variant.len()), &words)
 }
 
-/// What runs under `folio_referenced`, order 4, on the classic lists.
+/// Prints the operations under `folio_referenced`, for order 4 on the classic lists.
 fn referenced(reclaimed: &RecordSet) -> Result<()> {
     let mut columns = vec![("under folio_referenced, per reclaimed page".to_owned(), Align::Left)];
     let mut counts = Vec::new();
@@ -141,7 +141,8 @@ fn referenced(reclaimed: &RecordSet) -> Result<()> {
 }
 
 impl Checks {
-    /// Every mapped page is found young once; pages are reclaimed when they are found old.
+    /// Computes the checks from the record: every mapped page is found young once, and pages are
+    /// reclaimed when they are found old.
     fn of(record: &Record) -> Result<Self> {
         let reclaimed = value(record, "pgsteal")?;
         let young = value(record, "before: young")? / reclaimed;
@@ -158,7 +159,7 @@ fn of_kernel<'a>(set: &'a RecordSet, kernel: &str) -> Result<&'a Record> {
     set.records.iter().find(is).with_context(|| format!("no record of {kernel}"))
 }
 
-/// Instructions of each kind that ran under `folio_referenced`.
+/// Returns the operations of each kind that ran under `folio_referenced`.
 fn of_the_kernel(kernel: &str) -> Result<Counts> {
     let words = format!(
         "lab profile --kernel 7.3 {kernel} reclaim-file order=4 lru=classic \
@@ -177,7 +178,7 @@ fn of_the_kernel(kernel: &str) -> Result<Counts> {
     Ok([read, value(root, "compare-and-swaps")?, value(root, "invalidations")?])
 }
 
-/// The counting runs of the engine, weighed by how often the kernel asks.
+/// Returns the counts of the engine, weighted by how often the kernel checks.
 fn of_the_engine(family: &str, asked: &Checks) -> Result<Counts> {
     let pass = |young: &str| -> Result<Counts> {
         let words = format!(

@@ -1,5 +1,5 @@
-//! The figures: every kernel in every situation, in one table a release, held against those that
-//! are stored.
+//! The figures: every kernel in every situation, in one table for each release, compared with those
+//! that are stored.
 
 use std::fs;
 use std::path::PathBuf;
@@ -12,21 +12,22 @@ use super::checks::title;
 use super::report::{begin, none};
 use crate::cmd;
 
-/// How far a new run may be from what is stored: another compiler makes other code.
+/// The most that a new run may differ from the stored figures, as a fraction: another compiler
+/// makes other code.
 const TOLERANCE: f64 = 0.03;
 
 /// The figures of a release's kernels.
 struct Figures {
-    /// Their records' file in `crates/lab/files/records`, without its end.
+    /// The file of the records in `crates/lab/files/records`, without its extension.
     stored: &'static str,
-    /// The figures that lead: run twice, from two boots.
+    /// The leading figures, which are run twice, from two boots.
     leading: Call,
     calls: &'static [Call],
     /// Each table's kernels, and the one that the others are compared with.
     tables: &'static [(Kernels, &'static str)],
 }
 
-/// Whether a table has the kernel of a name.
+/// A function that returns true if a table has the named kernel.
 type Kernels = fn(&str) -> bool;
 
 const LINUX_7_3: Figures = Figures {
@@ -141,7 +142,7 @@ const BESIDE: Call = Call {
         lru=classic,mglru --runs 1 --config arm64-4k",
 };
 
-/// Runs all of them, prints the tables and compares with what is stored.
+/// Runs all calls, prints the tables and compares with the stored figures.
 pub(super) fn run(update: bool) -> Result<()> {
     for figures in [LINUX_7_3, LINUX_6_12] {
         figures.run(update)?;
@@ -151,7 +152,7 @@ pub(super) fn run(update: bool) -> Result<()> {
     Ok(())
 }
 
-/// The table of records against a base.
+/// Returns the table of records against a base.
 fn table(file: &RecordFile, name: &str, base: &str) -> Result<String> {
     let path = results().join(format!("{name}-instructions.json"));
     fs::write(&path, instructions(file).to_json()?)?;
@@ -199,7 +200,7 @@ impl Figures {
     }
 }
 
-/// What the tables show.
+/// Returns the records with only the metrics that the tables show.
 fn instructions(all: &RecordFile) -> RecordFile {
     let mut file = all.clone();
     for record in file.sets.iter_mut().flat_map(|set| &mut set.records) {
@@ -208,12 +209,13 @@ fn instructions(all: &RecordFile) -> RecordFile {
     file
 }
 
-/// The records of all runs.
+/// Returns the records of all runs.
 fn of_all(file: RecordFile) -> Vec<Record> {
     file.sets.into_iter().flat_map(|set| set.records).collect()
 }
 
-/// The metrics of `old` that `new` lacks, or has further off than `tolerance` of the old value.
+/// Returns the metrics of `old` that `new` lacks, or whose value in `new` differs by more than
+/// `tolerance` of the old one.
 fn differing(old: &[Record], new: &[Record], tolerance: f64) -> Vec<String> {
     let mut found = Vec::new();
     for a in old {

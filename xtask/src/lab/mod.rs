@@ -1,7 +1,7 @@
-//! `cargo xtask lab`: what the project claims of real kernels, run on real kernels.
+//! `cargo xtask lab`: the project's claims about real kernels, tested on real kernels.
 //!
-//! Tests that end in minutes belong to `cargo xtask test`; this takes the better part of two hours.
-//! What an earlier run of the same program measured is not measured again.
+//! Tests that end in minutes belong to `cargo xtask test`; this task takes almost two hours.
+//! Measurements of an earlier run of the same program are kept and not repeated.
 
 mod call;
 mod checks;
@@ -18,7 +18,7 @@ use clap::ValueEnum;
 use crate::{cmd, setup};
 use call::{pageout, results};
 
-/// One part of the run.
+/// A part of the run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Stage {
     /// Call the young helpers of every kernel at random.
@@ -40,7 +40,7 @@ pub(crate) fn run(chosen: &[Stage], update: bool) -> Result<()> {
     let since = Instant::now();
     setup::lab()?;
     cmd::run(&mut cmd::cargo(&["build", "--release"]))?;
-    // Debian 12 has no package of it.
+    // Debian 12 has no package of this source.
     if !setup::has_linux_7_3() {
         cmd::run(&mut pageout("lab source --kernel 7.3"))?;
     }

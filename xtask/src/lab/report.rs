@@ -1,4 +1,4 @@
-//! What a stage tells: its title, and all that it finds wrong.
+//! The output of a stage: its title, and all the faults it finds.
 
 use anyhow::{Result, bail};
 
@@ -7,7 +7,7 @@ pub(super) fn begin(title: &str) {
     println!("\n== {title}");
 }
 
-/// Fails with all that was found, if anything was.
+/// Fails with all the faults that were found, if there are any.
 pub(super) fn none(found: &[String], what: &str) -> Result<()> {
     if found.is_empty() {
         return Ok(());

@@ -1,5 +1,6 @@
-//! What `deny.toml` says of the dependencies, held of all that `Cargo.lock` names, on every
-//! platform. `cargo deny` reads the same file; this asks no network but for crates not yet fetched.
+//! The rules of `deny.toml` for dependencies, checked for every package in `Cargo.lock`, on every
+//! platform. `cargo deny` reads the same file; this check uses the network only to fetch missing
+//! crates.
 
 mod texts;
 
@@ -16,7 +17,7 @@ pub(crate) use texts::texts;
 
 const CRATES_IO: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
-/// What `cargo metadata` tells, as far as it is read here.
+/// The part of `cargo metadata` that this check reads.
 #[derive(Deserialize)]
 struct Metadata {
     packages: Vec<Package>,
@@ -28,7 +29,7 @@ struct Package {
     version: String,
     /// An SPDX expression.
     license: Option<String>,
-    /// Where it came from; nothing for a folder of this machine.
+    /// The registry that it came from; `None` for a folder of this machine.
     source: Option<String>,
     manifest_path: PathBuf,
     dependencies: Vec<Dependency>,
@@ -41,10 +42,10 @@ struct Dependency {
     path: Option<PathBuf>,
 }
 
-/// What `deny.toml` says.
+/// The rules in `deny.toml`.
 struct Rules {
     licences: Vec<Licensee>,
-    /// What single crates may have besides.
+    /// The additional licences that single crates may have.
     exceptions: Vec<(String, Vec<Licensee>)>,
 }
 

@@ -1,4 +1,4 @@
-//! The licences of the crates that the program is made of, for whoever gets it built.
+//! The licences of the crates that are linked into the program, for distribution with it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -9,10 +9,11 @@ use anyhow::{Context, Result};
 use super::{Package, metadata};
 use crate::cmd;
 
-/// How the names of files begin that hold a licence, or what it wants to be passed on.
+/// The first words of the names of files that hold a licence or a notice to be distributed with it.
 const NAMES: [&str; 5] = ["LICENSE", "LICENCE", "COPYING", "NOTICE", "UNLICENSE"];
 
-/// Every text once, below the crates that have it. `target` is the machine that it is built for.
+/// Returns every licence text once, below the names of the crates that have it. `target` is the
+/// machine that the program is built for.
 pub(crate) fn texts(target: &str) -> Result<String> {
     let linked = linked(target)?;
     let found = metadata()?;
@@ -47,7 +48,7 @@ pub(crate) fn texts(target: &str) -> Result<String> {
     Ok(told)
 }
 
-/// Names and versions of all crates that are linked into the program.
+/// Returns the names and versions of all crates that are linked into the program.
 fn linked(target: &str) -> Result<BTreeSet<String>> {
     let mut tree = cmd::cargo(&["tree", "--locked", "--package", "pageout", "--edges", "normal"]);
     tree.args(["--prefix", "none", "--format", "{p}", "--target", target]);
@@ -78,7 +79,7 @@ mod tests {
         for (owner, text) in [("\nclap ", "MIT License"), ("\nzstd-sys ", "Apache License")] {
             assert!(told.contains(owner) && told.contains(text), "{owner}");
         }
-        // Of the tests alone.
+        // Packages of the tests only.
         assert!(!told.contains("\nproptest ") && !told.contains("no licence named"));
         // The workspace's own licence stands beside it.
         assert!(!told.contains("\npageout"));

@@ -1,4 +1,4 @@
-//! The engine is the same code on every ground: what it may be configured by.
+//! The engine is the same code on every ground: only a few predicates may configure it.
 
 use super::finding::Finding;
 use super::source::Source;
@@ -7,7 +7,7 @@ use super::unsafety;
 
 /// Words that combine predicates.
 const COMBINATORS: [&str; 3] = ["all", "any", "not"];
-/// Predicates that change what is checked, not what is done.
+/// Predicates that change what is checked, and not what the engine does.
 const ANYWHERE: [&str; 3] = ["test", "debug_assertions", "miri"];
 
 /// Finds conditional compilation of the engine by anything but its tests.
@@ -47,7 +47,7 @@ fn is_word(text: &str) -> bool {
     text.starts_with(|c: char| c.is_alphabetic() || c == '_')
 }
 
-/// Where the predicate of a `cfg_attr` ends.
+/// Returns the index of the comma that ends the predicate of a `cfg_attr`.
 fn first_comma(tokens: &[Token]) -> usize {
     let mut depth = 0;
     for (index, token) in tokens.iter().enumerate() {

@@ -22,11 +22,11 @@ type Words = Vec<String>;
 #[derive(Debug)]
 struct Module {
     file: String,
-    /// Its path in the crate, from the root.
+    /// The path of the module in the crate, from the root.
     place: Words,
-    /// What `use` brings in: the path of each name.
+    /// The names that `use` brings in, each with its path.
     brings: BTreeMap<String, Words>,
-    /// The paths that the file names. What it only hands on to others is not among them.
+    /// The paths that the file names. A path that it only re-exports is not among them.
     names: BTreeSet<Words>,
 }
 
@@ -52,7 +52,7 @@ pub(super) fn check(
     findings
 }
 
-/// The files of each cycle, in order.
+/// Returns the files of each cycle, in order.
 fn cycles(modules: &[Module]) -> Vec<Vec<&str>> {
     let places: BTreeMap<_, _> = modules.iter().map(|m| (m.place.as_slice(), m)).collect();
     let mut imports = DiGraphMap::<&str, ()>::new();
@@ -70,10 +70,10 @@ fn cycles(modules: &[Module]) -> Vec<Vec<&str>> {
     cycles
 }
 
-/// The module that declares what a path from the root names, wherever that is handed on.
+/// Returns the module that declares the item at a path from the root, through any re-exports.
 fn declaring<'m>(places: &BTreeMap<&[String], &'m Module>, path: &[String]) -> Option<&'m Module> {
     let mut path = path.to_vec();
-    // A name that is handed on without end does not compile.
+    // An endless chain of re-exports does not compile.
     for _ in 0..8 {
         let depth = (0..=path.len()).rev().find(|depth| places.contains_key(&path[..*depth]))?;
         let module = places[&path[..depth]];
@@ -86,7 +86,7 @@ fn declaring<'m>(places: &BTreeMap<&[String], &'m Module>, path: &[String]) -> O
 }
 
 impl Module {
-    /// Reads a file below `code`; none if it is elsewhere or not Rust.
+    /// Reads a file below `code`; returns `None` if it is elsewhere or not Rust.
     fn read(source: &Source, code: &str) -> Option<Self> {
         let place = source.path.strip_prefix(code)?.strip_suffix(".rs")?;
         let mut place: Words = place.split('/').map(str::to_owned).collect();
@@ -96,12 +96,12 @@ impl Module {
         let mut paths = Paths::default();
         paths.visit_file(&syn::parse_file(&source.text).ok()?);
         let Paths { brings, mut names } = paths;
-        // Any other word alone is a name of this file's, if one like a module's.
+        // Any other single word is a name of this file's own, even if it is like a module's.
         names.retain(|path| path.len() > 1 || path[0] == "super" || brings.contains_key(&path[0]));
         Some(Self { file: source.path.clone(), place, brings, names })
     }
 
-    /// What a path in this file is from the root; none if the path leads above it.
+    /// Returns a path of this file as a path from the root; `None` if the path leads above it.
     fn absolute(&self, path: &[String]) -> Option<Words> {
         let up = path.iter().take_while(|word| *word == "super").count();
         let (start, rest) = match path.first()?.as_str() {
@@ -113,7 +113,7 @@ impl Module {
     }
 }
 
-/// Collects what a file brings in and names, test code left out.
+/// The names that a file brings in and uses, test code left out.
 #[derive(Default)]
 struct Paths {
     brings: BTreeMap<String, Words>,

@@ -1,9 +1,9 @@
-//! What is found, and what an exception may excuse.
+//! A fault that a check finds, and the rule that an exception may excuse it from.
 
 use std::fmt;
 use std::ops::RangeInclusive;
 
-/// What an exception comment can excuse.
+/// A rule that an exception comment can excuse a line from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Rule {
     LongFunction,
@@ -27,14 +27,14 @@ impl Rule {
     }
 }
 
-/// One thing that is not as it should be.
+/// A fault that a check found.
 #[derive(PartialEq, Debug)]
 pub(super) struct Finding {
     pub(super) path: String,
-    /// The line, counted from 1; 0 where it concerns the file.
+    /// The line, counted from 1; 0 if the finding concerns the whole file.
     pub(super) line: usize,
     pub(super) what: String,
-    /// The rule an exception may excuse it from, and the lines such a comment may stand on.
+    /// The rule that an exception may excuse it from, and the lines where such a comment may stand.
     pub(super) excuse: Option<(Rule, RangeInclusive<usize>)>,
 }
 

@@ -53,7 +53,7 @@ pub(super) fn check(sources: &[Source], paths: &[String]) -> Vec<Finding> {
     findings
 }
 
-/// Says what is wrong with a link, if anything is.
+/// Returns what is wrong with a link, if anything is.
 fn broken(
     page: &str,
     link: &str,
@@ -71,7 +71,7 @@ fn broken(
     (!found).then(|| format!("the link to {link} leads to no heading of {target}"))
 }
 
-/// The path from the root that a path on a page means; none outside of the tree.
+/// Returns the path from the root that a path on a page means; `None` if it leads outside the tree.
 fn resolve(page: &str, path: &str) -> Option<String> {
     let mut parts: Vec<&str> = page.split('/').collect();
     parts.pop();
@@ -85,7 +85,8 @@ fn resolve(page: &str, path: &str) -> Option<String> {
     Some(parts.join("/"))
 }
 
-/// Returns true for a path of the tree in backticks; one with a capital NAME stands for many.
+/// Returns true if the text in backticks is a path of the tree; one with a capital NAME stands for
+/// many.
 fn is_path(code: &str) -> bool {
     let stands_for_many = |part: &str| {
         let stem = part.split('.').next().unwrap_or_default();
@@ -96,7 +97,7 @@ fn is_path(code: &str) -> bool {
         && !code.split('/').any(stands_for_many)
 }
 
-/// Pages of the index's folder to which neither it nor a page in it leads.
+/// Returns the pages of the index's folder that neither the index nor a page in it links to.
 fn not_in_the_index(pages: &BTreeMap<&str, Page>) -> Vec<Finding> {
     let Some((folder, name)) = INDEX.rsplit_once('/') else { return Vec::new() };
     let mut reached = BTreeSet::from([INDEX.to_owned()]);
@@ -170,7 +171,8 @@ impl Page {
     }
 }
 
-/// Returns true for a link to a file or a heading. Others check the web and Rust's items.
+/// Returns true for a link to a file or a heading. Other tools check links to the web and to Rust
+/// items.
 fn is_in_the_tree(target: &str) -> bool {
     !target.contains(':')
 }

@@ -41,7 +41,7 @@ pub(super) fn check(source: &Source, file: &syn::File, is_test: bool) -> Vec<Fin
     findings
 }
 
-/// Files that hold tests alone: integration tests, and modules declared for tests.
+/// Returns the files that hold only tests: integration tests, and modules declared for tests.
 pub(super) fn test_files(sources: &[Source]) -> BTreeSet<String> {
     let mut files = BTreeSet::new();
     for source in sources.iter().filter(|source| source.is_rust()) {
@@ -65,7 +65,7 @@ pub(super) fn test_files(sources: &[Source]) -> BTreeSet<String> {
     files
 }
 
-/// Where the modules that a file declares lie.
+/// Returns the folder that holds the modules which a file declares.
 fn module_folder(path: &str) -> &str {
     let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
     let name = path.rsplit('/').next().unwrap_or(path);
@@ -76,7 +76,7 @@ fn module_folder(path: &str) -> &str {
     }
 }
 
-/// Whether the attributes keep the item out of every build but the tests'.
+/// Returns true if the attributes keep the item out of every build but the tests'.
 pub(super) fn is_test_only(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| match &attribute.meta {
         Meta::List(list) if list.path.is_ident("cfg") => {
@@ -87,7 +87,7 @@ pub(super) fn is_test_only(attributes: &[Attribute]) -> bool {
     })
 }
 
-/// Whether an item is a test module or for tests alone.
+/// Returns true if an item is a test module or compiled only for tests.
 pub(super) fn is_test_item(item: &Item) -> bool {
     match item {
         Item::Mod(item) => is_test_only(&item.attrs),
@@ -99,7 +99,7 @@ pub(super) fn is_test_item(item: &Item) -> bool {
     }
 }
 
-/// Lines of the file's test modules and test-only items.
+/// Counts the lines of the file's test modules and test-only items.
 fn test_lines(file: &syn::File) -> usize {
     file.items.iter().filter(|item| is_test_item(item)).map(|item| lines_of(item).count()).sum()
 }

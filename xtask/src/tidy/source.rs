@@ -7,9 +7,9 @@ use anyhow::{Context, Result};
 use super::finding::{Finding, Rule};
 use crate::cmd;
 
-/// One text file of the tree.
+/// A text file of the tree.
 pub(super) struct Source {
-    /// From the workspace root, with `/`.
+    /// The path from the workspace root, with `/`.
     pub(super) path: String,
     pub(super) text: String,
 }
@@ -51,7 +51,8 @@ impl Source {
         self.path.ends_with(".rs")
     }
 
-    /// Drops the findings that an exception excuses; adds one for each that excuses nothing.
+    /// Removes the findings that an exception excuses, and adds one for each exception that excuses
+    /// nothing.
     pub(super) fn excuse(&self, findings: Vec<Finding>) -> Vec<Finding> {
         let (exceptions, mut left) = self.exceptions();
         let mut used = vec![false; exceptions.len()];
@@ -71,7 +72,7 @@ impl Source {
         left
     }
 
-    /// The exceptions, and a finding for each that is not well formed.
+    /// Returns the exceptions, and a finding for each malformed one.
     fn exceptions(&self) -> (Vec<Exception>, Vec<Finding>) {
         let mut exceptions = Vec::new();
         let mut findings = Vec::new();

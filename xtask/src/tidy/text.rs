@@ -12,11 +12,11 @@ const COLUMNS: usize = 100;
 /// The page that names every crate.
 const MAP: &str = "ARCHITECTURE.md";
 
-/// Its most words, its drawing aside: it is read in one go.
+/// The most words of the map without its drawing: people read it in one go.
 const MAP_WORDS: usize = 900;
 
-/// Checks the lines of programs and of prose, but those that end inside a string (`quoted`); data
-/// may have long lines, and so may a table's rows and fenced blocks in prose.
+/// Checks the lines of programs and of prose, but those that end inside a string (`quoted`). Data
+/// may have long lines. In prose, rows of tables and fenced blocks may be long too.
 pub(super) fn check(source: &Source, quoted: &BTreeSet<usize>) -> Vec<Finding> {
     let path = &source.path;
     let prose = path.ends_with(".md");
@@ -51,13 +51,13 @@ pub(super) fn check(source: &Source, quoted: &BTreeSet<usize>) -> Vec<Finding> {
     findings
 }
 
-/// Whether the file holds code or configuration that people edit.
+/// Returns true if the file holds code or configuration that people edit.
 fn is_program(path: &str) -> bool {
     let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
     ["rs", "toml", "sh", "py", "pyi", "yml", "yaml"].contains(&extension) || path == ".ci/run"
 }
 
-/// Every crate of the workspace is named on the map, which stays short.
+/// Checks that the map names every crate of the workspace and stays short.
 pub(super) fn crates_are_on_the_map(workspace: &Workspace, sources: &[Source]) -> Vec<Finding> {
     let Some(map) = sources.iter().find(|source| source.path == MAP) else {
         return vec![Finding::new(MAP, 0, "missing")];
@@ -67,7 +67,7 @@ pub(super) fn crates_are_on_the_map(workspace: &Workspace, sources: &[Source]) -
         .then(|| Finding::new(MAP, 0, format!("{written} words, more than {MAP_WORDS}")));
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     let words: Vec<&str> = map.text.split(|c| !is_part(c)).collect();
-    // A crate is called by its directory or by its full name.
+    // The map calls a crate by its directory or by its full name.
     let named =
         |folder: &str, name: &str| words.iter().any(|word| *word == folder || *word == name);
     let packages = workspace.packages.iter();

@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use anyhow::{Context, Result};
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 
-/// A token, with the line it stands on.
+/// A token, with its line.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Token {
     /// A word, a punctuation mark, a bracket; a literal keeps its quotes.
     pub(super) text: String,
     pub(super) line: usize,
-    /// The line it ends on: a later one for a string of several lines.
+    /// The line that the token ends on: a later one for a string of several lines.
     pub(super) last: usize,
 }
 
@@ -24,7 +24,7 @@ pub(super) fn flatten(text: &str) -> Result<Vec<Token>> {
     Ok(tokens)
 }
 
-/// The paths in a macro's tokens, as words; a lone word is one too.
+/// Returns the paths in a macro's tokens, as words; a single word is a path too.
 pub(super) fn paths(stream: TokenStream) -> Vec<Vec<String>> {
     let mut tokens = Vec::new();
     append(stream, &mut tokens);
@@ -69,12 +69,12 @@ fn token(text: String, span: Span) -> Token {
     Token { text, line: span.start().line, last: span.end().line }
 }
 
-/// The lines that end inside a string: another program's words, not our layout.
+/// Returns the lines that end inside a string: they are another program's text, not our layout.
 pub(super) fn quoted_lines(tokens: &[Token]) -> BTreeSet<usize> {
     tokens.iter().flat_map(|token| token.line..token.last).collect()
 }
 
-/// The tokens between the bracket at `open` and its partner.
+/// Returns the tokens between the bracket at `open` and its partner.
 pub(super) fn inside(tokens: &[Token], open: usize) -> &[Token] {
     let mut depth = 0;
     for (offset, token) in tokens[open..].iter().enumerate() {

@@ -1,17 +1,17 @@
-//! Unsafe code has two addresses, and each block of it says why it is sound.
+//! Unsafe code is in two places, and each block of it has a comment that says why it is sound.
 
 use super::finding::Finding;
 use super::source::Source;
 use super::tokens::Token;
 use super::walls::{CAPI, PAGING, Workspace};
 
-/// Whether unsafe code may stand in this file.
+/// Returns true if this file may have unsafe code.
 pub(super) fn is_address(path: &str) -> bool {
     let folders = ["crates/paging/src/table/", "crates/capi/"];
     path == "crates/paging/src/table.rs" || folders.iter().any(|folder| path.starts_with(folder))
 }
 
-/// Unsafe code at its address alone, each block with its reason.
+/// Checks that unsafe code is only in its places, each block with its reason.
 pub(super) fn check(source: &Source, tokens: &[Token]) -> Vec<Finding> {
     let lines: Vec<&str> = source.text.lines().collect();
     let mut findings = Vec::new();
@@ -23,7 +23,7 @@ pub(super) fn check(source: &Source, tokens: &[Token]) -> Vec<Finding> {
             let what = "unsafe code stands in crates/paging/src/table and crates/capi alone";
             findings.push(Finding::new(&source.path, token.line, what));
         }
-        // An unsafe function or trait asks something of others: its documentation says what.
+        // An unsafe function or trait asks something of its callers: its documentation says what.
         let next = tokens.get(index + 1).map_or("", |next| next.text.as_str());
         if ["{", "impl"].contains(&next) && !has_reason(&lines, token.line) {
             let what = "unsafe without a SAFETY comment";
@@ -33,7 +33,7 @@ pub(super) fn check(source: &Source, tokens: &[Token]) -> Vec<Finding> {
     findings
 }
 
-/// Whether a SAFETY comment stands on the line or above the statement it belongs to.
+/// Returns true if a SAFETY comment stands on the line or above the statement it belongs to.
 fn has_reason(lines: &[&str], line: usize) -> bool {
     if lines[line - 1].contains("SAFETY: ") {
         return true;
@@ -51,7 +51,7 @@ fn has_reason(lines: &[&str], line: usize) -> bool {
     false
 }
 
-/// Each crate forbids unsafe code in its root; those that hold it deny it.
+/// Checks that each crate forbids unsafe code in its root; the crates that have some deny it there.
 pub(super) fn crate_roots(workspace: &Workspace, sources: &[Source]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for package in &workspace.packages {

@@ -1,4 +1,4 @@
-//! What each crate may depend on.
+//! The crates that each crate may depend on.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::cmd;
 
 /// The crate that holds the engine's unsafe code.
 pub(super) const PAGING: &str = "pageout-paging";
-/// The one that C calls.
+/// The crate that C calls.
 pub(super) const CAPI: &str = "pageout-capi";
 const RECLAIM: &str = "pageout-reclaim";
 const MACHINE: &str = "pageout-machine";
@@ -29,8 +29,8 @@ const REPORT: &str = "pageout-report";
 const REPRODUCE: &str = "pageout-reproduce";
 const SWEEP: &str = "pageout-sweep";
 
-/// What a crate may name of the workspace. A crate without a row, as the binary, may name all but
-/// the exhibits.
+/// The crates of the workspace that a crate may name. A crate without a row, such as the binary,
+/// may name all but the exhibits.
 const WALLS: [(&str, &[&str]); 18] = [
     (PAGING, &[]),
     (CAPI, &[PAGING]),
@@ -55,7 +55,7 @@ const WALLS: [(&str, &[&str]); 18] = [
 /// The crates of the engine: no features, and nothing that depends on the target.
 const ENGINE: [&str; 2] = [PAGING, RECLAIM];
 
-/// What `cargo metadata` tells, as far as it is read here.
+/// The part of `cargo metadata` that this check reads.
 #[derive(Deserialize)]
 pub(super) struct Workspace {
     pub(super) packages: Vec<Package>,
@@ -73,12 +73,12 @@ pub(super) struct Package {
 #[derive(Deserialize)]
 struct Dependency {
     name: String,
-    /// `dev`, `build` or nothing.
+    /// `dev`, `build` or `None` for a normal dependency.
     kind: Option<String>,
-    /// The platform it is for, where it is not for all.
+    /// The platform of the dependency; `None` for all platforms.
     target: Option<String>,
     optional: bool,
-    /// Set for a crate of the workspace.
+    /// The path of a crate of the workspace; `None` for others.
     path: Option<PathBuf>,
 }
 
