@@ -1,46 +1,46 @@
-//! The mapped areas of an address space, as the events so far leave them.
+//! The mapped areas of an address space after the events so far.
 
 use std::collections::BTreeMap;
 
 use super::error::Fault;
 use super::event::{Event, Mapping, Page, PageRange, Permissions};
 
-/// More areas at once are refused; kernels stop at 65,530 unless told otherwise.
+/// The most areas at once; kernels stop at 65,530 by default.
 const MAX_AREAS: usize = 1 << 20;
 
-/// Which pages are mapped, and how.
+/// The mapped pages, with their kinds and permissions.
 #[derive(Debug, Clone, Default)]
 pub struct Areas {
-    /// By first page; never overlapping.
+    /// Areas by their first page; they never overlap.
     by_start: BTreeMap<u64, Mapping>,
     nr_pages: u64,
 }
 
 impl Areas {
-    /// The area that holds `page`.
+    /// Returns the area that holds `page`.
     pub fn get(&self, page: Page) -> Option<&Mapping> {
         let (_, area) = self.by_start.range(..=page.number()).next_back()?;
         area.pages.contains(page).then_some(area)
     }
 
-    /// How many pages are mapped.
+    /// Returns the number of mapped pages.
     pub fn nr_pages(&self) -> u64 {
         self.nr_pages
     }
 
-    /// Every area, ascending.
+    /// Returns every area, ascending.
     pub fn iter(&self) -> impl Iterator<Item = &Mapping> {
         self.by_start.values()
     }
 
-    /// The parts of areas inside `pages`, ascending.
+    /// Returns the parts of areas inside `pages`, ascending.
     pub fn within(&self, pages: PageRange) -> impl Iterator<Item = Mapping> {
         let first =
             self.by_start.range(..=pages.start()).next_back().map_or(0, |(start, _)| *start);
         self.by_start.range(first..pages.end()).filter_map(move |(_, area)| area.slice(pages))
     }
 
-    /// The mapped ranges inside `pages`, ascending: areas that touch make one range.
+    /// Returns the mapped ranges inside `pages`, ascending: areas that touch make one range.
     pub fn mapped_ranges(&self, pages: PageRange) -> Vec<PageRange> {
         let mut ranges: Vec<PageRange> = Vec::new();
         for part in self.within(pages) {
@@ -53,7 +53,8 @@ impl Areas {
         ranges
     }
 
-    /// The unmapped pages around `page`, up to the areas beside it; `None` where it is mapped.
+    /// Returns the unmapped pages around `page`, up to the areas next to it; `None` if it is
+    /// mapped.
     pub(crate) fn gap(&self, page: Page) -> Option<PageRange> {
         let below = self.by_start.range(..=page.number()).next_back();
         let start = below.map_or(0, |(_, area)| area.pages.end());
@@ -62,14 +63,14 @@ impl Areas {
         PageRange::new(start, end).filter(|gap| gap.contains(page))
     }
 
-    /// Takes a mapping event into account, and says how many areas it was about; accesses and epoch
+    /// Applies a mapping event and returns the number of areas that it affects; accesses and epoch
     /// ends change nothing.
     ///
     /// # Errors
     ///
-    /// [`Fault::Overlap`] and [`Fault::NotMapped`] where the event does not fit the areas,
-    /// [`Fault::Range`] where a move leaves the address space, [`Fault::TooManyAreas`]. The areas
-    /// are as before then.
+    /// [`Fault::Overlap`] and [`Fault::NotMapped`] if the event does not fit the areas,
+    /// [`Fault::Range`] if a move leaves the address space, and [`Fault::TooManyAreas`]. After an
+    /// error the areas are unchanged.
     pub fn apply(&mut self, event: &Event) -> Result<u64, Fault> {
         match *event {
             Event::Map(mapping) => self.map(mapping),
@@ -119,7 +120,7 @@ impl Areas {
         Ok(areas)
     }
 
-    /// Adds an area, as one with its neighbours where they continue each other, as kernels do.
+    /// Adds an area, and merges it with neighbours that it continues, as kernels do.
     fn insert(&mut self, mut new: Mapping) {
         self.nr_pages += new.pages.nr_pages();
         if let Some((&start, below)) = self.by_start.range(..new.pages.start()).next_back()
@@ -137,7 +138,7 @@ impl Areas {
         self.by_start.insert(new.pages.start(), new);
     }
 
-    /// Takes `pages` out, splitting the areas at both ends, and returns what was there.
+    /// Removes `pages`, splitting the areas at both ends, and returns what was mapped there.
     fn remove(&mut self, pages: PageRange) -> Vec<Mapping> {
         let removed: Vec<Mapping> = self.within(pages).collect();
         for part in &removed {
@@ -158,7 +159,8 @@ impl Areas {
         removed
     }
 
-    /// How many areas have all of these pages.
+    /// Returns the number of areas that hold these pages; an error if one of the pages is not
+    /// mapped.
     fn all_mapped(&self, pages: PageRange) -> Result<u64, Fault> {
         let (mut areas, mut mapped) = (0, 0);
         for part in self.within(pages) {

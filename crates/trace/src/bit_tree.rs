@@ -2,16 +2,16 @@
 
 use crate::room::{NoRoom, filled};
 
-/// Numbers below a bound, a bit each. Every word of a level is summed up by a bit of the next one:
-/// whether it has any.
+/// Numbers below a bound, as one bit each. A bit of the next level is set if its word of this level
+/// has any bit.
 #[derive(Debug)]
 pub(crate) struct BitTree {
-    /// The numbers first, a single word last.
+    /// The levels: the numbers first, a single word last.
     levels: Vec<Vec<u64>>,
 }
 
 impl BitTree {
-    /// None of the numbers below `bound`.
+    /// Returns an empty set of numbers below `bound`.
     ///
     /// # Errors
     /// [`NoRoom`].
@@ -39,7 +39,7 @@ impl BitTree {
         }
     }
 
-    /// Takes a number out; whether it was in.
+    /// Removes a number; returns true if the set had it.
     pub(crate) fn remove(&mut self, mut number: usize) -> bool {
         if self.levels[0][number / 64] & 1 << (number % 64) == 0 {
             return false;
@@ -55,7 +55,7 @@ impl BitTree {
         true
     }
 
-    /// Takes out the largest.
+    /// Removes and returns the largest number.
     pub(crate) fn pop_last(&mut self) -> Option<usize> {
         let mut last = 0;
         for level in self.levels.iter().rev() {

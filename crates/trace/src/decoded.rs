@@ -6,20 +6,20 @@ use crate::source::TraceSource;
 use crate::{Areas, Event, Page};
 use std::collections::HashMap;
 
-/// Bytes of memory that a page takes, about, while the trace is read: its identity
-/// ([`crate::reference_string::Identities`]), and what a replay's survey keeps of it.
+/// Approximate bytes of memory for a page while the trace is read: its identity
+/// ([`crate::reference_string::Identities`]), and its part of a replay's survey.
 const BYTES_A_PAGE: u64 = 96;
 
-/// Bytes of memory that an address takes, about, which is not the first of its page.
+/// Approximate bytes of memory for an address that is not the first of its page.
 const BYTES_AN_ADDRESS: u64 = 40;
 
-/// In the steps of a trace: the end of an epoch.
+/// The step of a trace that ends an epoch.
 const EPOCH_END: u32 = u32::MAX;
-/// The ends of several epochs in a row; the next number says of how many.
+/// The step that ends several epochs in a row; the next number is their count.
 const EPOCH_ENDS: u32 = u32::MAX - 1;
-/// The next of the other events.
+/// The step of any other event, which is the next of them.
 const CHANGE: u32 = u32::MAX - 2;
-/// More places than this would make numbers that stand for other steps.
+/// The most places: with more, their numbers would collide with those of other steps.
 const MOST_PLACES: usize = (CHANGE / 2) as usize;
 
 /// A trace in memory: eight bytes an access, and four for each end of an epoch that is
@@ -28,19 +28,19 @@ const MOST_PLACES: usize = (CHANGE / 2) as usize;
 pub struct Decoded {
     has_mappings: bool,
     string: ReferenceString,
-    /// For each access, twice the place of its virtual page in `virtual_pages`, and one more for a
-    /// store. Between accesses, the other steps.
+    /// For each access, twice the place of its virtual page in `virtual_pages`, plus one for a
+    /// store. The other steps stand between accesses.
     steps: Vec<u32>,
     virtual_pages: Vec<Page>,
     changes: Vec<Event>,
 }
 
 impl Decoded {
-    /// Reads a trace to its end, and tells `each` step with the areas mapped after it; `available`
-    /// bytes of memory are there for it, if that is known.
+    /// Reads a trace to its end, and calls `each` with every step and the areas mapped after it.
+    /// `available` is the memory for it in bytes, if that is known.
     ///
     /// # Errors
-    /// [`StringError`], or the first of `each`.
+    /// [`StringError`], or the first error of `each`.
     pub fn of_trace<E: From<StringError>>(
         source: &TraceSource,
         available: Option<u64>,
@@ -66,20 +66,20 @@ impl Decoded {
         Ok(decoding.decoded)
     }
 
-    /// Whether it tells the program's mappings; otherwise all its pages are anonymous.
+    /// Returns true if the trace has the program's mappings; otherwise all its pages are anonymous.
     pub fn has_mappings(&self) -> bool {
         self.has_mappings
     }
 
-    /// Its page reference string.
+    /// Returns the trace's page reference string.
     pub fn string(&self) -> &ReferenceString {
         &self.string
     }
 
-    /// Tells `each` step, from the first to the last; the ends of empty epochs in a row at once.
+    /// Calls `each` with every step in order; the ends of consecutive empty epochs are one step.
     ///
     /// # Errors
-    /// The first of `each`.
+    /// The first error of `each`.
     pub fn play<E>(&self, mut each: impl FnMut(PageStep<'_>) -> Result<(), E>) -> Result<(), E> {
         let (mut pages, mut changes) = (self.string.pages().iter(), self.changes.iter());
         let mut steps = self.steps.iter();
@@ -99,13 +99,13 @@ impl Decoded {
     }
 }
 
-/// A trace while it is read.
+/// The state while a trace is read.
 struct Decoding {
     decoded: Decoded,
     room: Room,
-    /// For each page of the string, the place of the virtual page where it was used last.
+    /// For each page of the string, the place of the virtual page where it was last used.
     last: Vec<u32>,
-    /// The places of virtual pages at which pages were used that had been used at another.
+    /// The places of virtual pages whose page had been used at another place before.
     others: HashMap<Page, u32>,
 }
 
@@ -128,7 +128,7 @@ impl Decoding {
         }
     }
 
-    /// The place of the virtual page where a page is used now.
+    /// Returns the place of the virtual page where a page is used now.
     fn place_of(&mut self, page: u32, at: Page) -> Result<u32, NoRoom> {
         let Self { decoded: Decoded { virtual_pages, .. }, room, last, others } = self;
         let next = virtual_pages.len();
@@ -162,7 +162,7 @@ impl Decoding {
     }
 }
 
-/// Adds the end of an epoch. After another one, it is counted with that.
+/// Adds the end of an epoch. An end that follows another one is counted with it.
 fn end_epoch(steps: &mut Vec<u32>, room: &mut Room) -> Result<(), NoRoom> {
     match steps[..] {
         [.., EPOCH_ENDS, ref mut nr] if *nr < CHANGE - 1 => *nr += 1,

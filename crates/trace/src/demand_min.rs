@@ -1,33 +1,34 @@
 //! Demand MIN: the fewest faults with which a page reference string can be served.
 //!
 //! Belady's MIN (*A study of replacement algorithms for a virtual-storage computer*, IBM Systems
-//! Journal 5(2), 1966) loads a page when it is asked for and evicts the one asked for last from
-//! then on. No policy that works page by page on demand has fewer faults. It is no bound where
-//! pages come unasked: with fault-around, read-ahead or large folios. Write-out counts for nothing.
+//! Journal 5(2), 1966) loads a page when it is accessed and evicts the page whose next access is
+//! farthest in the future. No policy that works page by page on demand has fewer faults. It is no
+//! bound where pages are loaded before an access: with fault-around, read-ahead or large folios.
+//! Write-out is not counted.
 //!
 //! The bound is one for replays of the trace. The program itself used some pages more often than
-//! its trace has them; `docs/traces.md` tells which.
+//! its trace has them; `docs/traces.md` lists which.
 
 use crate::bit_tree::BitTree;
 use crate::reference_string::ReferenceString;
 use crate::room::{NoRoom, filled};
 use std::num::NonZeroUsize;
 
-/// Stands for no use.
+/// The value for a page that has no further use.
 const NEVER: u32 = u32::MAX;
 
-/// What serving a string took.
+/// The faults that it takes to serve a string.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DemandFaults {
-    /// Pages asked for while they were not resident.
+    /// Accesses to pages that were not resident.
     pub faults: usize,
-    /// Those of them that were resident before.
+    /// The faults on pages that were resident before.
     pub refaults: usize,
 }
 
 impl DemandFaults {
-    /// So many faults on a string. Every page's first fault is none of a page that was resident
-    /// before, and every other is.
+    /// Returns the counts for `faults` faults on a string. The first fault of each page is no
+    /// refault, and every other fault is one.
     pub(crate) fn of(string: &ReferenceString, faults: usize) -> Self {
         Self { faults, refaults: faults - string.nr_pages() }
     }
@@ -37,12 +38,13 @@ impl DemandFaults {
 #[derive(Debug)]
 pub struct DemandMin<'s> {
     string: &'s ReferenceString,
-    /// For each access, where in the string its page is asked for next.
+    /// For each access, the position in the string of the next access to its page.
     next_uses: Vec<u32>,
 }
 
 impl<'s> DemandMin<'s> {
-    /// Looks for the next use of each access: four bytes for each, and for each page meanwhile.
+    /// Finds the next use of each access. Takes four bytes for each access, and four for each page
+    /// while it runs.
     ///
     /// # Errors
     /// [`NoRoom`].
@@ -56,19 +58,19 @@ impl<'s> DemandMin<'s> {
         Ok(Self { string, next_uses })
     }
 
-    /// For each access, where in the string its page is asked for next, if it is.
+    /// Returns, for each access, the position of the next access to its page, if there is one.
     pub fn next_uses(&self) -> impl ExactSizeIterator<Item = Option<u32>> {
         self.next_uses.iter().map(|next| (*next != NEVER).then_some(*next))
     }
 
-    /// Its faults with so many frames. Takes a bit for each access, and steps in the logarithm of
-    /// their number.
+    /// Returns the faults with `frames` frames. Takes a bit for each access, and steps in the
+    /// logarithm of the number of accesses.
     ///
     /// # Errors
     /// [`NoRoom`].
     pub fn faults(&self, frames: NonZeroUsize) -> Result<DemandFaults, NoRoom> {
-        // A resident page is named by its next use. One that has none gives its frame back at once:
-        // it would be the next victim anyway.
+        // A resident page is named by its next use. A page without a next use frees its frame at
+        // once: it would be the next victim anyway.
         let mut resident = BitTree::new(self.next_uses.len())?;
         let mut nr_resident = 0;
         let mut faults = 0;
@@ -112,8 +114,8 @@ mod tests {
         served(string, number).faults
     }
 
-    /// The fewest faults over every choice of every victim: of all sets of pages that can be
-    /// resident, with the fewest faults that lead to each.
+    /// Returns the fewest faults over every choice of every victim: it follows all sets of pages
+    /// that can be resident, with the fewest faults that lead to each.
     fn every_choice(numbers: &[u8], frames: usize) -> usize {
         let mut reachable = BTreeMap::from([(BTreeSet::new(), 0)]);
         for page in numbers {

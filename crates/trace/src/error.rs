@@ -1,4 +1,4 @@
-//! What can be wrong with a trace that is read, and what stops one from being written.
+//! Errors in reading a trace and in writing one.
 
 use pageout_experiment::named;
 use pageout_experiment::this_machine::memory_limit_note;
@@ -11,15 +11,15 @@ use super::header::MAX_EPOCH_REFERENCES;
 use super::rules::{STEPS, STEPS_PER_AREA, STEPS_PER_BYTE};
 use super::wire::{MAX_ARGUMENTS, MAX_FILES, MAX_STRING, MAX_STRINGS, VERSION};
 
-/// Why a trace cannot be read. Offsets are bytes of the file consumed when the fault was met.
+/// An error in reading a trace. Offsets are bytes of the file consumed when the fault was found.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
     /// The file cannot be opened.
     #[error("cannot open {}", named(path))]
     Open {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// The file's name has characters that act on a display.
@@ -28,18 +28,18 @@ pub enum TraceError {
          rename it, or name a link to it"
     )]
     Name,
-    /// The pages are more than memory holds.
+    /// The pages do not fit in memory.
     #[error("it has more pages than there is memory for{}", memory_limit_note())]
     NoRoom,
     /// Reading failed.
     #[error("reading failed at byte {offset}")]
     Read {
-        /// Where.
+        /// The offset.
         offset: u64,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// The file does not begin as a trace does.
+    /// The file does not begin like a trace.
     #[error(
         "not a page trace: {found}; accepted: what `pageout trace record` and `pageout trace \
          import` write"
@@ -59,29 +59,29 @@ pub enum TraceError {
     /// The file ends before the trace does.
     #[error("truncated after epoch {epochs}: the file ends at byte {offset}, before the trailer")]
     Truncated {
-        /// Where the file ends.
+        /// The offset of the file's end.
         offset: u64,
-        /// How many epochs are complete.
+        /// The number of complete epochs.
         epochs: u64,
     },
     /// The compressed stream cannot be decompressed.
     #[error("damaged at byte {offset}, after epoch {epochs}: {reason}")]
     Damaged {
-        /// Where.
+        /// The offset.
         offset: u64,
-        /// How many epochs were read before.
+        /// The number of epochs read before.
         epochs: u64,
-        /// What the decompressor said.
+        /// The decompressor's message.
         reason: String,
     },
-    /// A header field or an event is not acceptable.
+    /// A header field or an event is invalid.
     #[error("malformed near byte {offset}, after epoch {epochs}: {fault}")]
     Malformed {
-        /// Where.
+        /// The offset.
         offset: u64,
-        /// How many epochs were read before.
+        /// The number of epochs read before.
         epochs: u64,
-        /// What is wrong.
+        /// The fault.
         fault: Fault,
     },
     /// The trailer does not agree with the events.
@@ -94,7 +94,7 @@ pub enum TraceError {
         /// The events' figure.
         counted: u64,
     },
-    /// The file's bytes are not those that were written.
+    /// The file's bytes differ from those that were written.
     #[error("checksum {found:08x} at the end of the file, its bytes make {computed:08x}: damaged")]
     Checksum {
         /// The stored CRC-32.
@@ -102,19 +102,19 @@ pub enum TraceError {
         /// The CRC-32 of the file.
         computed: u32,
     },
-    /// It has samples where all accesses are needed.
+    /// The trace has samples, and all accesses are needed.
     #[error(
         "a sampled trace ({tool}): it lacks most accesses of the program, and this needs them all; \
          `trace info` takes it"
     )]
     Sampled {
-        /// What the trace was made by and of.
+        /// The tool that made the trace, and its source.
         tool: String,
     },
     /// Bytes follow the end of the trace.
     #[error("bytes follow the end of the trace at byte {offset}")]
     Trailing {
-        /// Where the trace ends.
+        /// The offset of the trace's end.
         offset: u64,
     },
 }
@@ -137,9 +137,9 @@ pub enum Fault {
     /// A byte that should be one of a few.
     #[error("{what} {found}; 0 to {most} are accepted")]
     Code {
-        /// What the byte stands for.
+        /// The meaning of the byte.
         what: &'static str,
-        /// Its value.
+        /// The byte's value.
         found: u64,
         /// The greatest value it may have.
         most: u64,
@@ -175,7 +175,7 @@ pub enum Fault {
     Range {
         /// The first page's number.
         start: u64,
-        /// How many pages.
+        /// The number of pages.
         nr_pages: u64,
     },
     /// An access to a page that was not named before.
@@ -183,7 +183,7 @@ pub enum Fault {
     UnknownPage {
         /// The page's place.
         found: u64,
-        /// How many places are taken.
+        /// The number of places that are taken.
         named: u64,
     },
     /// A file that was not named before.
@@ -191,7 +191,7 @@ pub enum Fault {
     UnknownFile {
         /// The file's index.
         found: u64,
-        /// How many files there are.
+        /// The number of files named so far.
         named: u64,
     },
     /// A mapping event in a trace whose header denies mappings.
@@ -234,15 +234,15 @@ pub enum Fault {
     References,
 }
 
-/// Why a trace cannot be written.
+/// An error in writing a trace.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
     /// The file to write cannot be created.
     #[error("cannot create {}", named(path))]
     Create {
-        /// Which file.
+        /// The path of the file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// The directory of the file to write is missing.
@@ -252,7 +252,7 @@ pub enum WriteError {
         named(directory)
     )]
     NoDirectory {
-        /// Which file.
+        /// The path of the file.
         path: PathBuf,
         /// The directory.
         directory: PathBuf,
@@ -260,10 +260,10 @@ pub enum WriteError {
     /// The path names a directory, a device or the like.
     #[error("{} is not a regular file: expected the path of a file to write", named(path))]
     NotAFile {
-        /// Which path.
+        /// The path.
         path: PathBuf,
     },
-    /// A symbolic link whose target is not there.
+    /// A symbolic link whose target does not exist.
     #[error("{} is a symbolic link to what is not there", named(path))]
     DanglingLink {
         /// The link.

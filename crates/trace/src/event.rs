@@ -1,4 +1,4 @@
-//! What a trace says, one event at a time.
+//! The events of a trace.
 
 /// Page numbers are below this: 64 address bits less the smallest page shift.
 pub const PAGE_LIMIT: u64 = 1 << 52;
@@ -8,17 +8,18 @@ pub const PAGE_LIMIT: u64 = 1 << 52;
 pub struct Page(u64);
 
 impl Page {
-    /// The page of this number, unless it is at or beyond [`PAGE_LIMIT`].
+    /// Returns the page of this number, unless it is at or beyond [`PAGE_LIMIT`].
     pub const fn new(number: u64) -> Option<Self> {
         if number < PAGE_LIMIT { Some(Self(number)) } else { None }
     }
 
-    /// The page that holds `address`, with pages of `1 << shift` bytes, `shift` at least 12.
+    /// Returns the page that holds `address`, with pages of `1 << shift` bytes, `shift` at least
+    /// 12.
     pub(crate) const fn of_address(address: u64, shift: u8) -> Self {
         Self((address >> shift) & (PAGE_LIMIT - 1))
     }
 
-    /// The number itself.
+    /// Returns the number itself.
     pub const fn number(self) -> u64 {
         self.0
     }
@@ -32,58 +33,58 @@ pub struct PageRange {
 }
 
 impl PageRange {
-    /// Pages `start..end`; `None` if that is empty, negative or beyond [`PAGE_LIMIT`].
+    /// Returns pages `start..end`; `None` if that is empty, negative or beyond [`PAGE_LIMIT`].
     pub const fn new(start: u64, end: u64) -> Option<Self> {
         if start < end && end <= PAGE_LIMIT { Some(Self { start, end }) } else { None }
     }
 
-    /// The range of one page.
+    /// Returns the range of one page.
     pub const fn single(page: Page) -> Self {
         Self { start: page.0, end: page.0 + 1 }
     }
 
-    /// The number of the first page.
+    /// Returns the number of the first page.
     pub const fn start(self) -> u64 {
         self.start
     }
 
-    /// The number after the last page.
+    /// Returns the number after the last page.
     pub const fn end(self) -> u64 {
         self.end
     }
 
-    /// How many pages.
+    /// Returns the number of pages.
     pub const fn nr_pages(self) -> u64 {
         self.end - self.start
     }
 
-    /// Whether `page` is one of them.
+    /// Returns true if `page` is in the range.
     pub const fn contains(self, page: Page) -> bool {
         self.start <= page.0 && page.0 < self.end
     }
 
-    /// The pages of both ranges, if there are any.
+    /// Returns the pages that both ranges have, if there are any.
     pub fn intersection(self, other: Self) -> Option<Self> {
         Self::new(self.start.max(other.start), self.end.min(other.end))
     }
 
-    /// Both ranges as one, where `above` begins at the end of this one.
+    /// Returns both ranges as one, if `above` begins at the end of this one.
     pub(crate) fn joined(self, above: Self) -> Option<Self> {
         Self::new(self.start, above.end).filter(|_| self.end == above.start)
     }
 
-    /// The same number of pages from page number `start` on, if that is within the limit.
+    /// Returns the same number of pages from page number `start` on, if that is within the limit.
     pub fn moved_to(self, start: u64) -> Option<Self> {
         Self::new(start, start.checked_add(self.nr_pages())?)
     }
 
-    /// Every page, ascending.
+    /// Returns every page, ascending.
     pub fn pages(self) -> impl Iterator<Item = Page> {
         (self.start..self.end).map(Page)
     }
 }
 
-/// What the program may do with a mapping's pages.
+/// The accesses that a mapping allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Permissions {
     /// Loads are allowed (`PROT_READ`).
@@ -104,20 +105,20 @@ impl Permissions {
 pub struct FileId(pub(crate) u32);
 
 impl FileId {
-    /// Files count from 0 in the order in which the trace names them.
+    /// Returns the file's index: files count from 0 in the order in which the trace names them.
     pub const fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// What backs a mapping.
+/// The backing of a mapping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// Zero-filled memory from `mmap`, or the part of a program's data beyond its file.
     Anonymous,
     /// A file's pages.
     File {
-        /// Which file.
+        /// The file.
         file: FileId,
         /// The page of the file behind the mapping's first page.
         offset: u64,
@@ -126,25 +127,25 @@ pub enum Kind {
     Stack,
     /// Memory from `brk`.
     Heap,
-    /// Nothing was seen to map these pages, but the program used them.
+    /// Pages that the program used, although no event mapped them.
     Unknown,
 }
 
 /// A range of pages mapped alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Mapping {
-    /// Which pages.
+    /// The mapped pages.
     pub pages: PageRange,
-    /// What backs them.
+    /// The backing of the pages.
     pub kind: Kind,
-    /// What is allowed.
+    /// The accesses that are allowed.
     pub permissions: Permissions,
     /// Stores are seen by other processes (`MAP_SHARED`).
     pub shared: bool,
 }
 
 impl Mapping {
-    /// The part of this mapping inside `pages`, with the file offset of its first page.
+    /// Returns the part of this mapping inside `pages`, with the file offset of its first page.
     pub(crate) fn slice(&self, pages: PageRange) -> Option<Self> {
         let pages = self.pages.intersection(pages)?;
         let skipped = pages.start() - self.pages.start();
@@ -157,8 +158,8 @@ impl Mapping {
         Some(Self { pages, kind, ..*self })
     }
 
-    /// This mapping and the one above it as one, where `above` begins at its end and only
-    /// continues it.
+    /// Returns this mapping and the one above it as one, if `above` begins at its end and continues
+    /// it in every respect.
     pub(crate) fn joined(&self, above: &Self) -> Option<Self> {
         let kind = match self.kind {
             Kind::File { file, offset } => {
@@ -172,26 +173,26 @@ impl Mapping {
     }
 }
 
-/// One step of a trace.
+/// A step of a trace.
 ///
-/// Events stand in the order in which the program made them. Of its references those are left out
-/// that the header's [`FilterShape`](super::FilterShape) allows, and after an epoch's end or a
-/// mapping change none before each page was accessed anew: young and dirty bits are exact when an
-/// epoch ends and when a mapping changes.
+/// Events stand in the order in which the program made them. A trace lacks some of the program's
+/// references, as the header's [`FilterShape`](super::FilterShape) allows. After an epoch's end or
+/// a mapping change it lacks no access to a page until the first access to it. So young and dirty
+/// bits are exact when an epoch ends and when a mapping changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Event {
-    /// Pages that were not mapped now are.
+    /// Pages become mapped that were not.
     Map(Mapping),
-    /// Pages, all of them mapped, no longer are.
+    /// Pages, all of them mapped, are unmapped.
     Unmap(PageRange),
-    /// Pages, all of them mapped, have other permissions now.
+    /// Pages, all of them mapped, get other permissions.
     Protect {
-        /// Which pages.
+        /// The pages.
         pages: PageRange,
-        /// What is allowed from now on.
+        /// The accesses that are allowed from then on.
         permissions: Permissions,
     },
-    /// Mapped pages move with their content (`mremap`) to where nothing is mapped.
+    /// Mapped pages move with their content (`mremap`) to an unmapped range.
     Remap {
         /// The pages, by their old numbers.
         pages: PageRange,
@@ -202,15 +203,15 @@ pub enum Event {
     Discard(PageRange),
     /// A reference of the program to a page.
     Access {
-        /// Which page.
+        /// The page.
         page: Page,
-        /// It is stored to.
+        /// True if the reference is a store.
         store: bool,
-        /// How many references further on than that of the access before, or than the first of
-        /// the epoch; 0 where one reference touches two pages.
+        /// The number of references since that of the previous access, or since the first of the
+        /// epoch; 0 if one reference touches two pages.
         after: u64,
     },
-    /// So many references of the program have passed.
+    /// The end of an epoch, after all its references.
     EpochEnd {
         /// The header's epoch length; less only in the last epoch.
         references: u64,

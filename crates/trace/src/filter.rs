@@ -1,4 +1,4 @@
-//! Leaves out references on which every TLB of some size must hit.
+//! A filter of references, which drops those on which every TLB of some size must hit.
 
 use std::fmt;
 
@@ -11,31 +11,32 @@ pub const MAX_FILTER: u32 = 1 << 10;
 
 /// The smallest TLBs for which a trace is dense enough.
 ///
-/// A TLB that replaces what was used least recently, and that [`FilterShape::suits`] accepts, hits
-/// on every reference that is not in the trace: both when all references go to it and when only
-/// those of the trace do. How far its misses on the trace may be from those on all references, and
-/// why, is told in `docs/trace-format.md`.
+/// A TLB that replaces the least recently used entry, and that [`FilterShape::suits`] accepts, hits
+/// on every reference that is not in the trace. That holds if all references go to it, and if only
+/// those of the trace do. `docs/trace-format.md` explains how far its misses on the trace may be
+/// from those on all references.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 pub struct FilterShape {
-    /// Sets, a power of two; a page's number modulo the sets says which is its own.
+    /// Sets, a power of two; a page belongs to the set of its number modulo this.
     pub sets: u32,
-    /// Ways of a set.
+    /// Ways in each set.
     pub ways: u32,
-    /// Entries of a TLB that is fully associative.
+    /// Entries of a fully associative TLB.
     pub window: u32,
 }
 
 impl FilterShape {
-    /// No larger than the first level of any platform that comes with the program.
+    /// The default, which is no larger than the first level of any platform that comes with the
+    /// program.
     pub const DEFAULT: Self = Self { sets: 16, ways: 4, window: 32 };
 
-    /// Leaves out no reference but those to the page that was used last.
+    /// The filter that drops only references to the page that was used last.
     pub const EVERY_PAGE: Self = Self { sets: 1, ways: 1, window: 1 };
 
-    /// Reads `16x4,32`: sets, ways, window.
+    /// Parses `16x4,32`: sets, ways, window.
     ///
     /// # Errors
-    /// What is accepted.
+    /// A message that says which shapes are accepted.
     pub fn parse(text: &str) -> Result<Self, String> {
         let parts = text.split_once(',').and_then(|(of_sets, window)| {
             let (sets, ways) = of_sets.split_once('x')?;
@@ -49,14 +50,14 @@ impl FilterShape {
         if shape.is_valid() { Ok(shape) } else { Err(accepted) }
     }
 
-    /// Whether `sets` is a power of two and all three are from 1 to [`MAX_FILTER`].
+    /// Returns true if `sets` is a power of two and all three are from 1 to [`MAX_FILTER`].
     pub(crate) fn is_valid(self) -> bool {
         let Self { sets, ways, window } = self;
         sets.is_power_of_two() && [sets, ways, window].iter().all(|n| (1..=MAX_FILTER).contains(n))
     }
 
-    /// Whether a TLB of entries for single pages, with so many sets (indexed by the page number's
-    /// low bits) of so many ways, is one of those for which a trace of this shape is dense enough.
+    /// Returns true if a trace of this shape is dense enough for such a TLB: its entries are for
+    /// single pages, in `sets` sets (indexed by the page number's low bits) of `ways` ways.
     pub fn suits(self, sets: u32, ways: u32) -> bool {
         let as_sets = sets.is_power_of_two() && sets >= self.sets && ways >= self.ways;
         as_sets || ways >= self.window
@@ -70,17 +71,17 @@ impl fmt::Display for FilterShape {
     }
 }
 
-/// Says of each reference whether it may be left out.
+/// A filter, which decides for each reference whether it may be dropped.
 ///
-/// What may is to a page that is both among those *used* last and among those *emitted* last.
-/// The first makes a TLB hit that sees all references, the second one that sees the trace: there
-/// a page that stays in use must come again before it would be evicted.
+/// A reference may be dropped if its page is both among the pages *used* last and among those
+/// *emitted* last. The first makes a TLB hit that sees all references, and the second one that sees
+/// the trace: there a page that stays in use must be emitted again before it would be evicted.
 #[derive(Debug)]
 pub(crate) struct Filter {
     shape: FilterShape,
-    /// The pages used last, the last one first; at most `window`.
+    /// The most recently used pages, the last one first; at most `window`.
     used: Vec<Used>,
-    /// Emissions in all, and of each set.
+    /// The number of emissions in all, and of each set.
     emissions: u64,
     of_set: Vec<u64>,
 }
@@ -88,7 +89,7 @@ pub(crate) struct Filter {
 #[derive(Debug, Clone, Copy)]
 struct Used {
     page: Page,
-    /// When it was emitted last, and when as stored to.
+    /// The last emission of the page, and the last as a store.
     emitted: Emission,
     stored: Option<Emission>,
 }
@@ -105,8 +106,8 @@ impl Filter {
         Self { shape, used: Vec::new(), emissions: 0, of_set: vec![0; shape.sets as usize] }
     }
 
-    /// Takes note of a reference to `page` if it may be left out; the others go to
-    /// [`Filter::emit`].
+    /// Records a reference to `page` and returns true if it may be dropped; the caller passes the
+    /// others to [`Filter::emit`].
     pub(crate) fn drops(&mut self, page: Page, store: bool) -> bool {
         let Some(place) = self.used.iter().position(|used| used.page == page) else {
             return false;
@@ -120,7 +121,7 @@ impl Filter {
         drops
     }
 
-    /// Takes note of a reference that is in the trace.
+    /// Records a reference that is in the trace.
     pub(crate) fn emit(&mut self, page: Page, store: bool) {
         let set = self.set(page);
         self.emissions += 1;
@@ -133,19 +134,21 @@ impl Filter {
         self.used.insert(0, Used { page, emitted, stored });
     }
 
-    /// Forgets everything: each page is emitted when it is used next.
+    /// Forgets everything: each page is emitted at its next use.
     pub(crate) fn clear(&mut self) {
         self.used.clear();
     }
 
-    /// Whether fewer pages of its set than there are ways were used since the page at `place`.
+    /// Returns true if fewer pages of its set than the set has ways were used since the page at
+    /// `place`.
     fn recently_used(&self, place: usize) -> bool {
         let set = self.set(self.used[place].page);
         let others = self.used[..place].iter().filter(|used| self.set(used.page) == set);
         others.count() < self.shape.ways as usize
     }
 
-    /// Whether an emission of `page` is among the last of its set and the last in all.
+    /// Returns true if an emission of `page` is among the last of its set and among the last in
+    /// all.
     fn in_reach(&self, page: Page, emission: Emission) -> bool {
         let of_set = self.of_set[self.set(page)];
         of_set - emission.of_set < self.shape.ways.into()
@@ -166,7 +169,7 @@ mod tests {
     /// A reference: page number, and whether it stores.
     type Reference = (u64, bool);
 
-    /// LRU by sets, one entry a page: the textbook's.
+    /// The textbook's LRU by sets, with one entry for each page.
     struct Tlb {
         sets: Vec<Vec<u64>>,
         ways: usize,
@@ -181,7 +184,7 @@ mod tests {
             self.sets[page as usize % self.sets.len()].contains(&page)
         }
 
-        /// Whether it misses; it holds the page then.
+        /// Returns true if the page misses; then the TLB holds it.
         fn misses(&mut self, page: u64) -> bool {
             let missed = !self.holds(page);
             let nr = self.sets.len();
@@ -197,7 +200,8 @@ mod tests {
         Page::new(number).expect("a page")
     }
 
-    /// Which of the references stand in the trace; the filter forgets everything now and then.
+    /// Returns, for each reference, true if it is emitted; the filter forgets everything from time
+    /// to time.
     fn emitted(shape: FilterShape, references: &[Reference], clear_every: usize) -> Vec<bool> {
         let mut filter = Filter::new(shape);
         let one = |(at, (number, store)): (usize, &Reference)| {
@@ -228,7 +232,8 @@ mod tests {
         FilterShape::EVERY_PAGE,
     ];
 
-    /// Sets and ways at the filter's own size and above, and how many ways misses may be off by.
+    /// Sets and ways at the filter's own size and above, and the number of ways that misses may
+    /// differ by.
     fn tlbs(shape: FilterShape) -> Vec<(usize, usize, usize)> {
         let [sets, ways, window] = [shape.sets, shape.ways, shape.window].map(|n| n as usize);
         let by_sets = [1, 2, 4]
@@ -238,7 +243,7 @@ mod tests {
         by_sets.chain(by_window).collect()
     }
 
-    /// Loops, sweeps, hot pages and chance, as programs have them.
+    /// References with loops, sweeps, hot pages and chance, as programs have them.
     fn references() -> impl Strategy<Value = Vec<Reference>> {
         let pages = prop_oneof![
             2 => (0..24_u64, 1..12_u64, 1..4_usize).prop_map(|(first, nr, times)| {
@@ -260,8 +265,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(128))]
 
-        /// TLBs that see all references hit on what is left out, and so do those that see the
-        /// trace alone.
+        /// TLBs that see all references hit on the dropped ones, and so do those that see only the
+        /// trace.
         #[test]
         fn what_is_left_out_hits(references in references(), clear_every in 20..400_usize) {
             for shape in SHAPES {
@@ -280,7 +285,7 @@ mod tests {
             }
         }
 
-        /// An entry in which a store was cached is still there at a store that is left out.
+        /// An entry in which a store was cached is still there at a store that is dropped.
         #[test]
         fn a_store_left_out_finds_its_page_dirty(
             references in references(),
@@ -334,7 +339,7 @@ mod tests {
     #[test]
     fn a_page_that_stays_in_use_comes_again_before_it_would_be_evicted() {
         let shape = FilterShape { sets: 1, ways: 4, window: 4 };
-        // Page 1 is always the one used last but one, yet by the trace it grows old.
+        // Page 1 is always the last but one in use, yet in the trace it grows old.
         let used = [1, 2, 1, 3, 1, 4, 1, 5, 1, 6, 1];
         assert_eq!(numbers(shape, &used), [1, 2, 3, 4, 5, 1, 6]);
     }

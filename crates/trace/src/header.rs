@@ -1,53 +1,54 @@
-//! What a trace says of itself: the header in front, the totals at the end.
+//! The header of a trace, and the totals at its end.
 
 use serde::Serialize;
 
 use super::filter::FilterShape;
 
-/// The epoch length used where none is asked for, in references.
+/// The default epoch length, in references.
 pub const DEFAULT_EPOCH_REFERENCES: u64 = 100_000;
 
 /// The longest epoch a trace may state, in references.
 pub const MAX_EPOCH_REFERENCES: u64 = 1 << 40;
 
-/// What was traced, and how.
+/// The description of the traced program and of the recording.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub struct Header {
     /// log2 of the page size in bytes, 12 to 16.
     pub page_shift: u8,
-    /// How many references make an epoch, 1 to [`MAX_EPOCH_REFERENCES`]. A reference is one
+    /// The number of references in an epoch, 1 to [`MAX_EPOCH_REFERENCES`]. A reference is one
     /// instruction fetched or one load, store or modify of data.
     pub epoch_references: u64,
-    /// Which references may be left out.
+    /// The references that the trace may lack.
     pub filter: FilterShape,
-    /// Mappings and their changes are in the trace; without them, all pages are anonymous.
+    /// True if mappings and their changes are in the trace; without them, all pages are anonymous.
     pub mappings: bool,
-    /// Accesses are samples of the program's, so that most are missing; references are not known
-    /// then, and an epoch is so many samples, or a snapshot of the sampler's.
+    /// True if accesses are samples of the program's, so that most are missing. Then references are
+    /// unknown, and an epoch is a number of samples, or a snapshot of the sampler's.
     pub sampled: bool,
-    /// The traced command and its arguments; empty where unknown.
+    /// The traced command and its arguments; empty if unknown.
     pub command: Vec<String>,
-    /// The architecture it ran on, as Rust and `uname -m` mostly call it; `unknown` where unknown.
+    /// The architecture it ran on, as Rust and `uname -m` mostly call it; `unknown` if unknown.
     pub architecture: String,
-    /// What wrote the trace, with versions.
+    /// The program that wrote the trace, with versions.
     pub tool: String,
 }
 
-/// How the traced program ended.
+/// The way in which the traced program ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ending {
-    /// An imported log does not say, nor does anything of a child that was killed.
+    /// An unknown end: an imported log does not report it, and neither does a child that was
+    /// killed.
     Unknown,
-    /// It exited with this status.
+    /// The program exited with this status.
     Exited(u8),
-    /// This signal ended it.
+    /// The program was ended by this signal.
     Signalled(u8),
-    /// It replaced itself (`execve`); what came after is not in the trace.
+    /// The program replaced itself (`execve`); the trace ends there.
     Replaced,
 }
 
-/// What a complete trace counts, written when it ends.
+/// The counts of a complete trace, written when it ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 pub struct Totals {
     /// References of the program.
@@ -58,6 +59,6 @@ pub struct Totals {
     pub accesses: u64,
     /// Different page numbers accessed.
     pub distinct_pages: u64,
-    /// How the program ended.
+    /// The way in which the program ended.
     pub ending: Ending,
 }

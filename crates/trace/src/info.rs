@@ -1,4 +1,4 @@
-//! What a trace holds, for people.
+//! The figures of a trace, for people.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -37,15 +37,15 @@ pub struct Info {
     pub areas: Vec<AreaInfo>,
     /// The most pages mapped at once.
     pub peak_mapped_pages: u64,
-    /// Mapping events by what they are.
+    /// The number of mapping events of each kind.
     pub changes: Changes,
     /// Different files mapped.
     pub files: u64,
-    /// Accesses to pages that nothing was seen to map.
+    /// Accesses to pages that no event mapped.
     pub unknown_accesses: u64,
 }
 
-/// What other programs are told.
+/// The figures for other programs.
 #[derive(Serialize)]
 struct Told<'i> {
     sha256: &'i str,
@@ -53,7 +53,7 @@ struct Told<'i> {
     info: &'i Info,
 }
 
-/// Least, middle and greatest of one figure an epoch.
+/// The least, the median and the greatest value of a figure of epochs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize)]
 pub struct Spread {
     /// The least.
@@ -69,15 +69,15 @@ pub struct Spread {
 pub struct AreaInfo {
     /// `file`, `anonymous`, `heap`, `stack` or `unknown`.
     pub kind: &'static str,
-    /// How often a range was mapped.
+    /// The number of ranges mapped.
     pub maps: u64,
-    /// Pages so mapped; a page mapped anew counts anew.
+    /// Pages mapped in them; a page that is mapped again counts again.
     pub mapped_pages: u64,
-    /// Different page numbers used while mapped so.
+    /// Different page numbers used while mapped by this kind.
     pub used_pages: u64,
 }
 
-/// How often mappings changed.
+/// The number of changes of mappings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize)]
 pub struct Changes {
     /// Ranges mapped.
@@ -93,11 +93,11 @@ pub struct Changes {
 }
 
 impl Info {
-    /// Reads the whole trace at `path`, and so checks it.
+    /// Reads the whole trace at `path`, which also checks it.
     ///
     /// # Errors
     ///
-    /// What [`TraceReader`] gives.
+    /// The errors of [`TraceReader`].
     pub fn of(path: impl AsRef<Path>) -> Result<Self, TraceError> {
         let path = path.as_ref();
         let open = |source| TraceError::Open { path: path.to_owned(), source };
@@ -106,11 +106,11 @@ impl Info {
         Self::read(reader, compressed_bytes)
     }
 
-    /// Reads a whole trace of so many bytes, and so checks it.
+    /// Reads a whole trace of `compressed_bytes` bytes, which also checks it.
     ///
     /// # Errors
     ///
-    /// What [`TraceReader`] gives.
+    /// The errors of [`TraceReader`].
     pub fn read<R: BufRead>(
         mut reader: TraceReader<R>,
         compressed_bytes: u64,
@@ -144,7 +144,8 @@ impl Info {
         })
     }
 
-    /// All of it as indented JSON, in the words of these fields, with the trace's checksum.
+    /// Returns all figures as indented JSON with the names of these fields, and the trace's
+    /// checksum.
     ///
     /// # Panics
     /// Never: texts and whole numbers can be written.
@@ -153,12 +154,12 @@ impl Info {
         serde_json::to_string_pretty(&told).expect("texts and numbers can be written") + "\n"
     }
 
-    /// The size of all pages used, in MiB.
+    /// Returns the size of all pages used, in MiB.
     pub fn footprint_mib(&self) -> f64 {
         self.mib(self.totals.distinct_pages)
     }
 
-    /// Bytes of the trace for each access in it; 0 without accesses.
+    /// Returns the bytes of the trace for each access in it; 0 without accesses.
     pub fn bytes_per_access(&self) -> f64 {
         match self.totals.accesses {
             0 => 0.0,
@@ -166,7 +167,7 @@ impl Info {
         }
     }
 
-    /// References for each access in the trace; 0 without accesses.
+    /// Returns the references for each access in the trace; 0 without accesses.
     pub fn references_each(&self) -> f64 {
         match self.totals.accesses {
             0 => 0.0,
@@ -180,7 +181,8 @@ impl Info {
     }
 }
 
-/// How often each value occurred: as small as the values are few, however many epochs.
+/// The number of times that each value occurred. Its size depends on the number of different
+/// values, and not on that of epochs.
 #[derive(Debug, Default)]
 struct Histogram {
     times: BTreeMap<u64, u64>,
@@ -207,12 +209,12 @@ impl Histogram {
     }
 }
 
-/// What is counted while the events pass.
+/// The counts that are kept while the events pass.
 #[derive(Debug, Default)]
 struct Count {
     used_pages: Histogram,
     stored_pages: Histogram,
-    /// Of the epoch that has not ended.
+    /// The pages used in the epoch that has not ended.
     used: PageSet,
     stored: PageSet,
     maps: [(u64, u64); KINDS.len()],
@@ -273,7 +275,7 @@ impl Count {
     }
 }
 
-/// The place of a kind in [`KINDS`].
+/// Returns the place of a kind in [`KINDS`].
 fn index(kind: Kind) -> usize {
     match kind {
         Kind::File { .. } => 0,
@@ -353,7 +355,7 @@ impl Info {
     }
 }
 
-/// A line, whose value may have texts of the trace.
+/// Writes a line, whose value may have texts of the trace.
 fn row(f: &mut fmt::Formatter<'_>, name: &str, value: &str) -> fmt::Result {
     writeln!(f, "{name:<16}{}", shown(value))
 }
@@ -367,7 +369,7 @@ fn ending(ending: Ending) -> String {
     }
 }
 
-/// A number with its digits in groups of three.
+/// Returns a number with its digits in groups of three.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut grouped = String::new();

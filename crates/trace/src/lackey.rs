@@ -2,12 +2,12 @@
 
 use super::reference::{Reference, decimal, hexadecimal};
 
-/// What an error message says of acceptable lines.
+/// The part of an error message that lists acceptable lines.
 pub(crate) const ACCEPTED: &str = "`I  ADDRESS,SIZE`, ` L ADDRESS,SIZE`, ` S ADDRESS,SIZE` or \
      ` M ADDRESS,SIZE`, with the address in hexadecimal and a size of 1 to 4096 bytes, and \
      Valgrind's own lines (--tool=lackey --trace-mem=yes)";
 
-/// Reads a line, if it is a reference.
+/// Returns the reference in a line, if it is one.
 pub(crate) fn reference(line: &[u8]) -> Option<Reference> {
     let (kind, rest) = line.split_at_checked(3)?;
     let (store, fetch) = match kind {
@@ -22,8 +22,8 @@ pub(crate) fn reference(line: &[u8]) -> Option<Reference> {
     Reference::new(address, size, store, fetch)
 }
 
-/// Whether Valgrind itself wrote the line: `==PID==`, `--PID--`, `**PID**`, or a system call,
-/// of which one that the kernel lacks takes two lines.
+/// Returns true if Valgrind itself wrote the line: `==PID==`, `--PID--`, `**PID**`, or a system
+/// call. A system call that the kernel lacks takes two lines.
 pub(crate) fn is_noise(line: &[u8]) -> bool {
     [b"==".as_slice(), b"--", b"**", b"SYSCALL[", b" --> ["]
         .iter()
@@ -31,23 +31,24 @@ pub(crate) fn is_noise(line: &[u8]) -> bool {
         || line.is_empty()
 }
 
-/// The command in a line such as `==4776== Command: ls -l`; Valgrind does not quote arguments.
+/// Returns the command in a line such as `==4776== Command: ls -l`; Valgrind does not quote
+/// arguments.
 pub(crate) fn command(line: &[u8]) -> Vec<String> {
     let line = String::from_utf8_lossy(line);
     let command = line.split_once("== Command: ").map(|(_, command)| command);
     command.unwrap_or_default().split_whitespace().map(str::to_owned).collect()
 }
 
-/// The first line that Valgrind writes of a program. Where the program replaces another one, it
-/// follows on what was begun of the call's line.
+/// Returns true for the first line that Valgrind writes of a program. If the program replaces
+/// another one, this line follows the begun line of that call.
 pub(crate) fn is_greeting(line: &[u8]) -> bool {
     let by = line.strip_suffix(b"== Lackey, an example Valgrind tool").unwrap_or_default();
     let digits = by.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
     digits > 0 && by[..by.len() - digits].ends_with(b"==")
 }
 
-/// The signal in a line such as `==4776== Process terminating with default action of signal 15
-/// (SIGTERM)`: the program ends by it.
+/// Returns the signal in a line such as `==4776== Process terminating with default action of signal
+/// 15 (SIGTERM)`, which means that the program ends by it.
 pub(crate) fn fatal_signal(line: &[u8]) -> Option<u8> {
     let line = std::str::from_utf8(line.strip_prefix(b"==")?).ok()?;
     let (_, said) = line.split_once("== Process terminating with default action of signal ")?;

@@ -1,14 +1,14 @@
 //! Page traces of real programs: recorded under Valgrind or QEMU, imported from other tools, read
 //! by the simulator.
 //!
-//! A trace says which pages a program used, in what order, whether it stored to them, and how its
-//! mappings changed. Left out are references on which every LRU TLB hits that is not smaller than
-//! the trace's [`FilterShape`]; what young and dirty bits say at the end of each epoch, of so many
-//! references, is exact. `docs/trace-format.md` tells the format, and what is exact in a trace and
-//! what is not.
+//! A trace lists the pages that a program used, in order, with stores, and the changes of its
+//! mappings. It lacks references on which every LRU TLB hits that is not smaller than the trace's
+//! [`FilterShape`]. Young and dirty bits are exact at the end of each epoch, which has a fixed
+//! number of references. `docs/trace-format.md` specifies the format, and which parts of a trace
+//! are exact.
 //!
 //! [`record()`] and [`import()`] make traces, [`TraceReader`] reads them event by event, [`Info`]
-//! sums them up, and [`TraceWriter`] is for programs that make traces themselves.
+//! sums them up, and [`TraceWriter`] is for programs that write traces themselves.
 #![forbid(unsafe_code)]
 
 mod areas;
@@ -64,5 +64,5 @@ pub use write::TraceWriter;
 /// log2 of the page size of traces made here, in bytes. Kernels with larger pages map multiples.
 const PAGE_SHIFT: u8 = 12;
 
-/// How often progress is told, in references.
+/// The number of references between two progress reports.
 const PROGRESS_REFERENCES: u64 = 1 << 18;

@@ -1,13 +1,15 @@
-//! A log's lines, however long somebody made them.
+//! The lines of a log, of any length.
 
 use std::io::{self, BufRead, Read};
 
-/// Beyond this a line is cut, in bytes: no reference is longer, and no path in a system call.
+/// The longest line, in bytes; the rest is cut. No reference is longer, and no path in a system
+/// call.
 const MAX_LINE: u64 = 16 << 10;
-/// Beyond this it is no line of a log: the arguments of a command take 6 MiB at most.
+/// The most bytes that are skipped. A longer line is no line of a log: the arguments of a command
+/// take 6 MiB at most.
 const MAX_SKIPPED: u64 = 16 << 20;
 
-/// Gives one line after the other out of one buffer.
+/// A reader of lines, which has one buffer for all of them.
 #[derive(Debug)]
 pub(crate) struct Lines<R> {
     input: R,
@@ -21,12 +23,12 @@ impl<R: BufRead> Lines<R> {
         Self { input, line: Vec::new(), number: 0, is_whole: true }
     }
 
-    /// The next line without its end; what is beyond the limit is left out.
+    /// Returns the next line without its end; bytes beyond the limit are dropped.
     pub(crate) fn next(&mut self) -> io::Result<Option<&[u8]>> {
         Ok(self.advance()?.then_some(&*self.line))
     }
 
-    /// Goes to the next line: whether there is one.
+    /// Goes to the next line; returns true if there is one.
     pub(crate) fn advance(&mut self) -> io::Result<bool> {
         self.line.clear();
         let read = self.input.by_ref().take(MAX_LINE).read_until(b'\n', &mut self.line)?;
@@ -48,23 +50,23 @@ impl<R: BufRead> Lines<R> {
         Ok(true)
     }
 
-    /// The line gone to, without its end; what is beyond the limit is left out.
+    /// Returns the current line without its end; bytes beyond the limit are dropped.
     pub(crate) fn line(&self) -> &[u8] {
         &self.line
     }
 
-    /// Whether that line has an end. One that is beyond the limit counts as having one.
+    /// Returns true if the current line has an end. A line beyond the limit counts as having one.
     pub(crate) fn is_whole(&self) -> bool {
         self.is_whole
     }
 
-    /// The number of the line given last, from 1.
+    /// Returns the number of the current line, from 1.
     pub(crate) fn number(&self) -> u64 {
         self.number
     }
 }
 
-/// What a line is, for an error message: its first characters, printable.
+/// Returns the first characters of a line, printable, for an error message.
 pub(crate) fn shown(line: &[u8]) -> String {
     const SHOWN: usize = 60;
     let start = String::from_utf8_lossy(&line[..line.len().min(SHOWN)]);

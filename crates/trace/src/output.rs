@@ -1,4 +1,4 @@
-//! A file that has a name only when it is complete.
+//! A file that gets its name only when it is complete.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, Permissions};
@@ -10,24 +10,24 @@ use tempfile::TempPath;
 
 use super::error::WriteError;
 
-/// Takes what is written to it without a name, so that nothing is left if the process ends for
-/// whatever reason, and appears under its path with [`OutputFile::commit`].
+/// A file without a name, which appears under its path with [`OutputFile::commit`]. If the process
+/// ends before, for whatever reason, nothing is left of it.
 #[derive(Debug)]
 pub struct OutputFile {
     unnamed: File,
     place: Place,
 }
 
-/// Where a file will be.
+/// The place for a file.
 #[derive(Debug)]
 pub(crate) struct Place {
     pub(crate) directory: PathBuf,
     path: PathBuf,
-    /// Of the file that is replaced, or what the umask leaves of the usual ones.
+    /// The permissions of the file that is replaced, or the default ones after the umask.
     permissions: Option<Permissions>,
 }
 
-/// A whole file beside its place, under a name that goes when this is dropped.
+/// A complete file beside its place, under a temporary name that is removed when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Staged {
     beside: TempPath,
@@ -35,12 +35,12 @@ pub(crate) struct Staged {
 }
 
 impl OutputFile {
-    /// Prepares to write `path`; a file that is there stays until the new one is complete.
+    /// Prepares to write `path`; an existing file stays until the new one is complete.
     ///
     /// # Errors
     ///
-    /// [`WriteError::NotAFile`] for directories, also those that are not there yet, and devices;
-    /// [`WriteError::DanglingLink`]; [`WriteError::NoDirectory`]; [`WriteError::Create`] where the
+    /// [`WriteError::NotAFile`] for directories, also those that do not exist yet, and devices;
+    /// [`WriteError::DanglingLink`]; [`WriteError::NoDirectory`]; [`WriteError::Create`] if the
     /// directory cannot be written.
     pub fn create(path: &Path) -> Result<Self, WriteError> {
         let fail = |source| WriteError::Create { path: path.to_owned(), source };
@@ -70,11 +70,11 @@ impl OutputFile {
         Ok(Self { unnamed, place: Place { directory, path, permissions } })
     }
 
-    /// Gives the file its name, in place of what had it.
+    /// Gives the file its name, and replaces any file of that name.
     ///
     /// # Errors
     ///
-    /// What the system says of the copy to a temporary name beside it, or of the rename.
+    /// The system's error from the copy to a temporary name beside it, or from the rename.
     pub fn commit(self) -> Result<(), WriteError> {
         self.stage()?.persist()
     }
@@ -85,7 +85,7 @@ impl OutputFile {
         place.stage(&mut content)
     }
 
-    /// What was written, from its beginning on, and where it belongs.
+    /// Returns the written file, rewound to its beginning, and its place.
     pub(crate) fn into_parts(mut self) -> Result<(File, Place), WriteError> {
         self.unnamed.rewind()?;
         Ok((self.unnamed, self.place))
@@ -115,7 +115,7 @@ impl Staged {
     }
 }
 
-/// Whether a path ends with this name and nothing after it.
+/// Returns true if a path ends with this name and nothing after it.
 fn ends_with(path: &Path, name: &OsStr) -> bool {
     path.as_os_str().as_encoded_bytes().ends_with(name.as_encoded_bytes())
 }

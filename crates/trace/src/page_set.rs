@@ -1,4 +1,4 @@
-//! Which pages were seen.
+//! A set of pages.
 
 use std::collections::HashMap;
 

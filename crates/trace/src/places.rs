@@ -1,4 +1,4 @@
-//! Short names for pages: each has a place in a table that writer and reader keep alike.
+//! Short names for pages: each page has a place in a table that writer and reader keep alike.
 
 use std::collections::HashMap;
 
@@ -7,16 +7,17 @@ use super::event::Page;
 /// Pages named at once, which bounds a reader's memory: 8 MiB. They are used in turn.
 pub(crate) const MAX_PLACES: u64 = 1 << 20;
 
-/// The writer's side: which place a page has.
+/// The writer's side: the place of each page.
 #[derive(Debug, Default)]
 pub(crate) struct Places {
-    /// Pages are numbered as they are named; of those that were named again, the last number.
+    /// The number of each page. Pages are numbered as they are named; a page that was named again
+    /// has its last number.
     numbers: HashMap<Page, u64>,
     named: u64,
 }
 
 impl Places {
-    /// The place of a page, unless it has none or lost it.
+    /// Returns the place of a page, unless it has none or lost it.
     pub(crate) fn get(&self, page: Page) -> Option<u64> {
         let number = *self.numbers.get(&page)?;
         (self.named - number <= MAX_PLACES).then_some(number % MAX_PLACES)
@@ -30,17 +31,17 @@ impl Places {
         number % MAX_PLACES
     }
 
-    /// How many different pages were named.
+    /// Returns the number of different pages that were named.
     pub(crate) fn distinct_pages(&self) -> u64 {
         self.numbers.len() as u64
     }
 }
 
-/// The reader's side: which page has a place.
+/// The reader's side: the page at each place.
 #[derive(Debug, Default)]
 pub(crate) struct Pages {
     by_place: Vec<Page>,
-    /// Which place is taken next, once all are taken.
+    /// The place that is taken next, once all are taken.
     next: usize,
 }
 
@@ -59,7 +60,7 @@ impl Pages {
         }
     }
 
-    /// How many places are taken.
+    /// Returns the number of places taken.
     pub(crate) fn nr(&self) -> u64 {
         self.by_place.len() as u64
     }

@@ -1,4 +1,4 @@
-//! What `/proc` tells of the process that runs the program under a recorder.
+//! The information in `/proc` about the process that runs the program under a recorder.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,27 +6,27 @@ use std::path::{Path, PathBuf};
 use super::PAGE_SHIFT;
 use super::event::{PageRange, Permissions};
 
-/// One line of `/proc/PID/maps`.
+/// A line of `/proc/PID/maps`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Region {
     pub(crate) pages: PageRange,
     pub(crate) permissions: Permissions,
     pub(crate) shared: bool,
-    /// In pages.
+    /// The offset in the file, in pages.
     pub(crate) offset: u64,
-    /// Empty for anonymous memory.
+    /// The path of the file; empty for anonymous memory.
     pub(crate) path: String,
 }
 
-/// Where an address space is looked up that the log does not tell.
+/// A source of facts about the address space that the log lacks.
 pub(crate) trait Process {
-    /// Every region now; none if the process is gone.
+    /// Returns every region now; none if the process is gone.
     fn regions(&mut self) -> Vec<Region>;
 
-    /// The file of Valgrind's tool, which is mapped but no part of the program.
+    /// Returns the file of Valgrind's tool, which is mapped but no part of the program.
     fn tool(&mut self) -> String;
 
-    /// One name for a file that the program may call by several.
+    /// Returns one name for a file that the program may call by several.
     fn resolve(&mut self, path: &str) -> String;
 }
 
@@ -61,7 +61,7 @@ impl Process for ProcFs {
     }
 }
 
-/// The regions in the text of `/proc/PID/maps`.
+/// Returns the regions in the text of `/proc/PID/maps`.
 pub(crate) fn regions(maps: &str) -> Vec<Region> {
     maps.lines().filter_map(region).collect()
 }

@@ -17,15 +17,15 @@ use super::places::Pages;
 use super::rules::Rules;
 use super::wire::{Broken, Checked, Lead, MAGIC, MAX_ARGUMENTS, Tag, Take, VERSION, WINDOW_LOG};
 
-/// How much is decompressed at once, in bytes: a block of zstd's.
+/// The number of bytes decompressed at once: a block of zstd's.
 const BUFFER: usize = 128 << 10;
 
-/// Reads a trace as an iterator of its events.
+/// A reader of a trace, which is an iterator of its events.
 ///
 /// It holds one decompression window (2 MiB at most), the mapped areas, a table of pages (8 MiB at
 /// most) and the names of mapped files, however long the trace. After an error, and after the end,
-/// it yields nothing more. The checksum stands at the end of the file: a consumer that cannot take
-/// back what it did with events must not rely on them before [`TraceReader::totals`] is there.
+/// it yields nothing more. The checksum stands at the end of the file. A consumer that cannot undo
+/// the effects of events must not rely on them before [`TraceReader::totals`] returns totals.
 ///
 /// ```no_run
 /// use pageout_trace::{Event, TraceReader};
@@ -56,7 +56,7 @@ impl TraceReader {
     ///
     /// # Errors
     ///
-    /// [`TraceError::Open`], and what [`TraceReader::new`] gives.
+    /// [`TraceError::Open`], and the errors of [`TraceReader::new`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self, TraceError> {
         let path = path.as_ref();
         let open = |source| TraceError::Open { path: path.to_owned(), source };
@@ -69,9 +69,9 @@ impl<R: BufRead> TraceReader<R> {
     ///
     /// # Errors
     ///
-    /// [`TraceError::NotATrace`] and [`TraceError::Version`] for what is no trace or of another
-    /// version; [`TraceError::Read`], [`TraceError::Truncated`], [`TraceError::Damaged`] and
-    /// [`TraceError::Malformed`] where the header cannot be read.
+    /// [`TraceError::NotATrace`] and [`TraceError::Version`] if the input is no trace or one of
+    /// another version; [`TraceError::Read`], [`TraceError::Truncated`], [`TraceError::Damaged`]
+    /// and [`TraceError::Malformed`] if the header cannot be read.
     pub fn new(mut input: R) -> Result<Self, TraceError> {
         let start = input.fill_buf().map_err(|source| TraceError::Read { offset: 0, source })?;
         if let Some(seeming) = named(start).filter(|seeming| *seeming != Seeming::Trace) {
@@ -108,32 +108,32 @@ impl<R: BufRead> TraceReader<R> {
         })
     }
 
-    /// What was traced, and how.
+    /// Returns the header of the trace.
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// The path of a mapped file, once an event has named it.
+    /// Returns the path of a mapped file, once an event has named it.
     pub fn file(&self, id: FileId) -> Option<&str> {
         self.files.get(id.index()).map(String::as_str)
     }
 
-    /// How many files are named so far.
+    /// Returns the number of files named so far.
     pub fn files(&self) -> usize {
         self.files.len()
     }
 
-    /// The mapped areas after the events so far.
+    /// Returns the mapped areas after the events so far.
     pub fn areas(&self) -> &Areas {
         self.rules.areas()
     }
 
-    /// The totals, once the last event was read and the checksum found right.
+    /// Returns the totals, once the last event was read and the checksum was right.
     pub fn totals(&self) -> Option<&Totals> {
         self.totals.as_ref()
     }
 
-    /// Takes records until one is an event; `None` at the trailer.
+    /// Reads records until one is an event; returns `None` at the trailer.
     fn next_event(&mut self) -> Result<Option<Event>, TraceError> {
         loop {
             match self.next_record() {
@@ -206,7 +206,7 @@ impl<R: BufRead> TraceReader<R> {
         Ok(Record::Event(event))
     }
 
-    /// Holds the trailer against the events, then the file against its checksum.
+    /// Compares the trailer with the events, then the file with its checksum.
     fn end(&mut self, totals: Totals) -> Result<(), TraceError> {
         let ended = self.rules.end(totals.distinct_pages, totals.ending);
         let counted = ended.map_err(|fault| self.explain(fault.into()))?;
@@ -268,10 +268,10 @@ impl<R: BufRead> Iterator for TraceReader<R> {
     }
 }
 
-/// One record of the stream.
+/// A record of the stream.
 enum Record {
     Event(Event),
-    /// Of a file or a page.
+    /// The name of a file or a page.
     Name,
     Trailer(Totals),
 }
@@ -293,7 +293,7 @@ fn check_magic<R: BufRead>(input: &mut Checked<R>) -> Result<(), TraceError> {
     if found == VERSION { Ok(()) } else { Err(TraceError::Version { found }) }
 }
 
-/// Bytes in hexadecimal.
+/// Returns bytes in hexadecimal.
 fn shown(bytes: &[u8]) -> String {
     if bytes.is_empty() {
         return "nothing (it is empty)".to_owned();
@@ -336,12 +336,12 @@ fn read_header(stream: &mut impl Take) -> Result<Header, Broken> {
 }
 
 fn take_filter(stream: &mut impl Take) -> Result<FilterShape, Broken> {
-    // A number that 32 bits do not hold is out of bounds, as their greatest is.
+    // A number that 32 bits do not hold becomes their greatest, which is also out of bounds.
     let mut number = || stream.take_number().map(|n| u32::try_from(n).unwrap_or(u32::MAX));
     Ok(FilterShape { sets: number()?, ways: number()?, window: number()? })
 }
 
-/// Tells a failing disk, a short file, a damaged stream and bad content apart.
+/// Distinguishes a failing disk, a short file, a damaged stream and bad content.
 fn explain<R>(broken: Broken, input: &Checked<R>, epochs: u64) -> TraceError {
     let offset = input.offset();
     match broken {

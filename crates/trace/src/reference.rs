@@ -1,11 +1,11 @@
-//! One reference of a program, as logs of any format have it.
+//! A reference of a program, as logs of any format have it.
 
 use super::event::Page;
 
 /// The widest access accepted, in bytes: no instruction touches more than two pages.
 pub(crate) const MAX_SIZE: u64 = 4096;
 
-/// One instruction fetched, or one load, store or modify of data.
+/// A fetch of an instruction, or a load, store or modify of data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Reference {
     address: u64,
@@ -15,22 +15,23 @@ pub(crate) struct Reference {
 }
 
 impl Reference {
-    /// Of `size` bytes from `address` on; `None` if that is none, or more than [`MAX_SIZE`].
+    /// Returns a reference of `size` bytes from `address` on; `None` if there are none, or more
+    /// than [`MAX_SIZE`].
     pub(crate) fn new(address: u64, size: u64, store: bool, fetch: bool) -> Option<Self> {
         (1..=MAX_SIZE).contains(&size).then_some(Self { address, size, store, fetch })
     }
 
-    /// Where a log says no size: of the page that has `address`.
+    /// Returns a reference to the page of `address`, for a log without sizes.
     pub(crate) fn at(address: u64, store: bool) -> Self {
         Self { address, size: 1, store, fetch: false }
     }
 
-    /// The address of the first byte.
+    /// Returns the address of the first byte.
     pub(crate) fn address(&self) -> u64 {
         self.address
     }
 
-    /// The page of the first byte, and that of the last where it is another.
+    /// Returns the page of the first byte, and that of the last if it is another.
     pub(crate) fn pages(&self, page_shift: u8) -> (Page, Option<Page>) {
         let first = Page::of_address(self.address, page_shift);
         let last = Page::of_address(self.address.saturating_add(self.size - 1), page_shift);
@@ -38,7 +39,7 @@ impl Reference {
     }
 }
 
-/// A number of hexadecimal digits without a prefix; `None` beyond 64 bits.
+/// Parses hexadecimal digits without a prefix; returns `None` beyond 64 bits.
 pub(crate) fn hexadecimal(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() || digits.len() > 16 {
         return None;
@@ -48,7 +49,7 @@ pub(crate) fn hexadecimal(digits: &[u8]) -> Option<u64> {
     })
 }
 
-/// A number of decimal digits; `None` beyond 64 bits.
+/// Parses decimal digits; returns `None` beyond 64 bits.
 pub(crate) fn decimal(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() {
         return None;

@@ -1,10 +1,9 @@
-//! A trace as a page reference string: the pages asked for one after another, each named by what
-//! backs it.
+//! A trace as a page reference string: the accessed pages in order, each named by its backing.
 //!
-//! Two mappings of one page of a file ask for one page. A store through a private mapping of a
-//! file asks for a copy of the program's own, which takes the file page's place there until it is
-//! unmapped or dropped. Anonymous pages are new ones after an unmap or a discard, and keep their
-//! identity where they move.
+//! Two mappings of one page of a file access one page. A store through a private mapping of a file
+//! makes a copy that is the program's own, which replaces the file page there until it is unmapped
+//! or dropped. Anonymous pages are new ones after an unmap or a discard, and keep their identity
+//! when they move.
 
 use crate::TraceError;
 use crate::recent::Recent;
@@ -15,31 +14,31 @@ use pageout_experiment::this_machine::memory_limit_note;
 use std::collections::{BTreeMap, HashMap};
 use std::io::BufRead;
 
-/// Why a trace has no reference string.
+/// The reason why a trace has no reference string.
 #[derive(Debug, thiserror::Error)]
 pub enum StringError {
     /// The trace cannot be read.
     #[error(transparent)]
     Trace(#[from] TraceError),
-    /// More memory than there is.
+    /// The trace needs more memory than is available.
     #[error(transparent)]
     TooLong(#[from] TooLong),
 }
 
-/// A trace that memory does not hold.
+/// A trace that does not fit in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
     "it needs more memory than the {} MiB that are available{}: there was none left after \
      {accesses} accesses", available >> 20, memory_limit_note()
 )]
 pub struct TooLong {
-    /// Bytes that were available.
+    /// The available bytes.
     pub available: u64,
-    /// Accesses that were kept until then.
+    /// The accesses that were stored until then.
     pub accesses: usize,
 }
 
-/// The pages of a program in the order in which it used them, as far as its trace has the uses
+/// The pages of a program in the order of their uses, as far as its trace has the uses
 /// (`docs/trace-format.md`).
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ReferenceString {
@@ -48,10 +47,10 @@ pub struct ReferenceString {
 }
 
 impl ReferenceString {
-    /// The string of a trace; `available` bytes of memory are there for it, if that is known.
+    /// Returns the string of a trace; `available` is the memory for it in bytes, if that is known.
     ///
     /// # Errors
-    /// [`StringError::Trace`] as the reader found it; [`StringError::TooLong`].
+    /// [`StringError::Trace`] with the reader's error; [`StringError::TooLong`].
     pub fn of_trace(source: &TraceSource, available: Option<u64>) -> Result<Self, StringError> {
         Self::read(source.open()?, available)
     }
@@ -70,10 +69,10 @@ impl ReferenceString {
         Ok(string)
     }
 
-    /// Adds an access to a page that is there, or to the next one.
+    /// Adds an access to a known page, or to the next new one.
     ///
     /// # Errors
-    /// [`NoRoom`], also for more accesses than numbers of 32 bits tell apart.
+    /// [`NoRoom`], also for more accesses than numbers of 32 bits can count.
     pub(crate) fn push(&mut self, page: u32, room: &mut Room) -> Result<(), NoRoom> {
         if self.pages.len() + 1 == u32::MAX as usize {
             return Err(NoRoom);
@@ -83,18 +82,18 @@ impl ReferenceString {
         Ok(())
     }
 
-    /// Says that memory does not hold more of the trace than this.
+    /// Returns the error for a trace of which no more fits in memory.
     pub(crate) fn too_long(&self, available: Option<u64>) -> StringError {
         let available = available.unwrap_or(u64::MAX);
         TooLong { available, accesses: self.pages.len() }.into()
     }
 
-    /// The pages asked for, in order, numbered from 0 as they first occur.
+    /// Returns the accessed pages in order, numbered from 0 as they first occur.
     pub fn pages(&self) -> &[u32] {
         &self.pages
     }
 
-    /// Different pages in it: the faults that no amount of memory spares.
+    /// Returns the number of different pages: the faults that no amount of memory avoids.
     pub fn nr_pages(&self) -> usize {
         self.nr_pages as usize
     }
@@ -105,23 +104,23 @@ impl ReferenceString {
 pub enum PageStep<'e> {
     /// An access.
     Access {
-        /// Its page in the reference string.
+        /// The page's number in the reference string.
         page: u32,
         /// The virtual page.
         at: Page,
-        /// It is stored to.
+        /// True if it is a store.
         store: bool,
     },
-    /// So many epochs end, of which all but the first are empty.
+    /// The ends of that many epochs, of which all but the first are empty.
     EpochEnds(u32),
     /// Another event.
     Change(&'e Event),
 }
 
-/// Reads a trace to its end, and tells `each` step with the areas mapped after it.
+/// Reads a trace to its end, and calls `each` with every step and the areas mapped after it.
 ///
 /// # Errors
-/// [`StringError::Trace`] as the reader found it, or the first of `each`.
+/// [`StringError::Trace`] with the reader's error, or the first error of `each`.
 pub fn page_steps<R: BufRead, E: From<StringError>>(
     mut reader: TraceReader<R>,
     mut each: impl FnMut(PageStep<'_>, &Areas) -> Result<(), E>,
@@ -143,21 +142,21 @@ pub fn page_steps<R: BufRead, E: From<StringError>>(
     Ok(())
 }
 
-/// Virtual pages whose identity is at hand, a power of two.
+/// The number of virtual pages whose identity is cached, a power of two.
 const AT_HAND: usize = 1024;
 
-/// Tells, one event of a trace after the other, which page each access asks for, in memory for the
-/// different pages alone. They are numbered from 0 as they first occur.
+/// Maps each access of a trace, read event by event, to the page that it uses. Its memory depends
+/// only on the number of different pages. They are numbered from 0 as they first occur.
 pub struct Identities {
     backing: Backing,
-    /// What each page is until its mapping changes, and whether it was stored to: what a page is
-    /// changes at its first store.
+    /// The number of each page until its mapping changes, and true if the page was stored to: the
+    /// identity may change at the first store.
     known: Recent<(u32, bool)>,
-    /// Of those used lately, by their numbers' low bits.
+    /// The identities of recently used pages, by the low bits of their numbers.
     at_hand: Box<[Option<(Page, u32, bool)>; AT_HAND]>,
 }
 
-/// At the beginning of a trace.
+/// The state at the beginning of a trace.
 impl Default for Identities {
     fn default() -> Self {
         let (backing, known) = (Backing::default(), Recent::default());
@@ -166,7 +165,7 @@ impl Default for Identities {
 }
 
 impl Identities {
-    /// The page of an access, where these areas are mapped.
+    /// Returns the page of an access, with these areas mapped.
     #[inline]
     pub fn of(&mut self, page: Page, store: bool, areas: &Areas) -> u32 {
         match self.at_hand[Self::place(page)] {
@@ -188,7 +187,7 @@ impl Identities {
         id
     }
 
-    /// Takes note of an event that is no access.
+    /// Applies an event that is no access.
     pub fn change(&mut self, event: &Event) {
         if !matches!(event, Event::EpochEnd { .. }) {
             self.known.change();
@@ -197,13 +196,13 @@ impl Identities {
         }
     }
 
-    /// Truncation keeps the low bits, which are those wanted.
+    /// Returns the page's cache slot. Truncation keeps the low bits, which are those wanted.
     fn place(page: Page) -> usize {
         page.number() as usize % AT_HAND
     }
 }
 
-/// What backs the program's pages now.
+/// The current backing of the program's pages.
 #[derive(Default)]
 struct Backing {
     /// Pages of files, which outlive their mappings in the page cache.
@@ -218,7 +217,7 @@ impl Backing {
         let next = self.nr_pages;
         let number = page.number();
         let id = match areas.get(page).map(|area| (area, area.kind)) {
-            // A copy that is there already stands before its file's page.
+            // An existing copy takes precedence over its file's page.
             Some((area, Kind::File { file, offset }))
                 if area.shared || !store && !self.own.contains_key(&number) =>
             {
@@ -262,7 +261,7 @@ pub(crate) mod tests {
     const A: Option<&str> = Some("/a");
 
     impl ReferenceString {
-        /// Of pages named by any numbers.
+        /// Returns the string of pages with these numbers.
         pub(crate) fn of_numbers(numbers: &[u8]) -> Self {
             let mut ids = HashMap::new();
             let id = |number| {
@@ -289,7 +288,7 @@ pub(crate) mod tests {
         PageRange::new(start, end).expect("a range")
     }
 
-    /// A trace of these steps, an epoch each.
+    /// Returns a trace of these steps, one epoch each.
     fn trace(steps: &[Step]) -> Vec<u8> {
         let header = Header {
             page_shift: 12,

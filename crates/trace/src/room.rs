@@ -1,11 +1,12 @@
-//! Memory for what is kept of a trace: tables grow while there is some, and nothing aborts.
+//! Memory for the tables of a trace: tables grow while memory is available, and no allocation
+//! aborts.
 
 use std::collections::TryReserveError;
 
 /// Entries that a table has room for at first.
 const FIRST: usize = 1024;
 
-/// More memory than there is.
+/// The error if more memory is needed than is available.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NoRoom;
 
@@ -15,17 +16,17 @@ impl From<TryReserveError> for NoRoom {
     }
 }
 
-/// Bytes that tables may still take.
+/// The number of bytes that tables may still take.
 #[derive(Clone, Copy, Debug)]
 pub struct Room(u64);
 
 impl Room {
-    /// So many bytes; without a bound where that is not known.
+    /// Returns room for that many bytes; without a bound if the number is not known.
     pub fn new(available: Option<u64>) -> Self {
         Self(available.unwrap_or(u64::MAX))
     }
 
-    /// Sets bytes aside.
+    /// Reserves bytes.
     ///
     /// # Errors
     /// [`NoRoom`].
@@ -34,7 +35,7 @@ impl Room {
         Ok(())
     }
 
-    /// Adds an entry to a table, which grows by half where it is full.
+    /// Adds an entry to a table, which grows by half if it is full.
     ///
     /// # Errors
     /// [`NoRoom`].
@@ -55,7 +56,7 @@ impl Room {
     }
 }
 
-/// A table of so many equal entries.
+/// Returns a table of `entries` equal entries.
 ///
 /// # Errors
 /// [`NoRoom`].

@@ -1,5 +1,5 @@
-//! What makes a sequence of events a trace. Writer and reader hold it to the same rules, so that
-//! what is written can be read.
+//! The rules for the events of a trace. Writer and reader enforce the same rules, so that every
+//! written trace can be read.
 
 use super::areas::Areas;
 use super::error::Fault;
@@ -7,16 +7,16 @@ use super::event::{Event, Page, PageRange};
 use super::header::{Ending, Header, MAX_EPOCH_REFERENCES, Totals};
 use super::wire::{MAX_ARGUMENTS, MAX_FILES, MAX_STRING, MAX_STRINGS};
 
-/// Steps that any trace may ask for: a record is one, and each area that it is about has its own.
+/// Steps that any trace may take: a record is one, and each area that it affects is another.
 pub(crate) const STEPS: u64 = 1 << 26;
-/// Steps more for each byte of the file: real programs' traces have about one.
+/// Additional steps for each byte of the file: real programs' traces have about one.
 pub(crate) const STEPS_PER_BYTE: u64 = 256;
-/// Steps for each area that a change of mappings is about: each is looked up, some are split.
+/// Steps for each area that a change of mappings affects: each is looked up, some are split.
 pub(crate) const STEPS_PER_AREA: u64 = 16;
 
-/// How many pages are known to be mapped without a search; a power of two.
+/// The number of pages that are known to be mapped without a search; a power of two.
 const KNOWN: usize = 1024;
-/// Stands for no page.
+/// The value for no page.
 const NONE: u64 = u64::MAX;
 
 /// Checks events one by one and counts them.
@@ -25,16 +25,16 @@ pub(crate) struct Rules {
     mappings: bool,
     epoch_references: u64,
     areas: Areas,
-    /// Pages that are mapped, by their numbers' low bits: most accesses are to such as these.
+    /// Mapped pages, by the low bits of their numbers: most accesses are to these.
     known: Vec<u64>,
-    /// The reference of the epoch's last access, from 0, and how many accesses it makes so far.
+    /// The reference of the epoch's last access, from 0, and the number of its accesses so far.
     reference: u64,
     accesses_of_reference: u64,
     after_short_epoch: bool,
     string_bytes: u64,
     files: usize,
     steps: u64,
-    /// How many there may be, when that was last looked up.
+    /// The most steps allowed, when that was last computed.
     most_steps: u64,
     references: u64,
     epochs: u64,
@@ -42,7 +42,7 @@ pub(crate) struct Rules {
 }
 
 impl Rules {
-    /// Checks the header first.
+    /// Checks the header, and returns the rules for its events.
     pub(crate) fn new(header: &Header) -> Result<Self, Fault> {
         if !(12..=16).contains(&header.page_shift) {
             return Err(Fault::PageShift(header.page_shift));
@@ -80,8 +80,8 @@ impl Rules {
         Ok(rules)
     }
 
-    /// Counts a record against what a file of which `bytes` have passed may ask for. Compression
-    /// makes of a few bytes as many records as one likes.
+    /// Counts a record against the steps that a file of which `bytes` have passed may take.
+    /// Compression can make any number of records out of a few bytes.
     #[inline]
     pub(crate) fn step(&mut self, bytes: impl FnOnce() -> u64) -> Result<(), Fault> {
         self.steps += 1;
@@ -91,7 +91,7 @@ impl Rules {
         if self.steps > self.most_steps { Err(Fault::Steps) } else { Ok(()) }
     }
 
-    /// Counts a file, which has this path.
+    /// Counts a file with this path.
     pub(crate) fn file(&mut self, path: &str) -> Result<(), Fault> {
         if self.files == MAX_FILES {
             return Err(Fault::TooManyFiles);
@@ -114,7 +114,7 @@ impl Rules {
         Ok(())
     }
 
-    /// Checks one event; on a fault it is as if the event had not been.
+    /// Checks an event; a fault leaves the state unchanged.
     pub(crate) fn event(&mut self, event: &Event) -> Result<(), Fault> {
         match *event {
             Event::Access { page, after, .. } => self.access(page, after),
@@ -130,7 +130,7 @@ impl Rules {
         }
     }
 
-    /// Checks an access; on a fault it is as if the access had not been.
+    /// Checks an access; a fault leaves the state unchanged.
     pub(crate) fn access(&mut self, page: Page, after: u64) -> Result<(), Fault> {
         if self.after_short_epoch {
             return Err(Fault::AfterLastEpoch);
@@ -180,7 +180,7 @@ impl Rules {
         Ok(())
     }
 
-    /// The totals of the events so far, if a trace may end here.
+    /// Returns the totals of the events so far, if a trace may end here.
     pub(crate) fn end(&self, distinct_pages: u64, ending: Ending) -> Result<Totals, Fault> {
         if self.accesses_of_reference > 0 {
             return Err(Fault::OpenEpoch);

@@ -1,4 +1,4 @@
-//! Where a trace comes from: a file, or a sample that is part of this program.
+//! The source of a trace: a file, or a sample that is part of this program.
 
 use crate::{Header, Info, TraceError, TraceReader};
 use pageout_experiment::{shown, this_machine};
@@ -9,7 +9,7 @@ use std::io::{self, BufReader};
 use std::path::Path;
 use std::sync::Arc;
 
-/// The samples' names and bytes; the first is the one taken where none is named.
+/// The samples' names and bytes; the first is the default.
 static SAMPLES: [(&str, &[u8]); 3] = [
     ("python-table", include_bytes!("../../../samples/python-table.pgt")),
     ("sqlite-orders", include_bytes!("../../../samples/sqlite-orders.pgt")),
@@ -18,7 +18,7 @@ static SAMPLES: [(&str, &[u8]); 3] = [
 
 const EXTENSION: &str = "pgt";
 
-/// A trace in memory: it can be read any number of times, whatever becomes of its file.
+/// A trace in memory: it can be read any number of times, even if its file changes.
 #[derive(Clone, PartialEq, Eq)]
 pub struct TraceSource {
     name: String,
@@ -26,32 +26,32 @@ pub struct TraceSource {
 }
 
 impl TraceSource {
-    /// The samples that come with the program, the default one first; `samples/README.md` says how
-    /// they were made.
+    /// Returns the samples that come with the program, the default one first; `samples/README.md`
+    /// describes how they were made.
     pub fn samples() -> impl Iterator<Item = Self> {
-        // Records call a sample what they call its file.
+        // Records call a sample by the name of its file.
         SAMPLES.iter().map(|(name, bytes)| Self {
             name: format!("{name}.{EXTENSION}"),
             bytes: (*bytes).into(),
         })
     }
 
-    /// The names by which samples are asked for.
+    /// Returns the names of the samples.
     pub fn sample_names() -> [&'static str; SAMPLES.len()] {
         SAMPLES.map(|(name, _)| name)
     }
 
-    /// The sample of that name.
+    /// Returns the sample of that name.
     pub fn sample(name: &str) -> Option<Self> {
         let place = SAMPLES.iter().position(|sample| sample.0 == name)?;
         Self::samples().nth(place)
     }
 
-    /// Takes a file into memory: traces are small for what they hold.
+    /// Reads a file into memory: traces are small for their content.
     ///
     /// # Errors
     /// [`TraceError::Open`] if it is no regular file, cannot be read or does not fit;
-    /// [`TraceError::Name`], since records name it; otherwise what is wrong with its header.
+    /// [`TraceError::Name`], since records name it; otherwise the error in its header.
     pub fn read(path: &Path) -> Result<Self, TraceError> {
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
         if shown(&name) != name {
@@ -71,15 +71,16 @@ impl TraceSource {
         Ok(Self { name, bytes })
     }
 
-    /// SHA-256 of its bytes, in hexadecimal: files of one name need not be one trace.
+    /// Returns the SHA-256 of the trace's bytes, in hexadecimal: files of one name need not be one
+    /// trace.
     pub fn sha256(&self) -> String {
         Sha256::digest(&self.bytes).iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// Reads it from the beginning, as what has all accesses that matter to a replay.
+    /// Returns a reader from the beginning, for a trace with all accesses that matter to a replay.
     ///
     /// # Errors
-    /// [`TraceError::Sampled`] if it has samples alone; others of the reader's.
+    /// [`TraceError::Sampled`] if it has only samples; others of the reader's.
     pub fn open(&self) -> Result<TraceReader<&[u8]>, TraceError> {
         let reader = TraceReader::new(&*self.bytes)?;
         match reader.header() {
@@ -88,7 +89,7 @@ impl TraceSource {
         }
     }
 
-    /// What it holds.
+    /// Returns the figures of the trace.
     ///
     /// # Errors
     /// [`TraceError`].
@@ -96,13 +97,13 @@ impl TraceSource {
         Info::read(TraceReader::new(&*self.bytes)?, self.bytes.len() as u64)
     }
 
-    /// What records call it: the file's name.
+    /// Returns the name of the trace in records: the file's name.
     pub fn name(&self) -> &str {
         &self.name
     }
 }
 
-/// The sample taken where none is named.
+/// The sample that is used if none is named.
 impl Default for TraceSource {
     fn default() -> Self {
         Self::samples().next().expect("there are samples")

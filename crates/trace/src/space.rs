@@ -1,4 +1,4 @@
-//! The traced program's address space: what its system calls mean for its mappings.
+//! The traced program's address space: it turns system calls into changes of mappings.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -19,19 +19,19 @@ const MADV_DONTNEED: u64 = 4;
 
 /// The most the main stack grows, in pages: Valgrind's limit of 16 MiB.
 const STACK_PAGES: u64 = (16 << 20) >> PAGE_SHIFT;
-/// How often memory that nothing explains is looked up anew.
+/// The number of times that unexplained memory is looked up again.
 const MAX_LOOKUPS: u32 = 64;
 
 /// Follows the mappings, and writes each change as events.
 #[derive(Debug)]
 pub(crate) struct Space<P> {
     process: P,
-    /// What each descriptor names, as the program called it.
+    /// The file of each descriptor, by the name that the program used.
     files: HashMap<u64, String>,
     /// The end of the heap, in bytes, once it is known.
     heap_end: Option<u64>,
-    /// Anonymous memory there was at the start: the program's where the program uses it, else
-    /// Valgrind's own.
+    /// Anonymous memory that existed at the start: it is the program's if the program uses it, and
+    /// otherwise Valgrind's own.
     found: Vec<Region>,
     /// The main stack: the memory of the first data reference, a push.
     stack: Option<PageRange>,
@@ -52,13 +52,13 @@ impl<P: Process> Space<P> {
         }
     }
 
-    /// Pages that the program used and that nothing explains.
+    /// Returns the number of pages that the program used and that no mapping explains.
     pub(crate) fn unknown_pages(&self) -> u64 {
         self.unknown_pages
     }
 
-    /// Maps what is mapped before the first instruction of a program: itself and its loader. Of the
-    /// program that it replaces, nothing stays but open files.
+    /// Maps the areas that exist before the first instruction of a program: the program and its
+    /// loader. Of a program that it replaces, only open files stay.
     pub(crate) fn begin<W: Write>(&mut self, epochs: &mut Epochs<W>) -> Result<(), WriteError> {
         self.forget(epochs)?;
         let tool = self.process.tool();
@@ -72,8 +72,8 @@ impl<P: Process> Space<P> {
         Ok(())
     }
 
-    /// Takes note of what is mapped before the first instruction, where it is not known which of it
-    /// is the program's: what it uses is.
+    /// Notes the areas that exist before the first instruction, if it is not known which are the
+    /// program's: an area that the program uses is.
     pub(crate) fn find<W: Write>(
         &mut self,
         regions: Vec<Region>,
@@ -137,7 +137,7 @@ impl<P: Process> Space<P> {
         Ok(())
     }
 
-    /// Makes sure that `page`, which the program is about to use, is mapped.
+    /// Maps `page`, which the program is about to use, if it is not mapped.
     pub(crate) fn fault<W: Write>(
         &mut self,
         page: Page,
@@ -172,7 +172,7 @@ impl<P: Process> Space<P> {
         epochs.change(&Event::Map(mapping))
     }
 
-    /// The pages by which the main stack grows down to `page`, if that is what its use means.
+    /// Returns the pages by which the main stack grows down to `page`, if its use means that.
     fn grow_stack(&mut self, page: Page, gap: PageRange) -> Option<PageRange> {
         let stack = self.stack.filter(|stack| stack.start() == gap.end())?;
         let grown = PageRange::new(page.number(), stack.end())?;
@@ -196,7 +196,7 @@ impl<P: Process> Space<P> {
         self.process.regions().into_iter().find(|region| region.pages.contains(page))
     }
 
-    /// Maps `pages` of a region; `anonymous` says what it is where no file backs it.
+    /// Maps `pages` of a region; `anonymous` is their kind if no file backs them.
     fn map_region<W: Write>(
         &mut self,
         region: &Region,
@@ -235,8 +235,8 @@ impl<P: Process> Space<P> {
         epochs.change(&Event::Map(Mapping { pages, kind, permissions, shared }))
     }
 
-    /// The file behind `fd`, from the calls that opened it or, for a descriptor that the program
-    /// was born with, from what is mapped.
+    /// Returns the file behind `fd`. Its name is from the calls that opened it. For a descriptor
+    /// that the program inherited, it is from the current mappings.
     fn name(&mut self, fd: u64, pages: PageRange) -> String {
         if let Some(path) = self.files.get(&fd) {
             return self.process.resolve(path);
@@ -255,7 +255,7 @@ impl<P: Process> Space<P> {
             return Ok(());
         };
         let Some(before) = pages_of(old, old_length) else {
-            // Length 0 maps shared pages a second time.
+            // With length 0, `mremap` maps shared pages a second time.
             return extend(Page::of_address(old, PAGE_SHIFT), 0, target, epochs);
         };
         let kept = before.nr_pages().min(target.nr_pages());
@@ -305,7 +305,7 @@ impl<P: Process> Space<P> {
     }
 }
 
-/// Maps `pages` as the area of `like` is, `distance` pages of a file further on.
+/// Maps `pages` with the kind of the area of `like`, `distance` pages of a file further on.
 fn extend<W: Write>(
     like: Page,
     distance: u64,
@@ -324,7 +324,7 @@ fn extend<W: Write>(
     epochs.change(&Event::Map(Mapping { pages, kind, ..area }))
 }
 
-/// Unmaps what is mapped of `pages`.
+/// Unmaps the mapped parts of `pages`.
 fn clear<W: Write>(pages: PageRange, epochs: &mut Epochs<W>) -> Result<(), WriteError> {
     for range in epochs.areas().mapped_ranges(pages) {
         epochs.change(&Event::Unmap(range))?;
@@ -349,13 +349,13 @@ fn parts<W: Write>(pages: PageRange, epochs: &Epochs<W>) -> Vec<Mapping> {
     epochs.areas().within(pages).collect()
 }
 
-/// The pages of a call's range; `None` if it is empty or leaves the address space.
+/// Returns the pages of a call's range; `None` if it is empty or leaves the address space.
 fn pages_of(address: u64, length: u64) -> Option<PageRange> {
     let end = address.checked_add(length)?;
     PageRange::new(address >> PAGE_SHIFT, page_after(end))
 }
 
-/// The number of the first page that begins at or after `address`.
+/// Returns the number of the first page that begins at or after `address`.
 fn page_after(address: u64) -> u64 {
     address.div_ceil(1 << PAGE_SHIFT)
 }
@@ -427,7 +427,7 @@ mod tests {
             Self { space, epochs }
         }
 
-        /// The areas after `call`: first page, page after the last, kind.
+        /// Returns the areas after `call`: first page, page after the last, kind.
         fn after(&mut self, call: Call) -> Vec<(u64, u64, Kind)> {
             self.space.call(call, &mut self.epochs).expect("a call");
             self.areas()

@@ -6,17 +6,17 @@ use std::io::{self, Read, Seek};
 use super::error::WriteError;
 use super::output::{OutputFile, Place};
 
-/// Keeps files one after the other in one that has no name: they take one descriptor, however many
-/// they are, and go with the process.
+/// Complete files, stored in one file that has no name. Any number of files takes one descriptor,
+/// and they are removed if the process ends.
 #[derive(Debug, Default)]
 pub(crate) struct Spool {
     content: Option<File>,
-    /// Where each belongs, and its bytes.
+    /// The place for each file, and its bytes.
     files: Vec<(Place, u64)>,
 }
 
 impl Spool {
-    /// Takes a complete file.
+    /// Adds a complete file.
     pub(crate) fn add(&mut self, output: OutputFile) -> Result<(), WriteError> {
         let (mut file, place) = output.into_parts()?;
         if self.content.is_none() {
@@ -28,7 +28,8 @@ impl Spool {
         Ok(())
     }
 
-    /// Gives all files their names, `last` after the others, once each is whole beside its place.
+    /// Gives all files their names, `last` after the others, once each is complete beside its
+    /// place.
     pub(crate) fn commit(self, last: OutputFile) -> Result<(), WriteError> {
         let mut staged = Vec::new();
         if let Some(mut content) = self.content {

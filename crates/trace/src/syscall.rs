@@ -1,6 +1,6 @@
 //! The system calls that Valgrind logs with `--trace-syscalls=yes`.
 //!
-//! One line holds a call with its result, or, for a call that may block, one line the call and a
+//! A line holds a call with its result. For a call that may block, one line holds the call and a
 //! later one the result. The forms are Valgrind 3.19's:
 //!
 //! ```text
@@ -13,8 +13,8 @@
 
 use std::collections::HashMap;
 
-/// A successful call that changes mappings, or tells what a descriptor names. Addresses, lengths
-/// and offsets are in bytes, as the program gave them.
+/// A successful call that changes mappings, or opens or changes a descriptor. Addresses, lengths
+/// and offsets are in bytes, as the program passed them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Call {
     Map {
@@ -68,14 +68,14 @@ pub(crate) enum Call {
     Exit {
         status: u64,
     },
-    /// The program asked to be replaced; if it goes on, it was not.
+    /// The program asked to be replaced; if it makes another call, the request failed.
     Replace,
 }
 
-/// Reads the lines, and remembers the calls that wait for their result.
+/// A parser of the lines, which keeps the calls that wait for their result.
 #[derive(Debug, Default)]
 pub(crate) struct Calls {
-    /// By thread.
+    /// The calls without a result, by thread.
     waiting: HashMap<u64, Head>,
 }
 
@@ -86,7 +86,7 @@ struct Head {
     arguments: String,
 }
 
-/// What follows the arrow.
+/// The result after the arrow.
 enum Outcome {
     Success(u64),
     Failure,
@@ -94,7 +94,7 @@ enum Outcome {
 }
 
 impl Calls {
-    /// The call that `line` completes, if it is one of those wanted and succeeded.
+    /// Returns the call that `line` completes, if it is a [`Call`] and succeeded.
     pub(crate) fn line(&mut self, line: &[u8]) -> Option<Call> {
         let line = String::from_utf8_lossy(line);
         let (ids, rest) = line.strip_prefix("SYSCALL[")?.split_once(']')?;
@@ -125,7 +125,7 @@ impl Calls {
 }
 
 impl Head {
-    /// Takes `sys_NAME ( ARGUMENTS )` apart.
+    /// Parses `sys_NAME ( ARGUMENTS )`.
     fn parse(call: &str) -> Option<Self> {
         let end = call.find(|c: char| !c.is_ascii_alphanumeric() && c != '_')?;
         let name = call[..end].strip_prefix("sys_").unwrap_or(&call[..end]);
@@ -152,7 +152,7 @@ impl Head {
         }
     }
 
-    /// The calls whose arguments are all numbers.
+    /// Returns the call, if its arguments are all numbers.
     fn numeric(&self, result: u64) -> Option<Call> {
         let arguments = self.arguments.split(',').map(number).collect::<Option<Vec<u64>>>()?;
         Some(match (self.name.as_str(), arguments.as_slice()) {
@@ -187,7 +187,7 @@ fn outcome(text: &str) -> Option<Outcome> {
     number(value.split_once(')')?.0).map(Outcome::Success)
 }
 
-/// `0x` and hexadecimal digits, or decimal ones; negative numbers wrap as in a register.
+/// Parses `0x` and hexadecimal digits, or decimal ones; negative numbers wrap as in a register.
 fn number(text: &str) -> Option<u64> {
     let text = text.trim();
     if let Some(digits) = text.strip_prefix("0x") {

@@ -27,12 +27,12 @@ pub enum Packing {
     Tar,
 }
 
-/// Bytes at the beginning that tell a packing: a header of tar is the longest.
+/// Bytes at the beginning that identify a packing: a header of tar is the longest.
 const START: u64 = 512;
 /// The most layers, such as xz around tar.
 const LAYERS: usize = 3;
-/// Bytes that any input may unpack to, and bytes more for each byte of it: the traces that
-/// ChampSim's users publish unpack to a few hundred times their size.
+/// The bytes that any input may unpack to, and the additional bytes for each byte of input: the
+/// traces that ChampSim's users publish unpack to a few hundred times their size.
 const MOST: u64 = 64 << 20;
 const MOST_PER_BYTE: u64 = 4096;
 /// Memory for a decoder of xz, in bytes; `xz -9` takes half.

@@ -1,6 +1,6 @@
 //! The bytes of a trace: numbers, strings, codes, and the checksum over them.
 //!
-//! The layout is told in `docs/trace-format.md`; writer and reader share what is here.
+//! The layout is specified in `docs/trace-format.md`; writer and reader share this module.
 
 use std::io::{self, BufRead, Read, Write};
 
@@ -13,18 +13,18 @@ use super::header::Ending;
 pub(crate) const MAGIC: [u8; 8] = *b"\x89PGT\r\n\x1a\n";
 /// The format's version; it follows the magic as a little-endian `u16`.
 pub(crate) const VERSION: u16 = 2;
-/// The longest string, in bytes: what Linux allows one argument (`MAX_ARG_STRLEN`).
+/// The longest string, in bytes: the longest argument that Linux allows (`MAX_ARG_STRLEN`).
 pub(crate) const MAX_STRING: u64 = 128 << 10;
-/// All strings of a trace together, in bytes.
+/// The most bytes of all strings of a trace together.
 pub(crate) const MAX_STRINGS: u64 = 16 << 20;
 /// The most files that a trace names.
 pub(crate) const MAX_FILES: usize = 1 << 18;
 /// The most arguments of a command.
 pub(crate) const MAX_ARGUMENTS: u64 = 1 << 16;
-/// log2 of the decompressor's window in bytes: what a reader must be ready to hold.
+/// log2 of the decompressor's window in bytes, for which a reader needs memory.
 pub(crate) const WINDOW_LOG: u32 = 21;
 
-/// What a record that is no access is.
+/// The kind of a record that is no access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tag {
     EpochEnd,
@@ -52,7 +52,7 @@ impl Tag {
     ];
 }
 
-/// Numbers from here on begin accesses.
+/// The first number that begins an access.
 const ACCESSES: u64 = 16;
 
 /// The first number of a record.
@@ -134,7 +134,7 @@ pub(crate) fn put_mapping(out: &mut Vec<u8>, mapping: &Mapping) {
     }
 }
 
-/// Appends how the program ended.
+/// Appends the way in which the program ended.
 pub(crate) fn put_ending(out: &mut Vec<u8>, ending: Ending) {
     let (code, value) = match ending {
         Ending::Unknown => (0, 0),
@@ -145,12 +145,12 @@ pub(crate) fn put_ending(out: &mut Vec<u8>, ending: Ending) {
     out.extend([code, value]);
 }
 
-/// Why bytes could not be taken.
+/// The reason why bytes could not be decoded.
 #[derive(Debug)]
 pub(crate) enum Broken {
     /// The stream failed or ended.
     Io(io::Error),
-    /// They were read, and are not acceptable.
+    /// The bytes were read, but are invalid.
     Fault(Fault),
 }
 
@@ -209,7 +209,7 @@ pub(crate) trait Take: BufRead {
         Err(Fault::Number.into())
     }
 
-    /// A page, by its distance from another.
+    /// Reads a page, by its distance from another.
     fn take_page(&mut self, from: u64) -> Result<Page, Broken> {
         let zigzag = self.take_number()?;
         let distance = (zigzag >> 1).cast_signed() ^ -(zigzag & 1).cast_signed();
@@ -221,7 +221,7 @@ pub(crate) trait Take: BufRead {
         Ok(Lead::of(self.take_number()?)?)
     }
 
-    /// Allocates no more than [`MAX_STRING`] bytes, whatever the stream claims.
+    /// Reads a string. Allocates no more than [`MAX_STRING`] bytes, whatever the stream claims.
     fn take_string(&mut self) -> Result<String, Broken> {
         let length = self.take_number()?;
         let bounded = usize::try_from(length).ok().filter(|_| length <= MAX_STRING);
@@ -244,7 +244,7 @@ pub(crate) trait Take: BufRead {
         Ok((permissions, set(3)))
     }
 
-    /// `named` is how many files the trace has named so far.
+    /// Reads a mapping. `named` is the number of files that the trace has named so far.
     fn take_mapping(&mut self, named: usize) -> Result<Mapping, Broken> {
         let pages = self.take_range()?;
         let (permissions, shared) = self.take_flags(0b1111)?;
@@ -278,7 +278,7 @@ pub(crate) trait Take: BufRead {
 
 impl<R: BufRead> Take for R {}
 
-/// Passes bytes through and keeps their CRC-32.
+/// A reader that passes bytes through and keeps their CRC-32.
 #[derive(Debug)]
 pub(crate) struct Checked<T> {
     inner: T,
@@ -292,17 +292,17 @@ impl<T> Checked<T> {
         Self { inner, crc: crc32fast::Hasher::new(), offset: 0, failed: false }
     }
 
-    /// The CRC-32 of what has passed.
+    /// Returns the CRC-32 of the bytes that have passed.
     pub(crate) fn crc(&self) -> u32 {
         self.crc.clone().finalize()
     }
 
-    /// How many bytes have passed.
+    /// Returns the number of bytes that have passed.
     pub(crate) fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Whether the inner reader, rather than what interprets its bytes, reported an error.
+    /// Returns true if the inner reader reported an error, and not the parser of its bytes.
     pub(crate) fn failed(&self) -> bool {
         self.failed
     }
@@ -345,7 +345,7 @@ impl<R: BufRead> BufRead for Checked<R> {
         }
     }
 
-    /// Hashes what is consumed: it is still at the front of the inner reader's buffer.
+    /// Hashes the consumed bytes, which are still at the front of the inner reader's buffer.
     fn consume(&mut self, amount: usize) {
         if let Ok(available) = self.inner.fill_buf() {
             self.crc.update(&available[..amount.min(available.len())]);

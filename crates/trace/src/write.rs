@@ -26,9 +26,9 @@ use super::wire::{
 /// (docs/trace-format.md, Compression).
 const COMPRESSION_LEVEL: i32 = 6;
 
-/// Writes a trace event by event, and refuses events that no reader would take.
+/// A writer of a trace, event by event, which refuses events that no reader accepts.
 ///
-/// Nothing is a trace before [`TraceWriter::finish`] or [`TraceWriter::commit`].
+/// The output is no trace before [`TraceWriter::finish`] or [`TraceWriter::commit`].
 pub struct TraceWriter<W: Write> {
     stream: Encoder<'static, Checked<W>>,
     rules: Rules,
@@ -40,11 +40,11 @@ pub struct TraceWriter<W: Write> {
 }
 
 impl TraceWriter<OutputFile> {
-    /// Begins a trace that will be at `path` when it is complete, and not before.
+    /// Begins a trace that appears at `path` only when it is complete.
     ///
     /// # Errors
     ///
-    /// [`WriteError::Create`], [`WriteError::NotAFile`], and what [`TraceWriter::new`] gives.
+    /// [`WriteError::Create`], [`WriteError::NotAFile`], and the errors of [`TraceWriter::new`].
     pub fn create(path: impl AsRef<Path>, header: &Header) -> Result<Self, WriteError> {
         Self::new(OutputFile::create(path.as_ref())?, header)
     }
@@ -53,7 +53,7 @@ impl TraceWriter<OutputFile> {
     ///
     /// # Errors
     ///
-    /// Those of [`TraceWriter::finish`]; there is no new file then.
+    /// Those of [`TraceWriter::finish`]; then there is no new file.
     pub fn commit(self, ending: Ending) -> Result<Totals, WriteError> {
         let (output, totals) = self.finish(ending)?;
         output.commit()?;
@@ -66,7 +66,7 @@ impl<W: Write> TraceWriter<W> {
     ///
     /// # Errors
     ///
-    /// [`WriteError::Fault`] if the header is not acceptable, [`WriteError::Write`].
+    /// [`WriteError::Fault`] if the header is invalid, [`WriteError::Write`].
     pub fn new(output: W, header: &Header) -> Result<Self, WriteError> {
         let rules = Rules::new(header)?;
         let mut output = Checked::new(output);
@@ -85,11 +85,11 @@ impl<W: Write> TraceWriter<W> {
         })
     }
 
-    /// The id of the mapped file `path`, which the trace names when it is first asked for.
+    /// Returns the id of the mapped file `path`, which the trace names at the first call.
     ///
     /// # Errors
     ///
-    /// [`WriteError::Fault`] where names are too long, singly or together; [`WriteError::Write`].
+    /// [`WriteError::Fault`] if names are too long, singly or together; [`WriteError::Write`].
     pub fn file(&mut self, path: &str) -> Result<FileId, WriteError> {
         if let Some(id) = self.files.get(path) {
             return Ok(*id);
@@ -104,12 +104,12 @@ impl<W: Write> TraceWriter<W> {
         Ok(id)
     }
 
-    /// Writes one event.
+    /// Writes an event.
     ///
     /// # Errors
     ///
-    /// [`WriteError::Fault`] if no trace may have this event here: the trace goes on without it.
-    /// After [`WriteError::Write`] it cannot be completed.
+    /// [`WriteError::Fault`] if no trace may have this event here: the trace continues without it.
+    /// After [`WriteError::Write`] the trace cannot be completed.
     pub fn write(&mut self, event: &Event) -> Result<(), WriteError> {
         if let Event::Map(mapping) = event
             && let super::event::Kind::File { file, .. } = mapping.kind
@@ -121,7 +121,7 @@ impl<W: Write> TraceWriter<W> {
         if let Event::Access { page, .. } = event
             && self.places.get(*page).is_none()
         {
-            // It has to be named first.
+            // The page has to be named first.
             self.step()?;
         }
         self.step()?;
@@ -150,7 +150,7 @@ impl<W: Write> TraceWriter<W> {
         self.put_record()
     }
 
-    /// Writes the trailer and the checksum, and gives the output back.
+    /// Writes the trailer and the checksum, and returns the output.
     ///
     /// # Errors
     ///
@@ -172,7 +172,7 @@ impl<W: Write> TraceWriter<W> {
         Ok((output.into_inner(), totals))
     }
 
-    /// Different pages accessed so far.
+    /// Returns the number of different pages accessed so far.
     pub(crate) fn distinct_pages(&self) -> u64 {
         self.places.distinct_pages()
     }

@@ -1,5 +1,5 @@
-//! Memory for what traces of a few kilobytes hold, which unpack into millions of records: it is
-//! taken by what they have, and as is said.
+//! Memory for traces of a few kilobytes, which unpack into millions of records: it depends on the
+//! content, within the stated bounds.
 #![forbid(unsafe_code)]
 
 use cap::Cap;
@@ -13,7 +13,7 @@ use std::path::Path;
 #[global_allocator]
 static ALLOCATOR: Cap<System> = Cap::new(System, usize::MAX);
 
-/// Bytes that reading takes of any trace: a window, pages by place, and those known lately.
+/// Bytes for reading any trace: a window, pages by place, and recently used ones.
 const READER: usize = 20 << 20;
 
 /// Bytes that are taken for a page while it is read, as the library has it.
@@ -44,7 +44,8 @@ fn trace(directory: &Path, epochs: impl Iterator<Item = Option<u64>>) -> TraceSo
     TraceSource::read(&path).expect("a trace")
 }
 
-/// Bytes that decoding takes at once, at most, and those that stay. What was taken before is less.
+/// Returns the most bytes that decoding takes, and the bytes that stay. Memory taken before is not
+/// counted.
 fn taken(source: &TraceSource) -> (usize, usize) {
     let (before, most_before) = (ALLOCATOR.allocated(), ALLOCATOR.max_allocated());
     let decoded = Decoded::of_trace::<StringError>(source, None, |_, _| Ok(()));
@@ -62,14 +63,14 @@ fn memory_is_for_what_a_trace_has_and_not_for_how_often_it_has_nothing() {
     assert!(most < READER && kept < 64 << 10, "{many} empty epochs: {most}, then {kept}");
 
     let (most, kept) = taken(&trace(directory.path(), (0..many).map(|_| Some(7))));
-    // Its page, its place, and the end of its epoch, in tables that grow by half.
+    // The page, its place, and the end of its epoch, in tables that grow by half.
     let each = 12 * 3 / 2;
     assert!(most < READER + many * each, "{many} accesses: {most}");
     assert!(kept < many * each, "{many} accesses: {kept}");
 
     let pages = trace(directory.path(), (0..many as u64).map(Some));
     let (most, kept) = taken(&pages);
-    // Its address, the place of that, and what it is.
+    // The address, its place, and the page's identity.
     let each = each + 12 * 3 / 2;
     assert!(most < READER + many * (each + OF_A_PAGE), "{many} pages: {most}");
     assert!(kept < many * each, "{many} pages: {kept}");

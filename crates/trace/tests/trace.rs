@@ -1,4 +1,4 @@
-//! The trace format: what is written is read, and nothing else is.
+//! The trace format: every written trace is read, and other bytes are refused.
 
 use std::io::Write;
 

@@ -1,4 +1,4 @@
-//! Children recorded for real under Valgrind, which has to be installed.
+//! Children recorded under a real Valgrind, which has to be installed.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -66,7 +66,7 @@ fn each_command_of_a_pipeline_has_its_trace() {
 fn how_children_end_is_told_as_far_as_it_can_be() {
     let done = recorded("sh -c 'kill -9 $$'; sh -c 'kill -15 $$'; sh -c 'exit 4'; true");
     let endings: Vec<_> = done.children.iter().map(|child| child.summary.totals.ending).collect();
-    // Nothing can tell of the signal that nothing can catch.
+    // No log shows a signal that cannot be caught.
     assert_eq!(endings, [Ending::Unknown, Ending::Signalled(15), Ending::Exited(4)]);
 }
 
@@ -92,11 +92,11 @@ fn children_of_children_and_their_replacements_are_recorded() {
     let done = recorded(&format!("cd {}; ./script; exit 0", directory.path().display()));
     let [script, inner] = &done.children[..] else { panic!("{done:?}") };
     assert!(script.program.ends_with("script") && inner.program.ends_with("true"), "{done:?}");
-    // The program goes on as another one, in the same trace.
+    // The program continues as another one, in the same trace.
     assert_eq!((script.summary.totals.ending, script.summary.replacements), (Ending::Exited(1), 1));
 }
 
-/// A file that cannot be replaced ends all that runs.
+/// A trace whose file cannot be replaced ends all processes.
 #[test]
 fn a_child_without_a_trace_ends_the_recording() {
     let directory = tempdir().expect("a directory");

@@ -1,4 +1,4 @@
-//! Traces of other tools, written by hand, with what becomes of them worked out by hand.
+//! Traces of other tools, written by hand, with results worked out by hand.
 
 use std::path::{Path, PathBuf};
 
@@ -26,7 +26,7 @@ fn import_to(path: &Path, format: Format, input: &[u8]) -> Result<(), ImportErro
     import(input, path, &options, &mut |_| {}).map(|_| ())
 }
 
-/// The events that an input becomes, with epochs of four references, and what is known of it.
+/// Returns the events that an input becomes, with epochs of four references, and its figures.
 fn imported(format: Format, input: &[u8]) -> (Vec<Event>, Info) {
     let output = output();
     import_to(&output.path, format, input).expect("it is accepted");
@@ -35,7 +35,7 @@ fn imported(format: Format, input: &[u8]) -> (Vec<Event>, Info) {
     (events, Info::of(&output.path).expect("reads"))
 }
 
-/// Why an input is refused; nothing is written then.
+/// Imports an input that is refused, checks that no file is written, and returns the error.
 fn refused(format: Format, input: &[u8]) -> ImportError {
     let output = output();
     let error = import_to(&output.path, format, input).expect_err("it is refused");
@@ -252,7 +252,7 @@ fn what_claims_too_much_is_refused() {
         panic!("{pages}");
     };
     assert_eq!(pages, (1 << 22) + 1);
-    // As often as one likes, but for a sum.
+    // Any number of times, up to a total.
     let often = many(1 << 34).repeat(9);
     let sum = refused(Format::Damon, often.as_bytes());
     assert!(matches!(sum, ImportError::Refused { number: 9, .. }), "{sum}");

@@ -117,7 +117,7 @@ fn a_long_binary_line_is_shown_short() {
     assert!(error.chars().count() < 700, "{error}");
 }
 
-/// What is left of a line that was cut off may be one of the format, with another address or size.
+/// The rest of a line that was cut off may be a valid line with another address or size.
 #[test]
 fn a_log_that_was_cut_off_is_refused_however_it_comes() {
     let output = output();
@@ -133,7 +133,7 @@ fn a_log_that_was_cut_off_is_refused_however_it_comes() {
     assert!(!output.path.exists());
 }
 
-/// A file's end is looked at alone: what is before may be wrong.
+/// Only the file's end is checked: the lines before may be wrong.
 #[test]
 fn a_file_s_end_is_looked_at_before_it_is_read() {
     let output = output();

@@ -1,11 +1,11 @@
-//! What a small file may ask of whoever reads it: traces that are compressed far below what reading
-//! them takes are refused, however they do it.
+//! Limits on the work that a small file can cause. Traces that are compressed far below the work of
+//! reading them are refused, whatever they repeat.
 
 use std::io::Write;
 
 use pageout_trace::{Fault, Info, TraceError, TraceReader};
 
-/// A trace whose stream is a header, `start`, and `record` so many times.
+/// Returns a trace whose stream is a header, `start`, and `times` repetitions of `record`.
 fn repeated(mappings: u8, start: &[u8], record: &[u8], times: usize) -> Vec<u8> {
     let mut bytes = b"\x89PGT\r\n\x1a\n\x02\x00".to_vec();
     let mut stream = zstd::Encoder::new(&mut bytes, 1).expect("begins");
@@ -20,7 +20,7 @@ fn repeated(mappings: u8, start: &[u8], record: &[u8], times: usize) -> Vec<u8> 
     bytes
 }
 
-/// Pages from 0 on, each mapped as an area of its own: stack and heap by turns.
+/// Returns events that map pages from 0 on, each as an area of its own: stack and heap in turn.
 fn maps(areas: u32) -> Vec<u8> {
     let number = |page: u32| [page as u8 | 0x80, (page >> 7) as u8 | 0x80, (page >> 14) as u8];
     let map = |page| [&[2][..], &number(page), &[1, 3, 2 + (page % 2) as u8]].concat();

@@ -18,11 +18,11 @@ pub(super) enum Access {
 const KERNEL: u64 = 1 << 63;
 
 impl Access {
-    /// The one rule of all importers: an access becomes a reference of the trace, or is passed over
-    /// for a cause.
+    /// The one rule of all importers: returns the reference that an access becomes, or the cause
+    /// for which it is passed over.
     ///
     /// A page trace has the pages of one program. The kernel's pages are not the program's, and are
-    /// not reclaimed. A prefetch may fail without a fault and sets no young bit that the program
+    /// not reclaimed. A prefetch may fail without a fault, and sets no young bit that the program
     /// asked for.
     pub(super) fn rule(self) -> Result<Reference, Cause> {
         match self {
@@ -34,7 +34,7 @@ impl Access {
     }
 }
 
-/// Why a line or a record of the input is not in the trace.
+/// The reason why a line or a record of the input is not in the trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Cause {
     /// An access to the kernel's half of the address space.
@@ -80,7 +80,7 @@ impl Cause {
         Self::ClosingSnapshot,
     ];
 
-    /// The plural noun that messages use.
+    /// Returns the plural noun that messages use.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Kernel => "accesses to kernel addresses",
@@ -108,7 +108,7 @@ impl PassedOver {
         self.0[cause as usize] += 1;
     }
 
-    /// The causes that occurred, with their counts.
+    /// Returns the causes that occurred, with their counts.
     pub fn counts(&self) -> impl Iterator<Item = (Cause, u64)> {
         Cause::ALL.into_iter().zip(self.0).filter(|(_, count)| *count > 0)
     }

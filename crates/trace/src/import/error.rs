@@ -12,12 +12,12 @@ use crate::error::WriteError;
 pub(super) const MAX_REGIONS: usize = 1 << 22;
 /// The most pages of DAMON's regions that were accessed, in all snapshots together.
 pub(super) const MAX_ACCESSES: u64 = 1 << 25;
-/// The most different ones.
+/// The most different pages.
 pub(super) const MAX_PAGES: u64 = 1 << 22;
 /// The most records of a cache's trace: no trace of more accesses has a reference string.
 pub(super) const MAX_RECORDS: u64 = u32::MAX as u64 - 1;
 
-/// Why an input cannot be imported.
+/// The reason why an input cannot be imported.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     /// A line that the format does not have.
@@ -134,7 +134,7 @@ pub enum ImportError {
 }
 
 impl ImportError {
-    /// Returns true if the input's content is at fault, so that it may be of another format.
+    /// Returns true if the input's content is at fault: it may be of another format.
     pub(super) fn is_of_content(&self) -> bool {
         matches!(
             self,
@@ -148,7 +148,7 @@ impl ImportError {
     }
 }
 
-/// The counts in brackets, or nothing.
+/// Returns the counts in brackets, or an empty text.
 fn counted(passed_over: &PassedOver) -> String {
     let mut text = String::new();
     for (cause, count) in passed_over.counts() {
@@ -159,7 +159,7 @@ fn counted(passed_over: &PassedOver) -> String {
     if text.is_empty() { text } else { text + ")" }
 }
 
-/// The usual mistake behind an input without a reference.
+/// Returns the usual mistake behind an input without a reference.
 fn hint(format: Format, passed_over: &PassedOver) -> &'static str {
     let is_empty = passed_over.counts().next().is_none();
     match format {
@@ -177,7 +177,7 @@ fn options() -> String {
     Format::ALL.map(Format::option).join(", ")
 }
 
-/// Why a line of the right form is refused.
+/// The reason why a line of the right form is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// An access of another address space than those before.

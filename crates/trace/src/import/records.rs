@@ -5,10 +5,10 @@ use std::io::{ErrorKind, Read};
 use super::error::ImportError;
 use super::format::Format;
 
-/// The message where the last record is not whole.
+/// The message if the last record is incomplete.
 const CUT_OFF: &str = "the input ends within a record";
 
-/// Reads records of `N` bytes.
+/// A reader of records of `N` bytes.
 pub(super) struct Records<R, const N: usize> {
     input: R,
     format: Format,
@@ -21,12 +21,12 @@ impl<R: Read, const N: usize> Records<R, N> {
         Self { input, format, read: 0 }
     }
 
-    /// The byte at which the next record begins.
+    /// Returns the byte at which the next record begins.
     pub(super) fn at(&self) -> u64 {
         self.read * N as u64
     }
 
-    /// The next record; `None` at the end of the input.
+    /// Returns the next record; `None` at the end of the input.
     pub(super) fn next(&mut self) -> Result<Option<[u8; N]>, ImportError> {
         let mut record = [0; N];
         let mut filled = 0;

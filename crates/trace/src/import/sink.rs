@@ -14,7 +14,7 @@ use crate::output::OutputFile;
 use crate::write::TraceWriter;
 use crate::{PAGE_SHIFT, PROGRESS_REFERENCES};
 
-/// Bytes of memory that a page takes here, about: the writer's place of it.
+/// Approximate bytes of memory for a page here: the writer's place of it.
 const BYTES_A_PAGE: u64 = 48;
 
 /// The trace to be written.
@@ -24,10 +24,10 @@ pub(super) struct Sink<'a> {
     options: &'a ImportOptions,
     progress: &'a mut dyn FnMut(u64),
     command: Vec<String>,
-    /// The process of the accesses so far, or the one that was asked for.
+    /// The process of the accesses so far, or the requested one.
     process: Option<u64>,
     epoch_references: u64,
-    /// As many pages as fit the memory that is available.
+    /// The most pages that fit the available memory.
     most: u64,
     passed_over: PassedOver,
     epochs: Option<Epochs<OutputFile>>,
@@ -54,7 +54,7 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// The format that is imported.
+    /// Returns the format that is imported.
     pub(super) fn format(&self) -> Format {
         self.format
     }
@@ -79,7 +79,7 @@ impl<'a> Sink<'a> {
     /// Returns true if accesses of this process are in the trace.
     ///
     /// # Errors
-    /// [`Refusal::Process`] if none was asked for and it is the second one.
+    /// [`Refusal::Process`] if no process was requested and this is the second one.
     pub(super) fn is_of_trace(&mut self, found: u64) -> Result<bool, Refusal> {
         let before = *self.process.get_or_insert(found);
         match self.options.process {
@@ -102,7 +102,7 @@ impl<'a> Sink<'a> {
         self.reference([Some(first), last], reference.store)
     }
 
-    /// Adds a reference to these pages to the trace, as far as the filter leaves it.
+    /// Adds a reference to these pages to the trace, unless the filter drops it.
     pub(super) fn reference(
         &mut self,
         pages: [Option<Page>; 2],

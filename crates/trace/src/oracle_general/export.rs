@@ -11,11 +11,12 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 /// Writes a trace's reference string to `path`, and returns the number of its records. Objects are
-/// pages by their numbers there, from 1, since libCacheSim's reader of text refuses 0. The time is
-/// the number of epochs that ended before. The output is compressed where the name ends in `.zst`.
+/// pages by their numbers in the string, from 1, since libCacheSim's reader of text refuses 0. The
+/// time is the number of epochs that ended before. The output is compressed if the name ends in
+/// `.zst`.
 ///
 /// # Errors
-/// [`WriteError`]; nothing is at `path` then but what was there before.
+/// [`WriteError`]; then `path` is as it was before.
 pub fn export(decoded: &Decoded, path: &Path) -> Result<u64, WriteError> {
     let mut file = OutputFile::create(path)?;
     if path.extension().is_some_and(|extension| extension == "zst") {

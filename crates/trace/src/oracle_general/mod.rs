@@ -1,5 +1,5 @@
 //! `oracleGeneral`, the format of libCacheSim and of the traces of caches that are published in it:
-//! a record of 24 bytes for each access, which also says when its object is asked for next.
+//! a record of 24 bytes for each access, which also has the next access to its object.
 //!
 //! A record is, in little-endian order and without gaps: the time (`u32`), the object (`u64`), its
 //! size in bytes (`u32`), and the number of the record that asks for the object next (`i64`). There

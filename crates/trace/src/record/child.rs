@@ -1,5 +1,5 @@
-//! What recorders have in common: they are asked who they are, and run beside who reads what they
-//! tell.
+//! Steps that recorders have in common: they report their version, and they run while another
+//! thread reads their output.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -13,17 +13,17 @@ use tempfile::TempDir;
 
 use super::options::{RecordError, Recorder};
 
-/// The descriptor that a recorder tells by: far from those that a program gets first.
+/// The descriptor of a recorder's log: far above the first ones that a program gets.
 pub(super) const LOG_FD: i32 = 200;
-/// The descriptor that a process has which holds a recording of children.
+/// The descriptor that processes inherit to hold a recording of children open.
 pub(super) const HOLD_FD: i32 = 201;
 
-/// A directory for what a recorder is started with.
+/// Makes a directory for the files that a recorder is started with.
 pub(super) fn directory() -> Result<TempDir, RecordError> {
     tempfile::Builder::new().prefix("pageout-").tempdir().map_err(RecordError::Temporary)
 }
 
-/// What a recorder's program answers.
+/// Runs a recorder's program and returns its output.
 pub(super) fn ask(
     recorder: Recorder,
     program: &Path,
@@ -43,7 +43,7 @@ pub(super) fn start(
     mut command: Command,
     descriptors: impl IntoIterator<Item = (OwnedFd, i32)>,
 ) -> Result<SharedChild, RecordError> {
-    // The recorder was there when it was asked who it is: what may be missing is setpriv.
+    // The recorder answered before, so setpriv may be missing.
     let fail = |source| RecordError::Run { program: "setpriv".into(), source };
     let mapped = |(parent_fd, child_fd)| FdMapping { parent_fd, child_fd };
     let mappings = descriptors.into_iter().map(mapped).collect();
@@ -51,7 +51,7 @@ pub(super) fn start(
     SharedChild::spawn(&mut command).map_err(fail)
 }
 
-/// Reads what is told of a child while it runs, and has `end` end that when the child has ended.
+/// Reads the log of a child while it runs, and calls `end` to end the log when the child has ended.
 pub(super) fn beside(
     child: &SharedChild,
     end: impl FnOnce() + Send,
@@ -65,7 +65,7 @@ pub(super) fn beside(
         });
         let read = read();
         if read.is_err() {
-            // The waiter gives its result though the program is gone already.
+            // The waiter returns its result even if the program is gone already.
             let _ = child.kill();
         }
         let waited = waiter.join().unwrap_or_else(|_| Err(io::Error::other("waiting failed")));

@@ -1,4 +1,4 @@
-//! What came of the children of a program.
+//! The recordings of a program's children.
 
 use std::collections::HashMap;
 
@@ -7,22 +7,23 @@ use super::recorded::{Recorded, RecordedChild};
 use super::recording::Finished;
 use crate::spool::Spool;
 
-/// Those recorded so far, complete but without their names; none where children are not recorded.
+/// The children recorded so far, complete but without their names; none if children are not
+/// recorded.
 #[derive(Default)]
 pub(super) struct Children {
     spool: Spool,
     recorded: Vec<RecordedChild>,
-    /// The numbers of all processes that were begun.
+    /// The numbers of all processes that began.
     begun: Vec<u64>,
 }
 
 impl Children {
-    /// References of all of them.
+    /// Returns the references of all children.
     pub(super) fn references(&self) -> u64 {
         self.recorded.iter().map(|child| child.summary.totals.references).sum()
     }
 
-    /// Takes a child that has ended. Its summary is that of `finished`.
+    /// Adds a child that has ended. Its summary is that of `finished`.
     pub(super) fn add(
         &mut self,
         child: RecordedChild,
@@ -43,8 +44,8 @@ impl Children {
     }
 }
 
-/// How many of those begun were not recorded. Of those recorded, some may have been begun where
-/// nobody saw it: by a child that executed no program.
+/// Counts the processes of `begun` that were not recorded. A recorded process may be missing in
+/// `begun`: a child that executed no program started it.
 fn untraced(begun: &[u64], recorded: &[RecordedChild]) -> u64 {
     let mut left: HashMap<u64, u64> = HashMap::new();
     for pid in begun {

@@ -20,8 +20,8 @@ use super::options::{RecordError, RecordOptions};
 use super::recording::{Recording, begin};
 use super::valgrind::{end, read};
 
-/// Runs the command to the end of its last process: what was recorded of the first one, how that
-/// ended, and what was recorded of the others.
+/// Runs the command to the end of its last process. Returns the recording of the first process, its
+/// end, and the recordings of the others.
 pub(super) fn record(
     launch: &Launch,
     options: &RecordOptions,
@@ -52,7 +52,7 @@ pub(super) fn record(
             children: Children::default(),
             failed: None,
         };
-        // Each thread has an end to tell by, so this ends with the last one.
+        // Each thread has a sender, so this loop ends with the last of them.
         for message in told {
             family.hear(message);
         }
@@ -79,13 +79,13 @@ fn follow_first(
 /// All processes of a recording.
 struct Family<'a> {
     first: &'a SharedChild,
-    /// Where to say that no more children are listened to.
+    /// The pipe that ends the announcements of children.
     no_more: File,
     progress: &'a mut dyn FnMut(u64),
     references: u64,
-    /// The children that run, by their numbers.
+    /// The running children, by their numbers.
     running: HashMap<u64, Arc<OwnedFd>>,
-    /// The first process, when it has ended.
+    /// The recording and the end of the first process, when it has ended.
     ended: Option<(Recording, ExitStatus)>,
     children: Children,
     failed: Option<RecordError>,
@@ -119,13 +119,13 @@ impl Family<'_> {
         }
     }
 
-    /// Ends all processes, for this reason if it is the first one.
+    /// Ends all processes and keeps the error if it is the first one.
     fn fail(&mut self, error: RecordError) {
         if self.failed.is_some() {
             return;
         }
         self.failed = Some(error);
-        // What has ended already need not be killed, nor told.
+        // A process that has ended already need not be killed, and its error is ignored.
         let _ = self.first.kill();
         self.running.values().for_each(|process| kill(process));
         let _ = self.no_more.write_all(&[NO_MORE, b"\n"].concat());
@@ -141,6 +141,6 @@ impl Family<'_> {
 }
 
 fn kill(process: &OwnedFd) {
-    // It may have ended by itself.
+    // The process may have ended by itself.
     let _ = pidfd_send_signal(process, Signal::KILL);
 }

@@ -20,12 +20,12 @@ pub(super) struct Child {
     pub(super) number: u64,
     pub(super) pid: Pid,
     pub(super) process: Arc<OwnedFd>,
-    /// The recording lasts as long as this.
+    /// A descriptor that holds the recording open.
     pub(super) hold: File,
 }
 
 impl Child {
-    /// Records it to its end.
+    /// Records the child to its end.
     pub(super) fn follow(
         self,
         launch: &Launch,
@@ -36,7 +36,8 @@ impl Child {
         let raw = pid.as_raw_pid().cast_unsigned();
         let fail = |source| RecordError::Child { pid: raw.into(), source };
         let log = Until { pipe: launch.log_of(pid).map_err(fail)?, end: process };
-        // While a process turns into the tool it has no command to be read; what logs is the tool.
+        // While a process turns into the tool, its command cannot be read; the process that logs is
+        // the tool.
         log.wait().map_err(fail)?;
         let command = command(pid);
         let program = command.first().cloned().unwrap_or_default();
@@ -54,8 +55,8 @@ impl Child {
     }
 }
 
-/// The command that a process runs under Valgrind, as far as a trace can have it; nothing if it is
-/// gone.
+/// Returns the command that a process runs under Valgrind, as far as a trace can have it; empty if
+/// the process is gone.
 fn command(pid: Pid) -> Vec<String> {
     let line = fs::read(format!("/proc/{}/cmdline", pid.as_raw_pid())).unwrap_or_default();
     let words: Vec<&[u8]> = line.strip_suffix(b"\0").unwrap_or(&line).split(|b| *b == 0).collect();

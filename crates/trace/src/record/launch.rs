@@ -1,10 +1,10 @@
 //! Starts a program under Valgrind so that the programs which replace it run there too.
 //!
-//! With `--trace-children=yes` Valgrind, where a process replaces itself (`execve`), runs what its
-//! environment calls the launcher, with Valgrind's arguments before the program's. It does so for
-//! children as well. A launcher of ours tells them apart by the process: the first one goes on
-//! under Valgrind's tool. Another one runs as it would without Valgrind, or, where children are
-//! recorded, announces itself and goes on under the tool with a log of its own.
+//! With `--trace-children=yes`, when a process replaces itself (`execve`), Valgrind runs the
+//! launcher that its environment names, with Valgrind's arguments before the program's. It does so
+//! for children as well. A launcher of ours distinguishes them by the process: the first one
+//! continues under Valgrind's tool. Another one runs as it would without Valgrind. If children are
+//! recorded, it instead announces itself and continues under the tool with a log of its own.
 
 use std::ffi::OsString;
 use std::fs::{self, File, Permissions};
@@ -24,19 +24,19 @@ use super::options::{RecordError, Recorder};
 use super::script::{OPTIONS, script};
 use super::until::Until;
 
-/// What a program is started with; its files go when this is dropped.
+/// The files that a program is started with; they are removed when this is dropped.
 #[derive(Debug)]
 pub(super) struct Launch {
     version: String,
     directory: TempDir,
 }
 
-/// A line that is no announcement: what is announced after it is not listened to.
+/// A line that is no announcement: later announcements are not read.
 pub(super) const NO_MORE: &[u8] = b"no more";
 
 impl Launch {
-    /// Asks Valgrind who it is, and makes the launcher and a pipe for the log; for children two
-    /// more, by which they announce themselves and hold the recording.
+    /// Asks Valgrind for its version, and makes the launcher and a pipe for the log. For children
+    /// it makes two more pipes, by which they announce themselves and hold the recording open.
     ///
     /// # Errors
     ///
@@ -49,36 +49,36 @@ impl Launch {
         Ok(launch)
     }
 
-    /// What a trace says that it was made by: Valgrind with its version, and the tool.
+    /// Returns the tool that the trace names as its maker: Valgrind with its version, and lackey.
     pub(super) fn tool(&self) -> String {
         format!("{} lackey", self.version)
     }
 
-    /// Both ends of the log: to be read, and to be ended.
+    /// Returns both ends of the log: one to read from, and one to end it with.
     ///
     /// # Errors
     ///
-    /// What the system says.
+    /// The system's error.
     pub(super) fn log(&self) -> io::Result<(File, File)> {
         let log = self.open("log")?;
         let end = log.try_clone()?;
         Ok((log, end))
     }
 
-    /// The log of a child that announced itself.
+    /// Returns the log of a child that announced itself.
     pub(super) fn log_of(&self, child: Pid) -> io::Result<File> {
         self.open(&log_of(child))
     }
 
-    /// Lets the next process that has this number announce itself.
+    /// Removes a child's log, so that the next process with this number can announce itself.
     pub(super) fn forget(&self, child: Pid) -> io::Result<()> {
         fs::remove_file(self.path(&log_of(child)))
     }
 
-    /// The announcements, a line with its number for each child, which end when nobody holds the
-    /// recording any more; and where to write that there are [`NO_MORE`].
+    /// Returns the announcements, a line with its number for each child, and the file to write
+    /// [`NO_MORE`] to. The announcements end when no process holds the recording open any more.
     ///
-    /// The first process is to hold before they are read.
+    /// The first process has to hold it before they are read.
     pub(super) fn announcements(&self) -> io::Result<(Until<OwnedFd>, File)> {
         let pipe = self.open("announce")?;
         let no_more = pipe.try_clone()?;
@@ -87,8 +87,8 @@ impl Launch {
         Ok((Until { pipe, end }, no_more))
     }
 
-    /// Holds the recording, as every process does that has inherited this from the first one.
-    /// Announcements have to be listened to.
+    /// Holds the recording open, as every process does that has inherited this from the first one.
+    /// Announcements have to be read meanwhile.
     pub(super) fn hold(&self) -> io::Result<File> {
         File::options().write(true).open(self.path("hold"))
     }
@@ -130,13 +130,13 @@ impl Launch {
     }
 }
 
-/// The name of a child's log.
+/// Returns the file name of a child's log.
 fn log_of(child: Pid) -> String {
     format!("log.{}", child.as_raw_pid())
 }
 
-/// Valgrind's version and the program that is its tool lackey, which it tells when it is asked to
-/// tell what it does.
+/// Returns Valgrind's version and the program that is its tool lackey, which Valgrind prints when
+/// it is asked to be verbose.
 fn ask(valgrind: &Path) -> Result<(String, PathBuf), RecordError> {
     let question = ["-d", "--tool=lackey", "--version"];
     let output = child::ask(Recorder::Valgrind, valgrind, &question)?;

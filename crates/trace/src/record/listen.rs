@@ -1,4 +1,4 @@
-//! Listens to children that announce themselves, and has each followed in a thread of its own.
+//! Reads announcements of children, and starts a thread to follow each.
 
 use std::io::{self, BufReader, Read};
 use std::os::fd::OwnedFd;
@@ -18,9 +18,9 @@ use super::recorded::RecordedChild;
 use super::recording::{Finished, Recording};
 use crate::lines::Lines;
 
-/// What the threads of a recording tell the one that began it.
+/// A message of a recording's threads to the one that began it.
 pub(super) enum Message {
-    /// So many references more.
+    /// The number of further references.
     References(u64),
     /// The child of this number is about to run, as this process.
     Began(u64, Arc<OwnedFd>),
@@ -28,11 +28,11 @@ pub(super) enum Message {
     Ended(u64, Box<Result<(RecordedChild, Finished), RecordError>>),
     /// The first process has ended.
     First(Box<Result<(Recording, ExitStatus), RecordError>>),
-    /// No more children are heard of.
+    /// The announcements cannot be read any more.
     Deaf(io::Error),
 }
 
-/// Has all children followed, until no more can come.
+/// Starts a thread to follow each child, until no more can come.
 pub(super) fn listen<'scope, 'env>(
     scope: &'scope Scope<'scope, 'env>,
     (launch, options): (&'env Launch, &'env RecordOptions),
@@ -45,7 +45,7 @@ pub(super) fn listen<'scope, 'env>(
         let pid = pid(line)?;
         let process = match pidfd_open(pid, PidfdFlags::empty()) {
             Ok(process) => Arc::new(process),
-            // It was killed before it ran anything.
+            // The process was killed before it ran anything.
             Err(Errno::SRCH) => {
                 launch.forget(pid)?;
                 continue;
@@ -67,12 +67,12 @@ pub(super) fn listen<'scope, 'env>(
     Ok(())
 }
 
-/// Tells the thread that began the recording, which listens to the end.
+/// Sends a message to the thread that began the recording, which reads to the end.
 pub(super) fn send(tell: &Sender<Message>, message: Message) {
     let _ = tell.send(message);
 }
 
-/// The process of an announcement.
+/// Returns the process of an announcement.
 fn pid(line: &[u8]) -> io::Result<Pid> {
     let number = str::from_utf8(line).ok().and_then(|line| line.parse().ok());
     let misunderstood = || io::Error::other("a child's announcement is not a process's number");

@@ -1,4 +1,4 @@
-//! Records a program's trace by running it under a tool that tells every access.
+//! Records a program's trace by running it under a tool that reports every access.
 
 mod child;
 mod children;
@@ -27,17 +27,17 @@ pub use recorded::{Recorded, RecordedChild, Summary};
 /// Runs a command under a recorder and writes the pages it uses, with their mappings.
 ///
 /// The program keeps its standard streams. Only the process started is traced, unless the options
-/// ask for its children too; the recording then goes on until the last of its processes has ended.
-/// Under Valgrind a process is traced also after it replaced itself with another program. If it
-/// fails, the trace is complete all the same: [`Totals::ending`](crate::Totals::ending) says how it
-/// ended. If the recording process or thread ends before it, the program is killed. `progress` is
-/// called now and then with the references so far, of all traces together.
+/// ask for its children too; the recording then lasts until the last of its processes has ended.
+/// Under Valgrind a process is traced also after it replaced itself with another program. If the
+/// program fails, the trace is still complete: [`Totals::ending`](crate::Totals::ending) says how
+/// it ended. If the recording process or thread ends first, the program is killed. `progress` is
+/// called from time to time with the references so far, of all traces together.
 ///
 /// # Errors
 ///
 /// [`RecordError::NotStarted`] if the command is not found or not executable, [`RecordError::Log`],
-/// [`RecordError::Child`] and [`RecordError::Write`]; others before anything runs. Nothing is at
-/// the output paths then but what was there before, and no traced program runs any longer.
+/// [`RecordError::Child`] and [`RecordError::Write`]; others before anything runs. After an error
+/// the output paths are as they were before, and no traced program runs any longer.
 pub fn record(
     options: &RecordOptions,
     progress: &mut dyn FnMut(u64),
@@ -53,8 +53,8 @@ pub fn record(
     children.commit(recording.finish(Some(status))?)
 }
 
-/// Runs the command to its end: what was recorded of the first process, how that ended, and what
-/// was recorded of its children.
+/// Runs the command to its end. Returns the recording of the first process, its end, and the
+/// recordings of its children.
 fn run(
     options: &RecordOptions,
     progress: &mut dyn FnMut(u64),

@@ -1,4 +1,4 @@
-//! What to record, and why nothing was recorded.
+//! Options of a recording, and its errors.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -9,7 +9,7 @@ use crate::filter::FilterShape;
 use crate::header::DEFAULT_EPOCH_REFERENCES;
 use pageout_experiment::named;
 
-/// Under what a program is recorded, a closed set.
+/// The tool that a program is recorded under.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Recorder {
     /// Valgrind's tool lackey.
@@ -19,7 +19,7 @@ pub enum Recorder {
 }
 
 impl Recorder {
-    /// The program that is run unless another one is named.
+    /// Returns the default program of the recorder.
     const fn program(self) -> &'static str {
         match self {
             Self::Valgrind => "valgrind",
@@ -27,7 +27,7 @@ impl Recorder {
         }
     }
 
-    /// The package that has it, in Debian.
+    /// Returns the Debian package of the recorder.
     const fn package(self) -> &'static str {
         match self {
             Self::Valgrind => "valgrind",
@@ -35,7 +35,7 @@ impl Recorder {
         }
     }
 
-    /// What messages call it.
+    /// Returns the recorder's name in messages.
     const fn name(self) -> &'static str {
         match self {
             Self::Valgrind => "Valgrind",
@@ -44,7 +44,7 @@ impl Recorder {
     }
 }
 
-/// What to record, and where.
+/// The options of a recording.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct RecordOptions {
     /// The command and its arguments.
@@ -53,14 +53,14 @@ pub struct RecordOptions {
     pub output: PathBuf,
     /// The epoch length, in references.
     pub epoch_references: u64,
-    /// Which references may be left out.
+    /// The references that the trace may lack.
     pub filter: FilterShape,
-    /// Record child processes too, each from the moment it executes a program, into a file of its
-    /// own ([`RecordOptions::child_output`]). Only [`Recorder::Valgrind`] can.
+    /// True to record child processes too, each from the moment it executes a program, into a file
+    /// of its own ([`RecordOptions::child_output`]). Only [`Recorder::Valgrind`] can.
     pub children: bool,
-    /// Under what.
+    /// The tool to record under.
     pub recorder: Recorder,
-    /// The program of that recorder's to run.
+    /// The recorder's program to run.
     pub program: PathBuf,
 }
 
@@ -78,12 +78,13 @@ impl RecordOptions {
         }
     }
 
-    /// The command's words, as a trace has them.
+    /// Returns the command's words, as a trace has them.
     pub(super) fn words(&self) -> Vec<String> {
         self.command.iter().map(|word| word.to_string_lossy().into_owned()).collect()
     }
 
-    /// The trace of the child of this number, beside `output`: of `run.pgt`, `run.1.pgt` and so on.
+    /// Returns the path for the trace of the child of this number, beside `output`: for `run.pgt`,
+    /// `run.1.pgt` and so on.
     pub fn child_output(&self, number: u64) -> PathBuf {
         let mut name = self.output.file_stem().unwrap_or_default().to_owned();
         name.push(format!(".{number}"));
@@ -94,47 +95,47 @@ impl RecordOptions {
     }
 }
 
-/// Why nothing was recorded.
+/// An error that prevents a recording.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
     /// No command was given.
     #[error("no command to record")]
     NoCommand,
-    /// The recorder is not there.
+    /// The recorder is missing.
     #[error("cannot find `{}`: install the package `{}`", named(program), recorder.package())]
     NoRecorder {
-        /// Which.
+        /// The recorder.
         recorder: Recorder,
-        /// What was looked for.
+        /// The program that was looked for.
         program: PathBuf,
     },
     /// A program does not run.
     #[error("cannot run `{}`", named(program))]
     Run {
-        /// What was run.
+        /// The program.
         program: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// Valgrind does not say where its tool is.
+    /// Valgrind does not report where its tool is.
     #[error("`{}` does not say which program its tool lackey is", named(valgrind))]
     NoTool {
-        /// What was asked.
+        /// The program that was asked.
         valgrind: PathBuf,
     },
     /// The plugin cannot be compiled.
     #[error("the compiler gcc does not make the plugin for QEMU: {said}")]
     Compile {
-        /// What it said.
+        /// The compiler's message.
         said: String,
     },
-    /// This machine's programs cannot be recorded with QEMU.
+    /// The programs of this machine cannot be recorded with QEMU.
     #[error("--recorder qemu is for programs of x86-64 on x86-64, and this is {found}")]
     Architecture {
-        /// What this machine is.
+        /// The architecture of this machine.
         found: &'static str,
     },
-    /// QEMU runs no scripts, and the command is one, as those are that choose among versions.
+    /// QEMU runs no scripts, and the command is one, as commands are that choose among versions.
     #[error(
         "{} is a script for `{interpreter}`, and QEMU runs programs only: name the interpreter, or \
          the program that the script ends in",
@@ -149,31 +150,31 @@ pub enum RecordError {
     /// The recorder follows one process.
     #[error("--children needs --recorder valgrind: {} records one process", recorder.name())]
     Children {
-        /// Which.
+        /// The recorder.
         recorder: Recorder,
     },
     /// A child cannot be followed.
     #[error("cannot record the child process {pid}")]
     Child {
-        /// Its number.
+        /// The child's number.
         pid: u64,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// What the recorder is started with cannot be made.
+    /// The files that the recorder is started with cannot be made.
     #[error("cannot write to the directory for temporary files")]
     Temporary(#[source] io::Error),
     /// The recorder ran, but the program did not.
     #[error("`{command}` did not start under {}: {reason}", recorder.name())]
     NotStarted {
-        /// Which.
+        /// The recorder.
         recorder: Recorder,
         /// The command's first word.
         command: String,
-        /// What its exit status means.
+        /// The meaning of its exit status.
         reason: String,
     },
-    /// What the recorder tells cannot be read.
+    /// The recorder's output cannot be read.
     #[error("reading what the recorder tells failed")]
     Log(#[source] io::Error),
     /// The trace cannot be written.

@@ -1,4 +1,4 @@
-//! Records under QEMU's user mode with a plugin, whose words `files/record.c` tells.
+//! Records under QEMU's user mode with a plugin, whose words `files/record.c` defines.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -26,13 +26,13 @@ const SOURCES: [(&str, &str); 2] = [
     ("plugin-api.h", include_str!("../../../lab/files/plugin/plugin-api.h")),
 ];
 const COMPILER: &str = "gcc";
-/// The word that ends all, though a background child may still hold the pipe open.
+/// The word that ends the log, though a background child may still hold the pipe open.
 const END: u64 = 0b1011;
-/// More text than this at once is nothing that the plugin writes.
+/// The most text at once; the plugin never writes more.
 const MAX_TEXT: u64 = 1 << 20;
 const BUFFER: usize = 64 << 10;
 
-/// QEMU with the plugin, which goes when this is dropped.
+/// QEMU and the plugin, whose files are removed when this is dropped.
 pub(super) struct Qemu {
     program: PathBuf,
     version: String,
@@ -40,7 +40,7 @@ pub(super) struct Qemu {
 }
 
 impl Qemu {
-    /// Asks QEMU who it is, and compiles the plugin.
+    /// Asks QEMU for its version, and compiles the plugin.
     pub(super) fn prepare(program: &Path) -> Result<Self, RecordError> {
         if env::consts::ARCH != "x86_64" {
             return Err(RecordError::Architecture { found: env::consts::ARCH });
@@ -65,7 +65,7 @@ impl Qemu {
         plugin.push(path.to_string_lossy().replace(',', ",,"));
         plugin.push(format!(",fd={LOG_FD}"));
         let mut qemu = bound("KILL", &self.program);
-        // The processor with all that QEMU knows: libraries choose their loops by it.
+        // The processor with all features that QEMU emulates: libraries choose their loops by it.
         qemu.args(["-cpu", "max", "-plugin"]).arg(plugin);
         qemu.arg("-0").arg(first).arg(program).args(rest);
         child::start(qemu, [(told.into(), LOG_FD)])
@@ -88,7 +88,7 @@ fn compile(directory: &Path) -> Result<(), RecordError> {
     Err(RecordError::Compile { said })
 }
 
-/// The program of that name, which QEMU does not look for.
+/// Returns the path of the program of that name, which QEMU does not search for.
 fn found(name: &OsStr) -> PathBuf {
     let given = Path::new(name);
     if name.as_encoded_bytes().contains(&b'/') {
@@ -103,7 +103,8 @@ fn found(name: &OsStr) -> PathBuf {
     places.into_iter().find(is_executable).unwrap_or_else(|| given.to_owned())
 }
 
-/// The interpreter that a script names in its first line, of which the kernel reads 256 bytes.
+/// Returns the interpreter that a script names in its first line, of which the kernel reads 256
+/// bytes.
 fn interpreter(program: &Path) -> Option<String> {
     let mut line = Vec::new();
     BufReader::new(File::open(program).ok()?.take(256)).read_until(b'\n', &mut line).ok()?;
@@ -111,7 +112,7 @@ fn interpreter(program: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(words).trim().to_owned())
 }
 
-/// Runs the command to its end; what was recorded of it, and how it ended.
+/// Runs the command to its end; returns its recording and its end.
 pub(super) fn record(
     qemu: &Qemu,
     options: &RecordOptions,
@@ -122,7 +123,7 @@ pub(super) fn record(
     let (told, mut end) = io::pipe().map_err(RecordError::Log)?;
     let child = qemu.start(&options.command, end.try_clone().map_err(RecordError::Log)?)?;
     let mut recording = Recording::new(child.id(), epochs);
-    // Where nobody reads any more, nobody needs the end.
+    // The end is not needed if no reader is left.
     let end = move || drop(end.write_all(&END.to_ne_bytes()));
     let status = child::beside(&child, end, || read(&mut recording, told, progress))?;
     Ok((recording, status))
@@ -136,7 +137,7 @@ fn read(
 ) -> Result<(), RecordError> {
     let mut words = Words(BufReader::with_capacity(BUFFER, told));
     let mut shown = 0;
-    // What the next reference touches besides, and the file that the next call is about.
+    // The other page of the next reference, and the file that the next call names.
     let (mut also, mut file) = (None, None);
     loop {
         let word = words.next()?;
@@ -205,7 +206,7 @@ fn call(number: u64, result: u64, arguments: [u64; 6]) -> Option<Call> {
     })
 }
 
-/// The plugin's words, one after the other.
+/// A reader of the plugin's words.
 struct Words(BufReader<PipeReader>);
 
 impl Words {
@@ -223,7 +224,7 @@ impl Words {
         Ok(arguments)
     }
 
-    /// So many bytes, and those that fill the last word.
+    /// Reads `length` bytes, and those that fill the last word.
     fn text(&mut self, length: u64) -> Result<String, RecordError> {
         if length > MAX_TEXT {
             return Err(misunderstood());

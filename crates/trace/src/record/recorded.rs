@@ -1,48 +1,49 @@
-//! What was recorded.
+//! The result of a recording.
 
 use std::path::PathBuf;
 
 use crate::header::Totals;
 
-/// What was recorded of a command.
+/// The result of recording a command.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Recorded {
-    /// Of the process that was started.
+    /// The recording of the process that was started.
     pub first: Summary,
-    /// Of its children and theirs, in the order in which they executed a program.
+    /// The recordings of all its descendants, in the order in which they executed a program.
     pub children: Vec<RecordedChild>,
-    /// Child processes of which there is no trace. Where children are recorded, these are the ones
+    /// The number of child processes without a trace. If children are recorded, these are the ones
     /// that executed no program.
     pub untraced_children: u64,
 }
 
-/// What was recorded of a child.
+/// The recording of a child.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct RecordedChild {
-    /// From 1, in the order in which children executed a program.
+    /// The child's number, from 1, in the order in which children executed a program.
     pub number: u64,
     /// The system's number of the process.
     pub pid: u64,
     /// The first program that it executed.
     pub program: String,
-    /// Its trace.
+    /// The path of its trace.
     pub output: PathBuf,
-    /// What is in it.
+    /// The summary of its trace.
     pub summary: Summary,
 }
 
-/// What was recorded of a process.
+/// The summary of a process's recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Summary {
-    /// The trace's totals; how the program ended is among them.
+    /// The trace's totals, with the way in which the program ended.
     pub totals: Totals,
-    /// Pages used that nothing was seen to map; [`Kind::Unknown`](crate::Kind::Unknown) in the
+    /// Pages used that no event mapped; they are [`Kind::Unknown`](crate::Kind::Unknown) in the
     /// trace.
     pub unknown_pages: u64,
-    /// Child processes begun. They are not in the trace.
+    /// The number of child processes begun. They are not in the trace.
     pub children: u64,
-    /// How often the program was replaced by another one (`execve`), which the trace goes on with.
+    /// The number of times that the program was replaced by another one (`execve`), which the trace
+    /// continues with.
     pub replacements: u64,
-    /// Lines of the recorder's that were not understood.
+    /// Lines of the recorder's that could not be parsed.
     pub skipped_lines: u64,
 }

@@ -1,4 +1,4 @@
-//! The trace of a program that runs, as what is told of it comes.
+//! The trace of a running program, built from its recorder's log.
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -46,7 +46,7 @@ pub(super) struct Finished {
     pub(super) children: Vec<u64>,
 }
 
-/// What was recorded so far.
+/// The recording so far.
 pub(super) struct Recording {
     epochs: Epochs<OutputFile>,
     space: Space<ProcFs>,
@@ -54,9 +54,9 @@ pub(super) struct Recording {
     children: Vec<u64>,
     replacements: u64,
     skipped_lines: u64,
-    /// How the program ends, as far as it was told.
+    /// The end of the program, as far as the log has it.
     told: Ending,
-    /// The last thing told was a request to be replaced.
+    /// True if the last logged call was a request to be replaced.
     replaced: bool,
 }
 
@@ -73,18 +73,19 @@ impl Recording {
         }
     }
 
-    /// References so far.
+    /// Returns the references so far.
     pub(super) fn references(&self) -> u64 {
         self.epochs.references()
     }
 
-    /// A program is loaded and has not run yet: the first, or one that replaces it.
+    /// Notes that a program is loaded and has not run yet: the first one, or one that replaces it.
     pub(super) fn begin(&mut self) -> Result<(), WriteError> {
         self.replacements += u64::from(self.references() > 0);
         self.space.begin(&mut self.epochs)
     }
 
-    /// The program has not run yet, and of this memory what it uses is its own.
+    /// Notes memory that exists before the program runs: the parts that the program uses are its
+    /// own.
     pub(super) fn find(&mut self, regions: Vec<Region>) -> Result<(), WriteError> {
         self.space.find(regions, &mut self.epochs)
     }
@@ -98,7 +99,7 @@ impl Recording {
         self.epochs.count(1)
     }
 
-    /// An access of the present reference.
+    /// Adds an access of the current reference.
     pub(super) fn access(
         &mut self,
         page: Page,
@@ -112,7 +113,7 @@ impl Recording {
         self.epochs.access(page, store)
     }
 
-    /// So many references to one page, one after the other.
+    /// Adds `references` references to one page, one after the other.
     pub(super) fn run(
         &mut self,
         page: Page,
@@ -122,7 +123,7 @@ impl Recording {
     ) -> Result<(), WriteError> {
         let mut left = times;
         while left > 0 {
-            // The filter drops all of an epoch but the first.
+            // The filter drops all references of an epoch but the first.
             self.access(page, store, fetch)?;
             let now = left.min(self.epochs.left());
             self.epochs.count(now)?;
@@ -143,17 +144,17 @@ impl Recording {
         Ok(())
     }
 
-    /// Something that was told was not understood.
+    /// Counts a part of the log that could not be parsed.
     pub(super) fn skip(&mut self) {
         self.skipped_lines += 1;
     }
 
-    /// A signal ends the program.
+    /// Notes that a signal ends the program.
     pub(super) fn signalled(&mut self, signal: u8) {
         self.told = Ending::Signalled(signal);
     }
 
-    /// Completes the trace. Of a process that is not ours there is no status.
+    /// Completes the trace. `status` is `None` for a process that is not our child.
     pub(super) fn finish(self, status: Option<ExitStatus>) -> Result<Finished, RecordError> {
         let ending = match status {
             _ if self.replaced => Ending::Replaced,

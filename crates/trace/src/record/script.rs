@@ -1,4 +1,4 @@
-//! The launcher: a script that Valgrind runs where a process replaces itself (`execve`), with its
+//! The launcher: a script that Valgrind runs when a process replaces itself (`execve`), with its
 //! own arguments before the program's.
 
 use std::os::unix::ffi::OsStrExt;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::child::LOG_FD;
 
-/// Valgrind's options but for where it logs to. `--trace-children` is about replacing too.
+/// Valgrind's options except for the log file. `--trace-children` applies to replacement too.
 pub(super) const OPTIONS: [&str; 9] = [
     "--tool=lackey",
     "--command-line-only=yes",
@@ -19,10 +19,10 @@ pub(super) const OPTIONS: [&str; 9] = [
     "--run-libc-freeres=no",
 ];
 
-/// How many of Valgrind's arguments stand before the program: those, and where it logs to.
+/// The number of Valgrind's arguments before the program: the options and the log file.
 const BEFORE_PROGRAM: usize = OPTIONS.len() + 1;
 
-/// What a child runs that is not recorded: its program, as without Valgrind.
+/// The script for a child that is not recorded: it runs the program as without Valgrind.
 const UNRECORDED: &str = "\
 unset VALGRIND_LIB
 case $1 in
@@ -33,8 +33,8 @@ shift
 exec \"$pageout_program\" \"$@\"
 ";
 
-/// How the script of [`script`] begins. It makes a note of the first process that runs it. The log
-/// is opened by name where the program closed it.
+/// The beginning of the script of [`script`]. It stores the number of the first process that runs
+/// it. If the program closed the log, the script opens it by name.
 const FIRST: &str = "\
 [ -e \"$pageout_directory/pid\" ] || echo $$ >\"$pageout_directory/pid\"
 read -r pageout_first <\"$pageout_directory/pid\"
@@ -47,8 +47,8 @@ fi
 shift BEFORE_PROGRAM
 ";
 
-/// What a child runs that is recorded. If it has a log already, it replaces itself. A log that
-/// cannot be made is announced all the same, so that the recorder says what is wrong.
+/// The script for a child that is recorded. If it has a log already, it replaces itself. A log that
+/// cannot be made is announced nevertheless, so that the recorder reports the error.
 const RECORDED: &str = "\
 if [ ! -p \"$pageout_directory/log.$$\" ]; then
 	command -p mkfifo -m 600 \"$pageout_directory/log.$$\"
@@ -58,11 +58,11 @@ export VALGRIND_LAUNCHER=\"$pageout_directory/launcher\"
 exec \"$pageout_tool\" OPTIONS --log-file=\"$pageout_logs/log.$$\" \"$@\"
 ";
 
-/// The script that is `launcher` in this directory. Its variables have names that no program's
-/// environment is likely to have: those that it has would change.
+/// Returns the script for `launcher` in this directory. Its variables have names that no program's
+/// environment is likely to have: the script would change variables of the same name.
 pub(super) fn script(directory: &Path, tool: &Path, children: bool) -> Vec<u8> {
     let [directory, tool] = [directory, tool].map(|path| path.as_os_str().as_bytes());
-    // Valgrind puts other things in the place of a per cent sign and what follows it.
+    // Valgrind replaces a per cent sign and the characters after it.
     let logs = replaced(directory, b'%', b"%%");
     let set: [(&str, &[u8]); 3] = [("directory", directory), ("logs", &logs), ("tool", tool)];
     let set = set
@@ -76,20 +76,20 @@ pub(super) fn script(directory: &Path, tool: &Path, children: bool) -> Vec<u8> {
     [b"#!/bin/sh\n", &set.concat()[..], rest.as_bytes()].concat()
 }
 
-/// The program and its arguments in a command that is the script's or the tool's.
+/// Returns the program and its arguments in a command of the script or the tool.
 pub(super) fn program_in<'a, 'b>(words: &'a [&'b [u8]]) -> &'a [&'b [u8]] {
     let last = OPTIONS[OPTIONS.len() - 1].as_bytes();
-    // After the last option is where it logs to.
+    // The log file follows the last option.
     let program = words.iter().position(|word| *word == last).map(|place| place + 2);
     program.and_then(|program| words.get(program..)).unwrap_or_default()
 }
 
-/// A word of the shell, whatever is in it.
+/// Quotes any bytes as a word of the shell.
 fn quoted(word: &[u8]) -> Vec<u8> {
     [b"'", &replaced(word, b'\'', b"'\\''")[..], b"'"].concat()
 }
 
-/// `bytes` with something else in the place of one that is special.
+/// Returns `bytes` with `instead` in place of each `special` byte.
 fn replaced(bytes: &[u8], special: u8, instead: &[u8]) -> Vec<u8> {
     let parts: Vec<&[u8]> = bytes.split(|byte| *byte == special).collect();
     parts.join(instead)

@@ -7,15 +7,15 @@ use std::os::fd::AsFd;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::retry_on_intr;
 
-/// Ends when `end` is ready and nothing is left in `pipe`. What was written to it before that is
-/// read.
+/// A reader that ends when `end` is ready and `pipe` is empty. It first reads everything that was
+/// written to the pipe before.
 pub(super) struct Until<E> {
     pub(super) pipe: File,
     pub(super) end: E,
 }
 
 impl<E: AsFd> Until<E> {
-    /// Waits for more: whether there is some.
+    /// Waits for more bytes; returns true if there are some.
     pub(super) fn wait(&self) -> io::Result<bool> {
         let mut both =
             [PollFd::new(&self.pipe, PollFlags::IN), PollFd::new(&self.end, PollFlags::IN)];
@@ -23,7 +23,7 @@ impl<E: AsFd> Until<E> {
         if !both[0].revents().is_empty() {
             return Ok(true);
         }
-        // The end came, and before it perhaps something after the pipe was looked at.
+        // The end is ready, but something may have been written after the pipe was checked.
         let mut pipe = [PollFd::new(&self.pipe, PollFlags::IN)];
         Ok(retry_on_intr(|| poll(&mut pipe, Some(&Timespec::default())))? > 0)
     }

@@ -15,15 +15,15 @@ use crate::lackey::{fatal_signal, is_greeting, is_noise, reference};
 use crate::lines::Lines;
 use crate::syscall::Calls;
 
-/// How much of the log is read at once, in bytes: as much as a pipe holds.
+/// The number of bytes of the log that are read at once: as much as a pipe holds.
 const LOG_BUFFER: usize = 64 << 10;
-/// How long a pipe that is not full is left to fill.
+/// The time that a pipe is left to fill.
 const PATIENCE: Duration = Duration::from_micros(300);
-/// A line that no log has. It ends the log when the program has ended, though a background child
-/// may still hold the pipe open.
+/// A line that no log has. It ends the log when the program has ended, even if a background child
+/// still holds the pipe open.
 const END: &[u8] = b"\x17end";
 
-/// Runs the command to its end; what was recorded of it, and how it ended.
+/// Runs the command to its end; returns its recording and its end.
 pub(super) fn record(
     launch: &Launch,
     options: &RecordOptions,
@@ -37,8 +37,8 @@ pub(super) fn record(
     Ok((recording, status))
 }
 
-/// Lets the pipe fill between reads. Valgrind writes line by line, and a write that wakes a
-/// reader costs several that do not.
+/// A reader that lets the pipe fill between reads. Valgrind writes line by line, and a write that
+/// wakes a reader costs as much as several that do not.
 struct Unhurried<R>(R);
 
 impl<R: Read> Read for Unhurried<R> {
@@ -51,9 +51,9 @@ impl<R: Read> Read for Unhurried<R> {
     }
 }
 
-/// Ends a log, which then ends for [`read`].
+/// Ends a log, so that [`read`] returns.
 pub(super) fn end(mut log_end: File) {
-    // Where nobody reads any more, nobody needs the end.
+    // The end is not needed if no reader is left.
     let _ = log_end.write_all(&[b"\n", END, b"\n"].concat());
 }
 

@@ -1,6 +1,6 @@
-//! ARC: pages used once and pages used more often, each with a list of those evicted lately, whose
-//! hits say how much of memory either should have (Megiddo and Modha, *ARC: A Self-Tuning, Low
-//! Overhead Replacement Cache*, FAST 2003, figure 4). Names are the paper's.
+//! ARC: pages used once and pages used more often, each with a list of recently evicted ones. Hits
+//! on these lists decide how much of memory either kind should have (Megiddo and Modha, *ARC: A
+//! Self-Tuning, Low Overhead Replacement Cache*, FAST 2003, figure 4). Names are the paper's.
 
 use super::list::{Links, List};
 use super::policy::Replacement;
@@ -8,7 +8,7 @@ use crate::room::{NoRoom, filled};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum ListName {
-    /// Resident, used once lately.
+    /// Resident, used once recently.
     T1,
     /// Resident, used more often.
     T2,
@@ -62,7 +62,7 @@ impl Replacement for Arc {
 }
 
 impl Arc {
-    /// For a page that is on no list.
+    /// Makes room for a page that is on no list.
     fn make_room(&mut self) {
         let [t1, t2, b1, b2] = [T1, T2, B1, B2].map(|list| self.len(list));
         if t1 + t2 < self.frames {
@@ -80,7 +80,8 @@ impl Arc {
         self.replace(false);
     }
 
-    /// Evicts the last page of `T1` or `T2`, for a page that was evicted from `T2` before, or not.
+    /// Evicts the last page of `T1` or `T2`; `from_b2` is true if the new page was evicted from
+    /// `T2` before.
     fn replace(&mut self, from_b2: bool) {
         let t1 = self.len(T1) as f64;
         let of_t1 = t1 > 0.0 && (t1 > self.p || from_b2 && t1 == self.p);

@@ -2,18 +2,18 @@
 
 use crate::room::{NoRoom, filled};
 
-/// Stands for no page.
+/// The value for no page.
 const NONE: u32 = u32::MAX;
 
-/// The neighbours of each page, which is on one list at most.
+/// The neighbours of each page, which is on at most one list.
 #[derive(Debug)]
 pub(super) struct Links {
-    /// Towards the head, and towards the tail.
+    /// The neighbours towards the head and towards the tail.
     by_page: Vec<[u32; 2]>,
 }
 
 impl Links {
-    /// Of so many pages, none of which is on a list.
+    /// Makes links for `nr_pages` pages, of which none is on a list.
     ///
     /// # Errors
     /// [`NoRoom`].
@@ -21,14 +21,14 @@ impl Links {
         Ok(Self { by_page: filled([NONE; 2], nr_pages)? })
     }
 
-    /// The page before this one on its list, towards the head.
+    /// Returns the page before this one on its list, towards the head.
     pub(super) fn before(&self, page: u32) -> Option<u32> {
         let [before, _] = self.by_page[page as usize];
         (before != NONE).then_some(before)
     }
 }
 
-/// A list, whose head came last.
+/// A list, whose head was added last.
 #[derive(Debug)]
 pub(super) struct List {
     head: u32,
@@ -58,7 +58,7 @@ impl List {
         self.len += 1;
     }
 
-    /// Takes out a page that is on it.
+    /// Removes a page that is on the list.
     pub(super) fn remove(&mut self, links: &mut Links, page: u32) {
         let [before, after] = links.by_page[page as usize];
         match before {
@@ -72,7 +72,7 @@ impl List {
         self.len -= 1;
     }
 
-    /// Takes out the last.
+    /// Removes and returns the last page.
     pub(super) fn pop(&mut self, links: &mut Links) -> Option<u32> {
         let tail = self.tail()?;
         self.remove(links, tail);

@@ -1,4 +1,4 @@
-//! LRU: what was used longest ago is evicted.
+//! LRU: the least recently used page is evicted.
 
 use super::list::{Links, List};
 use super::policy::Replacement;

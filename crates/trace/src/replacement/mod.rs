@@ -1,5 +1,5 @@
-//! Page replacement as studies have it: a policy keeps so many pages of a reference string, told
-//! of every access, and its faults are counted.
+//! Page replacement as in studies: a policy sees every access of a reference string and keeps a
+//! fixed number of pages, and its faults are counted.
 //!
 //! These are the algorithms of their papers with the parameters given there, for pages of one
 //! size. With 20 frames and more they make the decisions of libCacheSim's defaults
@@ -20,7 +20,7 @@ use crate::room::NoRoom;
 use policy::Replacement;
 use std::num::NonZeroUsize;
 
-/// Bytes of memory that a policy takes for each different page, at most.
+/// The most bytes of memory that a policy takes for each different page.
 pub const BYTES_A_PAGE: u64 = 10;
 
 /// A policy that works page by page on demand, without knowing the future.
@@ -37,8 +37,8 @@ pub enum ReplacementPolicy {
 }
 
 impl ReplacementPolicy {
-    /// Faults with so many frames. Takes up to [`BYTES_A_PAGE`] for each different page, and a
-    /// step or a few for each access.
+    /// Returns the faults with `frames` frames. Takes up to [`BYTES_A_PAGE`] for each different
+    /// page, and a small number of steps for each access.
     ///
     /// # Errors
     /// [`NoRoom`].

@@ -1,15 +1,15 @@
-//! What a policy is told, and what it says.
+//! The interface of a policy.
 
 use crate::room::NoRoom;
 
-/// What a policy keeps of pages, and decides.
+/// A policy's state and decisions.
 pub(super) trait Replacement: Sized {
-    /// For pages with numbers below `nr_pages`, of which none is resident.
+    /// Makes a policy for pages with numbers below `nr_pages`, of which none is resident.
     ///
     /// # Errors
     /// [`NoRoom`].
     fn new(nr_pages: usize, frames: usize) -> Result<Self, NoRoom>;
 
-    /// Makes a page resident; whether it was.
+    /// Makes a page resident; returns true if it already was.
     fn access(&mut self, page: u32) -> bool;
 }

@@ -1,19 +1,19 @@
-//! S3-FIFO: a small queue for pages that came lately, a main queue for those that were used there,
-//! and a queue of pages that the small one evicted (Yang et al., *FIFO queues are all you need for
-//! cache eviction*, SOSP 2023, algorithm 1).
+//! S3-FIFO: a small queue for new pages, a main queue for those that were used in it, and a queue
+//! of pages that the small one evicted (Yang et al., *FIFO queues are all you need for cache
+//! eviction*, SOSP 2023, algorithm 1).
 //!
-//! As in libCacheSim, whose authors are the paper's: pages that come before anything was evicted
-//! go to the main queue once the small one is full.
+//! As in libCacheSim, which the paper's authors wrote: pages that are loaded before anything was
+//! evicted go to the main queue once the small one is full.
 
 use super::list::{Links, List};
 use super::policy::Replacement;
 use crate::room::{NoRoom, filled};
 
-/// The small queue has one frame in so many, but one at least.
+/// The small queue has a tenth of the frames, but at least one.
 const SMALL: usize = 10;
-/// Uses that are counted, at most.
+/// The most uses that are counted.
 const MOST_USES: u8 = 3;
-/// Uses in the small queue after which a page goes to the main queue.
+/// The uses in the small queue after which a page goes to the main queue.
 const TO_MAIN: u8 = 2;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,9 +34,9 @@ pub(super) struct S3Fifo {
     ghost: List,
     /// For each page, the queue it is in.
     places: Vec<Option<Queue>>,
-    /// For each page, its uses since it came to its queue.
+    /// For each page, its uses since it entered its queue.
     uses: Vec<u8>,
-    /// Whether anything was evicted so far.
+    /// True if anything was evicted so far.
     evicted: bool,
 }
 
@@ -79,7 +79,7 @@ impl S3Fifo {
         (self.frames / SMALL).max(1)
     }
 
-    /// Evicts a page, or moves all of the small queue to the main one.
+    /// Evicts a page, or moves all pages of the small queue to the main one.
     fn evict(&mut self) {
         self.evicted = true;
         if self.small.len() == 0 || self.main.len() > self.frames - self.small_frames() {
@@ -110,7 +110,7 @@ impl S3Fifo {
         }
     }
 
-    /// Puts an evicted page into the queue of those, where there is room for nine in ten frames.
+    /// Puts an evicted page into the ghost queue, which has room for nine tenths of the frames.
     fn remember(&mut self, page: u32) {
         let most = self.frames * (SMALL - 1) / SMALL;
         if most == 0 {

@@ -1,6 +1,6 @@
-//! SIEVE: a queue in the order of arrival, from whose tail a hand moves to its head. It evicts the
-//! first page that was not used since it passed it last (Zhang et al., *SIEVE is Simpler than LRU*,
-//! NSDI 2024, algorithm 1).
+//! SIEVE: a queue in the order of arrival, with a hand that moves from its tail to its head. The
+//! hand evicts the first page that was not used since it last passed the page (Zhang et al., *SIEVE
+//! is Simpler than LRU*, NSDI 2024, algorithm 1).
 
 use super::list::{Links, List};
 use super::policy::Replacement;
@@ -14,7 +14,7 @@ pub(super) struct Sieve {
     queue: List,
     is_resident: Vec<bool>,
     is_visited: Vec<bool>,
-    /// Where it goes on; `None` is the tail.
+    /// The page at which the hand continues; `None` is the tail.
     hand: Option<u32>,
 }
 

@@ -1,5 +1,5 @@
 //! Each policy against a string worked out by hand, and against a plain version of it made of
-//! vectors, which is as near to the words of its paper as can be.
+//! vectors, which follows the words of its paper as closely as possible.
 
 use super::arc::Arc;
 use super::lru::Lru;
@@ -8,19 +8,19 @@ use super::s3_fifo::S3Fifo;
 use super::sieve::Sieve;
 use proptest::prelude::*;
 
-/// Which accesses find their page, `.` for one and `x` for a fault.
+/// Returns the result of each access, `.` for a hit and `x` for a fault.
 fn faults_of<R: Replacement>(frames: usize, pages: &[u32]) -> String {
     let nr_pages = pages.iter().max().map_or(0, |most| *most as usize + 1);
     let mut policy = R::new(nr_pages, frames).expect("there is room");
     pages.iter().map(|page| if policy.access(*page) { '.' } else { 'x' }).collect()
 }
 
-/// What is said of the plain versions: a page is asked for, and was resident or not.
+/// Returns the results of a plain version, which returns true if the accessed page was resident.
 fn plainly(mut access: impl FnMut(u32) -> bool, pages: &[u32]) -> String {
     pages.iter().map(|page| if access(*page) { '.' } else { 'x' }).collect()
 }
 
-/// Takes a page out of a queue; whether it was in.
+/// Removes a page from a queue; returns true if the queue had it.
 fn take(queue: &mut Vec<u32>, page: u32) -> bool {
     let at = queue.iter().position(|one| *one == page);
     at.map(|at| queue.remove(at)).is_some()
@@ -150,8 +150,9 @@ fn lru_evicts_what_was_used_longest_ago() {
     assert_eq!(faults_of::<Lru>(3, &textbook), "xxxx.x.xxxx..x.x.x..");
 }
 
-/// Page 0 was used before the hand comes to it first, so that 1 goes; then 2, 3 and 4 go in their
-/// order, and 2 before 0 and 1, which were used; at last the hand is at the tail again.
+/// Page 0 is used before the hand first reaches it, so that 1 is evicted. Then 2, 3 and 4 are
+/// evicted in their order, and 2 before 0 and 1, which were used. At last the hand is at the tail
+/// again.
 #[test]
 fn sieve_passes_what_was_used_since_it_came() {
     let pages = [0, 1, 2, 0, 3, 4, 0, 1, 2, 0, 1, 5, 6, 0, 1];
@@ -165,8 +166,9 @@ fn arc_learns_from_hits_on_what_it_evicted() {
     assert_eq!(faults_of::<Arc>(2, &pages), "xx.xxxx.xxxx.xx");
 }
 
-/// Page 0 goes to the main queue since it was used twice in the small one, 4 and 5 since they come
-/// back soon after they were evicted, and 6 does not: three others were evicted meanwhile.
+/// Page 0 goes to the main queue since it was used twice in the small one. Pages 4 and 5 go there
+/// since they return soon after they were evicted. Page 6 does not: three others were evicted
+/// meanwhile.
 #[test]
 fn s3_fifo_keeps_what_comes_back_in_its_main_queue() {
     let pages = [0, 1, 2, 3, 0, 0, 4, 5, 4, 2, 6, 5, 7, 0, 8, 9, 6, 4];
@@ -188,7 +190,8 @@ proptest! {
         prop_assert_eq!(faults_of::<S3Fifo>(frames, &pages), s3_fifo);
     }
 
-    /// What is used most comes often, as in programs: most strings of even chances are all faults.
+    /// The most popular pages are used often, as in programs: with uniform chances, most strings
+    /// are only faults.
     #[test]
     fn policies_decide_so_where_few_pages_have_most_uses(
         frames in 1..40_usize,

@@ -7,15 +7,14 @@ use tar::Header;
 /// Bytes of a header, and the unit of a file's room.
 const BLOCK: usize = 512;
 
-/// Reads the content of the only file that an archive holds; directories and empty files do not
-/// count.
+/// A reader of the only file that an archive holds; directories and empty files do not count.
 pub(super) struct OneFile<R> {
     input: R,
-    /// The file was found.
+    /// True if the file was found.
     found: bool,
-    /// Bytes of it that are left.
+    /// The bytes of the file that are left.
     left: u64,
-    /// Bytes after it up to the next header.
+    /// The bytes after it up to the next header.
     padding: u64,
 }
 

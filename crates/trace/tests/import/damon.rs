@@ -100,7 +100,7 @@ cpus=8
     );
 }
 
-/// damo's record, of which `$fields` stand before the snapshots.
+/// Returns a record of damo, with `fields` before the snapshots.
 fn json(fields: &str, accesses: &str) -> String {
     format!(
         r#"[

@@ -1,4 +1,4 @@
-//! Output of each tool in the variants that people have, with what becomes of it.
+//! Output of each tool in the variants that people have, with the expected result.
 
 mod champsim;
 mod damon;
@@ -10,7 +10,7 @@ mod perf_script;
 
 use pageout_trace::{Cause, Format, ImportError, ImportOptions, Imported, import};
 
-/// An input, and what becomes of it.
+/// An input, and its expected result.
 struct Case {
     /// The name of the input, for a message.
     name: &'static str,
@@ -19,7 +19,7 @@ struct Case {
 }
 
 enum Expected {
-    /// References (of samplers, samples) and pages of the trace, and what is not in it.
+    /// References (of samplers, samples) and pages of the trace, and the causes of what it lacks.
     Read(u64, u64, &'static [(Cause, u64)]),
     /// A part of the message.
     Refused(&'static str),
@@ -39,7 +39,7 @@ fn imported(options: &ImportOptions, input: &[u8]) -> Result<Imported, ImportErr
     done
 }
 
-/// Checks each case, as a format that was asked for; one that is read is recognized as well.
+/// Checks each case with the requested format; an accepted input is also recognized without it.
 fn check(options: &ImportOptions, cases: Vec<Case>) {
     let format = options.format.expect("a format");
     for Case { name, input, expected } in cases {

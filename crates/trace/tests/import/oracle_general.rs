@@ -1,4 +1,4 @@
-//! Traces of caches, of either base, and what is none.
+//! Traces of caches, with records counted from either base, and files that are none.
 
 use super::{Read, Refused, case, check, imported, of};
 use pageout_trace::decoded::Decoded;
@@ -16,7 +16,7 @@ fn records(all: &[(u64, i64)]) -> Vec<u8> {
     all.iter().enumerate().flat_map(record).collect()
 }
 
-/// As libCacheSim's traceConv writes it.
+/// Records as libCacheSim's traceConv writes them.
 const FROM_1: [(u64, i64); 6] = [(1, 3), (2, 6), (1, 5), (3, -1), (1, -1), (2, -1)];
 
 #[test]

@@ -40,7 +40,7 @@ pub(super) fn read(
 /// The longest string, in bytes: the parser holds one at a time.
 const MAX_STRING: usize = 1 << 20;
 
-/// Passes JSON through, and fails where a string is too long.
+/// A reader that passes JSON through, and fails if a string is too long.
 struct Bounded<R> {
     input: R,
     /// Bytes since the last quotation mark.
@@ -70,7 +70,7 @@ struct Reader<'r, 's> {
 }
 
 impl Reader<'_, '_> {
-    /// Notes a refusal, for which the parser has no place.
+    /// Keeps a refusal, for which the parser has no place.
     fn held<T, E: Error>(&mut self, result: Result<T, Refusal>) -> Result<T, E> {
         result.map_err(|refusal| {
             self.refusal = Some(refusal);

@@ -46,7 +46,7 @@ pub(super) struct Mark {
 }
 
 impl Snapshots {
-    /// Adds a region to the present snapshot.
+    /// Adds a region to the current snapshot.
     pub(super) fn region(&mut self, region: Region) -> Result<(), Refusal> {
         let Region { start, end, accesses } = region;
         if end < start {
@@ -68,7 +68,7 @@ impl Snapshots {
         Ok(())
     }
 
-    /// Ends the present snapshot.
+    /// Ends the current snapshot.
     pub(super) fn end(&mut self, sink: &mut Sink<'_>) -> Result<(), Refusal> {
         if std::mem::take(&mut self.is_closing) {
             sink.pass_over(Cause::ClosingSnapshot);
@@ -81,7 +81,7 @@ impl Snapshots {
         Ok(())
     }
 
-    /// The present end.
+    /// Returns the current end.
     pub(super) fn mark(&self) -> Mark {
         Mark { regions: self.accessed.len(), snapshots: self.ends.len(), pages: self.pages }
     }
@@ -95,7 +95,7 @@ impl Snapshots {
         forgotten
     }
 
-    /// Checks that a trace may have so many different pages.
+    /// Checks that a trace may have that many different pages.
     pub(super) fn check_pages(&self) -> Result<(), Refusal> {
         let mut regions = self.accessed.clone();
         regions.sort_unstable_by_key(|region| region.start);
@@ -129,7 +129,7 @@ impl Snapshots {
         Ok(())
     }
 
-    /// The regions accessed in each snapshot.
+    /// Returns the regions accessed in each snapshot.
     fn each(&self) -> impl Iterator<Item = &[Pages]> {
         let starts = [0].into_iter().chain(self.ends.iter().copied());
         starts.zip(&self.ends).map(|(start, end)| &self.accessed[start..*end])

@@ -54,15 +54,15 @@ enum Said {
     Traced(Traced),
 }
 
-/// Puts lines together to snapshots.
+/// A reader that puts lines together to snapshots.
 struct Reader<'r, 's> {
     snapshots: &'r mut Snapshots,
     sink: &'r mut Sink<'s>,
-    /// The present snapshot is of a process that is imported.
+    /// True if the current snapshot is of a process that is imported.
     is_of_trace: bool,
     /// The event that is taken, of those that report each region.
     event: Option<Event>,
-    /// Regions that the present snapshot has, and those of them still to come.
+    /// The number of regions that the current snapshot has, and of those still to come.
     expected: u64,
     left: u64,
 }
@@ -84,7 +84,7 @@ impl Reader<'_, '_> {
                 (self.expected, self.left) = (nr, nr);
                 Ok(())
             }
-            // The tracepoint says it with each region.
+            // The tracepoint repeats the number with each region.
             Said::Regions(nr) if nr == self.expected => Ok(()),
             Said::Regions(_) => Err(self.cut()),
             Said::Region(_) if !self.is_of_trace => {
@@ -111,7 +111,7 @@ impl Reader<'_, '_> {
         if left == 0 { self.snapshots.end(self.sink) } else { Ok(()) }
     }
 
-    /// The refusal of a snapshot that is not whole.
+    /// Returns the refusal of an incomplete snapshot.
     fn cut(&self) -> Refusal {
         Refusal::Snapshot { expected: self.expected, found: self.expected - self.left }
     }
