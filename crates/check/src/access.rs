@@ -9,44 +9,44 @@ use super::world::Leaf;
 use pageout_paging::mmu::Asid;
 use pageout_paging::{Format, Pfn, Pte, Table, VirtAddr};
 
-/// What a program does to a page.
+/// An access of a program to a page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Access {
-    /// Reads its content.
+    /// Reads the page's content.
     Load,
-    /// Replaces it.
+    /// Replaces the page's content.
     Store(u64),
 }
 
 impl Access {
-    /// Whether it is a store.
+    /// Returns true if the access is a store.
     pub const fn is_store(self) -> bool {
         matches!(self, Self::Store(_))
     }
 }
 
-/// How far hardware brought an access.
+/// The result of an access in hardware.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Accessed {
-    /// To its end: the value loaded or stored.
+    /// The access is complete, with the value loaded or stored.
     Done(u64),
-    /// To a fault.
+    /// The access ended in a fault.
     Fault,
 }
 
-/// What a walk finds.
+/// The entry that a walk finds.
 struct Found {
     leaf: Leaf,
-    /// The entry as the walk leaves it: young, and dirty after a store.
+    /// The entry after the walk: young, and dirty after a store.
     used: Pte,
     changes: bool,
 }
 
 impl<F: Format> AgentCpu<'_, F> {
-    /// An access to a page of the scenario's, as far as TLB and hardware alone bring it. A load is
-    /// held against its register through each translation that the TLB may hold; a store goes
-    /// through one of them, or a walk, whichever is chosen. `kept` says whether what a frame holds
-    /// will be written out, though no entry is dirty.
+    /// Makes an access to a page of the scenario's with TLB and hardware only. A load is checked
+    /// against its register through each translation that the TLB may hold. A store goes through
+    /// one of them, or a walk, whichever is chosen. `kept` returns true for a frame whose content
+    /// will be written out although no entry is dirty.
     pub fn access(
         &self,
         asid: Asid,
@@ -59,7 +59,7 @@ impl<F: Format> AgentCpu<'_, F> {
         let mut held = self.world.held(self.cpu, asid, page);
         held.retain(usable);
         if access == Access::Load {
-            // What follows is the same, whichever of them it is.
+            // The rest is the same for each of them.
             held.iter().for_each(|by| self.check(by, page, access, true));
             held.truncate(1);
         }
@@ -76,7 +76,7 @@ impl<F: Format> AgentCpu<'_, F> {
         Accessed::Done(self.reach(&by, page, access, kept))
     }
 
-    /// What a walk for this access would find; none where it faults.
+    /// Returns the entry that a walk for this access would find; `None` if it faults.
     fn look(&self, asid: Asid, page: u64, access: Access) -> Option<Found> {
         let addr = VirtAddr::new(page << F::PAGE_SHIFT);
         let leaf = self.world.entry(asid, addr).filter(|leaf| F::is_valid(leaf.pte))?;
@@ -85,7 +85,7 @@ impl<F: Format> AgentCpu<'_, F> {
         Some(Found { leaf, used, changes: used != leaf.pte })
     }
 
-    /// The walk: sets young, and dirty for a store, in one atomic operation.
+    /// Walks: sets young, and dirty for a store, in one atomic operation.
     fn walk(&self, asid: Asid, page: u64, found: &Found) -> Held {
         let (world, Found { leaf, used, .. }) = (self.world, found);
         world.table(leaf.table).swap(leaf.i, leaf.encode::<F>(*used));
@@ -93,7 +93,7 @@ impl<F: Format> AgentCpu<'_, F> {
         Held::of::<F>(asid, page, leaf.level, *used, world.memory.borrow_mut().tick())
     }
 
-    /// Holds an access through a translation against what it may reach.
+    /// Checks an access through a translation.
     fn check(&self, by: &Held, page: u64, access: Access, is_hit: bool) {
         let world = self.world;
         let found = world
@@ -118,7 +118,7 @@ impl<F: Format> AgentCpu<'_, F> {
         Some((Property::StaleTranslation, found))
     }
 
-    /// Whether a load finds something else than what was stored last.
+    /// Returns a violation if a load finds another value than the last one stored.
     fn stale(&self, by: &Held, page: u64, access: Access) -> Option<(Property, String)> {
         let (world, frame) = (self.world, by.frame(page));
         let expected = world.registers.borrow().expected(by.asid, page)?;
@@ -143,7 +143,7 @@ impl<F: Format> AgentCpu<'_, F> {
         })
     }
 
-    /// Uses a translation: the value loaded or stored.
+    /// Uses a translation; returns the value loaded or stored.
     fn reach(&self, by: &Held, page: u64, access: Access, kept: &dyn Fn(Pfn) -> bool) -> u64 {
         let (world, frame) = (self.world, by.frame(page));
         let Access::Store(value) = access else {
@@ -163,12 +163,12 @@ impl<F: Format> AgentCpu<'_, F> {
         value
     }
 
-    /// Whether a dirty entry maps the page to the frame: its removal will tell of the store.
+    /// Returns true if a dirty entry maps the page to the frame: its removal will report the store.
     fn is_recorded(&self, asid: Asid, page: u64, frame: Pfn) -> bool {
         self.maps(asid, page, frame).is_some_and(|leaf| F::is_dirty(leaf.pte))
     }
 
-    /// The entry that maps the page, if it does to the frame.
+    /// Returns the entry that maps the page, if it maps it to the frame.
     fn maps(&self, asid: Asid, page: u64, frame: Pfn) -> Option<Leaf> {
         let addr = VirtAddr::new(page << F::PAGE_SHIFT);
         let maps = |leaf: &Leaf| F::is_present(leaf.pte) && leaf.frame::<F>(addr) == frame;

@@ -1,4 +1,5 @@
-//! What an agent sees: the world, from its CPU, handing over before each thing that others may see.
+//! An agent's view of the world from its CPU. It hands over before each operation that others may
+//! see.
 
 use super::event_log::Event;
 use super::schedule::{AgentYielder, Pause};
@@ -9,11 +10,11 @@ use pageout_paging::table::{HostTable, LINE};
 use pageout_paging::{Env, Format, Mmu, Notifier, Order, Pfn, Pte, Table};
 use pageout_reclaim::{Backing, Frames, Io, Submitted};
 
-/// A CPU and the agent on it. Before the agents start there is no yielder, and nobody to hand to.
+/// A CPU and the agent on it. Before the agents start there is no yielder.
 pub struct AgentCpu<'a, F> {
     /// The world.
     pub world: &'a World<F>,
-    /// By what to hand over.
+    /// The yielder to hand over by.
     pub yielder: Option<&'a AgentYielder>,
     /// The CPU.
     pub cpu: usize,
@@ -28,12 +29,12 @@ impl<F> Clone for AgentCpu<'_, F> {
 impl<F> Copy for AgentCpu<'_, F> {}
 
 impl<F: Format> AgentCpu<'_, F> {
-    /// Lets others go first.
+    /// Lets other agents run first.
     pub fn pause(&self) {
         self.hand_over(Pause::Step);
     }
 
-    /// One of so many things that hardware may do next.
+    /// Returns one of `options` things that hardware may do next.
     pub fn choose(&self, options: usize) -> usize {
         match options {
             1 => 0,
@@ -41,7 +42,7 @@ impl<F: Format> AgentCpu<'_, F> {
         }
     }
 
-    /// Lets others go on, since only they can end what this agent waits for.
+    /// Lets other agents run, since only they can end what this agent waits for.
     pub fn wait(&self) {
         self.hand_over(Pause::Blocked);
     }
@@ -50,25 +51,25 @@ impl<F: Format> AgentCpu<'_, F> {
         self.yielder.map_or(0, |yielder| yielder.suspend(pause))
     }
 
-    /// Tells what this CPU does.
+    /// Logs an event of this CPU.
     pub fn tell(&self, event: impl FnOnce(Event) -> Event, verb: &'static str) {
         self.world.tell(|| event(Event::plain(Some(self.cpu), verb)));
     }
 }
 
-/// The ground of one agent, on which the engine runs under `S`.
+/// The ground of an agent, on which the engine runs under `S`.
 pub struct Ground<'a, S: Subject, F: Format> {
     agent: AgentCpu<'a, F>,
     mmu: S::Mmu<AgentCpu<'a, F>>,
 }
 
 impl<'a, S: Subject, F: Format> Ground<'a, S, F> {
-    /// The ground of an agent.
+    /// Returns the ground of an agent.
     pub fn new(agent: AgentCpu<'a, F>) -> Self {
         Self { agent, mmu: S::mmu(agent) }
     }
 
-    /// The agent.
+    /// Returns the agent.
     pub fn agent(&self) -> AgentCpu<'a, F> {
         self.agent
     }
@@ -97,7 +98,7 @@ impl<F: Format> Mmu for AgentCpu<'_, F> {
     }
 }
 
-/// A handle to one table.
+/// A handle to a table.
 pub struct AgentTable<'a, F> {
     agent: AgentCpu<'a, F>,
     table: HostTable<'a, F>,
@@ -113,7 +114,7 @@ impl<F> Clone for AgentTable<'_, F> {
 impl<F> Copy for AgentTable<'_, F> {}
 
 impl<F: Format> AgentTable<'_, F> {
-    /// Changes entry `i` once the others have had their turn, and tells of it.
+    /// Changes entry `i` after the other agents had their turn, and logs the change.
     fn change<R>(self, i: usize, change: impl FnOnce() -> R) -> R {
         self.agent.pause();
         let old = self.table.load(i);
@@ -193,7 +194,8 @@ impl<'a, S: Subject, F: Format> Env for Ground<'a, S, F> {
 
     fn try_lock_table(&self, frame: Pfn) -> Option<Guard<'a, F>> {
         let lock = self.agent.world.lock_of(frame);
-        // Finding it taken moves nothing: whoever waits may not keep others from going on.
+        // Finding the lock taken makes no progress: an agent that waits must not keep others from
+        // running.
         if lock.get() {
             return None;
         }

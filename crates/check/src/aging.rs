@@ -1,5 +1,5 @@
-//! Aging in batches: a walk leaves what one that takes entry by entry leaves, and the next walk
-//! enters the tables that were worth it. Every small case of one table.
+//! Aging in batches: a walk leaves the same state as one that goes entry by entry, and the next
+//! walk enters the tables that were worth it. It is checked for every small case of one table.
 
 use super::agent_cpu::{AgentCpu, Ground};
 use super::event_log;
@@ -20,10 +20,10 @@ use pageout_reclaim::{
 /// Pages mapped in small formats: all of one folio, or of two.
 const PAGES: u64 = 4;
 
-/// Sequence number of the youngest generation at first.
+/// The first sequence number of the youngest generation.
 const FIRST_SEQ: u64 = 3;
 
-/// What is mapped, and how.
+/// The mapped folios, and their state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Case {
     /// log2 of the pages of each folio.
@@ -31,20 +31,20 @@ struct Case {
     /// Folios mapped, and pages of the VMA.
     folios: u64,
     pages: u64,
-    /// From this page on, accesses say nothing.
+    /// The first page whose VMA is left out of aging.
     split: u64,
-    /// Bit k: page k was used.
+    /// The used pages: bit k is page k.
     young: u64,
-    /// Someone has taken the folios off their list, to judge them.
+    /// True if a reclaim has isolated the folios.
     isolated: bool,
 }
 
-/// What a walk leaves.
+/// The state after a walk.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Left {
     young: Vec<bool>,
     folios: Vec<Recency>,
-    /// Whether the next walk enters the table.
+    /// True if the next walk enters the table.
     entered: bool,
 }
 
@@ -59,7 +59,7 @@ struct Stage<'a, S: Subject, F: Format> {
     seq: u64,
 }
 
-/// Ages every small case by each family: the cases tried.
+/// Ages every small case by each family; returns the number of cases.
 pub fn aging<S: Subject, F: Small>() -> Result<u64, Box<Counterexample>> {
     let mut tried = 0;
     for case in cases() {
@@ -94,8 +94,8 @@ fn entering(entered: bool) -> &'static str {
     if entered { "enters the table" } else { "passes the table" }
 }
 
-/// One folio of four pages, or two of two; all pages in one VMA, or the last in one of their own;
-/// each set of pages used.
+/// Returns all cases: one folio of four pages, or two of two; all pages in one VMA, or the last
+/// ones in a VMA of their own; each set of used pages.
 fn cases() -> impl Iterator<Item = Case> {
     let layouts = [(2, 1), (1, 2)].into_iter();
     let layouts = layouts.flat_map(|of| (1..=PAGES).map(move |split| (of, split)));
@@ -106,8 +106,8 @@ fn cases() -> impl Iterator<Item = Case> {
     })
 }
 
-/// Walks a case twice: what the first walk leaves and has the second do, with the start and the
-/// steps of the first.
+/// Walks a case twice. Returns the state after the first walk and the work that it leaves for the
+/// second, with the start and the steps of the first.
 fn walk<S: Subject, F: Small>(case: &Case, family: Family) -> (Left, Vec<String>, Vec<String>) {
     let world = World::<F>::new(1, F::MACHINE, Kind::File, FIRST_PAGE);
     let mut tables = EngineTables::new();
@@ -124,10 +124,10 @@ fn walk<S: Subject, F: Small>(case: &Case, family: Family) -> (Left, Vec<String>
     (Left { young, folios, entered }, start, steps)
 }
 
-/// Looks around a folio of eight pages in use, in a VMA of sixteen where nothing else is: two young
-/// entries are enough for the next walk to enter the table, and a run checked at once counts whole,
-/// however many of its pages were used. Entry by entry, each look-around counts its own entry: it
-/// passes those of a folio that is isolated.
+/// Looks around a folio of eight pages in use, in a VMA of sixteen that has nothing else. Two young
+/// entries are enough for the next walk to enter the table. A run that is checked at once counts as
+/// a whole, however many of its pages were used. Entry by entry, each look-around counts its own
+/// entry: it skips those of an isolated folio.
 pub fn looking_around<S: Subject, F: Format>() -> Result<u64, Box<Counterexample>> {
     let mut tried = 0;
     for family in Family::ALL {
@@ -198,7 +198,7 @@ impl<'a, S: Subject, F: Format> Stage<'a, S, F> {
             let id = engine.add_folio(new).expect("there is room");
             if !case.isolated {
                 engine.lru_add(id);
-                // So that the walk's is the second use of it, which makes it young.
+                // The walk's use is then the second one of the folio, which makes it young.
                 engine.mark_accessed(id);
             }
             let mapped = engine.map_folio(vma, id, MapAs::Ptes, &mut Supply(world));
@@ -219,7 +219,7 @@ impl<'a, S: Subject, F: Format> Stage<'a, S, F> {
         Aging { family: self.family, ..TUNING.aging }
     }
 
-    /// Pages that the mask names are young, and no others.
+    /// Makes the pages in the mask young, and no others.
     fn set_young(&self, mask: u64) {
         for page in 0..u64::BITS.into() {
             let Some(Leaf { table, i, pte, .. }) = self.world.entry(ASID, self.world.addr(page))
@@ -239,7 +239,8 @@ impl<'a, S: Subject, F: Format> Stage<'a, S, F> {
         entry.is_some_and(|leaf| F::is_young(leaf.pte))
     }
 
-    /// Walks the process, all of it or what filters name: PTE tables entered.
+    /// Walks the process, all of it or only the tables in the filters; returns the number of PTE
+    /// tables entered.
     fn age(&mut self, cpu: &mut CpuCtx, force: bool) -> u64 {
         let before = self.maps.mm_stats(MemcgId::ROOT).nonleaf_found;
         self.maps.lru_gen_use_mm(self.mm);
@@ -256,7 +257,7 @@ impl<'a, S: Subject, F: Format> Stage<'a, S, F> {
     }
 }
 
-/// Frames of page tables.
+/// A supply of frames for page tables.
 struct Supply<'a, F>(&'a World<F>);
 
 impl<F: Format> pageout_paging::walk::TableFrames for Supply<'_, F> {

@@ -1,5 +1,5 @@
-//! A batch leaves what its entries would one by one: every small state of a file's folio is
-//! unmapped in both ways, and what is left is compared.
+//! A batch leaves the same state as its entries one by one: every small state of a file's folio is
+//! unmapped in both ways, and the results are compared.
 
 use super::access::{Access, Accessed};
 use super::agent_cpu::{AgentCpu, Ground};
@@ -23,7 +23,7 @@ use pageout_reclaim::{
 /// Pages of the folio: a block of four, or two of two.
 const PAGES: usize = 4;
 
-/// How one entry stands.
+/// The state of an entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
     Clean,
@@ -36,18 +36,18 @@ enum State {
 const STATES: [State; 5] =
     [State::Clean, State::Young, State::Dirty, State::ReadOnly, State::UffdWp];
 
-/// A folio to unmap: which of its pages the VMA maps, and how each entry stands.
+/// A folio to unmap: the pages that the VMA maps, and the state of each entry.
 #[derive(Clone, Copy, Debug)]
 struct Case {
     /// First page mapped, and past the last.
     mapped: (usize, usize),
     states: [State; PAGES],
-    /// userfaultfd write-protects in the VMA.
+    /// True if userfaultfd write-protects in the VMA.
     uffd_wp: bool,
     shootdown: ShootdownWhen,
 }
 
-/// What is left.
+/// The state after unmapping.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Left {
     entries: Vec<Pte>,
@@ -60,7 +60,7 @@ struct Left {
     cached: Vec<u64>,
 }
 
-/// Unmaps every small state in both ways: the states compared.
+/// Unmaps every small state in both ways; returns the number of states compared.
 pub fn unmapping<S: Subject, F: Small>() -> Result<u64, Box<Counterexample>> {
     let mut compared = 0;
     for case in cases() {
@@ -86,8 +86,8 @@ pub fn unmapping<S: Subject, F: Small>() -> Result<u64, Box<Counterexample>> {
     Ok(compared)
 }
 
-/// Every range of pages mapped, and every state of each entry. A block is contiguous where it is
-/// mapped whole and its entries differ in nothing but young and dirty.
+/// Returns every range of mapped pages with every state of each entry. A block is contiguous if it
+/// is mapped as a whole and its entries differ only in young and dirty.
 fn cases() -> impl Iterator<Item = Case> {
     let ranges = (0..PAGES).flat_map(|from| (from + 1..=PAGES).map(move |to| (from, to)));
     ranges.flat_map(|mapped| {
@@ -112,7 +112,8 @@ fn cases() -> impl Iterator<Item = Case> {
     })
 }
 
-/// Sets up the case and unmaps the folio: what is left, and if `told` the start and the steps.
+/// Sets up the case and unmaps the folio. Returns the result, and if `told` the start and the
+/// steps.
 fn unmap<S: Subject, F: Small>(
     case: &Case,
     (by, read): (UnmapBy, Getter),
@@ -179,14 +180,15 @@ fn set_up<S: Subject, F: Small>(
     world.invalidate(0, Invalidate::Everything);
     world.complete(0);
     for (page, table, i, state) in states {
-        // So that a missing flush shows.
+        // A missing flush shows because of this access.
         let _: Accessed = env.agent().access(ASID, page, Access::Load, &|_| true);
         world.table(table).set(i, state);
     }
     pfn
 }
 
-/// The entry of `page` as the case has it. What blocks don't have is left to single entries.
+/// Returns the entry of `page` in the case. States that blocks cannot have are for single entries
+/// only.
 fn state<F: Small>(pte: Pte, case: &Case, page: usize) -> Pte {
     let block = F::CONT_PTES;
     let first = page / block * block;
@@ -226,7 +228,7 @@ fn difference<F: Format>(alone: &Left, batched: &Left) -> String {
     format!("one by one {alone:?}, in a batch {batched:?}")
 }
 
-/// Frames of page tables.
+/// A supply of frames for page tables.
 struct Supply<'a, F>(&'a World<F>);
 
 impl<F: Format> pageout_paging::walk::TableFrames for Supply<'_, F> {

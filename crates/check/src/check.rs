@@ -1,5 +1,5 @@
-//! Searches that are run and reported: the engine in every scenario and format, and each exhibit
-//! where it must be found.
+//! Searches and their reports: the engine in every scenario and format, and each exhibit where it
+//! must be found.
 
 use super::counterexample::{Counterexample, MissedChoice, choices};
 use super::engine::{COMPARISONS, Compare, ENGINE};
@@ -13,17 +13,17 @@ use super::search::{Bounds, Next, Searched, search};
 use super::stage::{Outcome, Stage};
 use std::time::{Duration, Instant};
 
-/// One search.
+/// A search.
 #[derive(Clone, Debug)]
 pub struct Task {
-    /// The property it is for.
+    /// The property that the search is for.
     pub property: Property,
     /// The format.
     pub format: &'static str,
-    /// What is searched.
+    /// The subject of the search: a scenario, or [`EVERY_CASE`].
     pub what: &'static str,
     work: Work,
-    /// How the command line names it.
+    /// The arguments that select it on the command line.
     command: String,
 }
 
@@ -33,25 +33,26 @@ enum Work {
     Cases(Compare),
 }
 
-/// What a search showed.
+/// The result of a search.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// What was searched; a case is an execution.
+    /// The number of executions and states; a case is an execution.
     pub searched: Searched,
-    /// How long it took.
+    /// The time it took.
     pub elapsed: Duration,
-    /// How it failed, if it did.
+    /// The counterexample, if the search failed.
     pub failure: Option<Counterexample>,
 }
 
-/// What [`Task::what`] is where every small case is compared.
+/// The value of [`Task::what`] if every small case is compared.
 pub const EVERY_CASE: &str = "every small case";
 
-/// Failing executions of one bound that are looked at for the one told in the fewest steps.
+/// The number of failing executions of one bound that are compared to find the one with the fewest
+/// steps.
 const COMPARED: usize = 100;
 
 impl Task {
-    /// The engine in all scenarios and comparisons.
+    /// Returns the tasks of the engine: all scenarios and comparisons.
     pub fn of_engine() -> Vec<Self> {
         let schedules = SCENARIOS.iter().flat_map(|scenario| {
             ENGINE.iter().map(move |stage| {
@@ -65,10 +66,10 @@ impl Task {
         schedules.chain(cases).collect()
     }
 
-    /// An exhibit, wherever it must be found.
+    /// Returns the tasks of an exhibit: every search that must find it.
     ///
     /// # Panics
-    /// If it names a scenario that is none.
+    /// If it names an unknown scenario.
     pub fn of_exhibit(exhibit: &Exhibit) -> Vec<Self> {
         match exhibit.finding {
             Finding::Schedule(name, stages) => {
@@ -96,13 +97,13 @@ impl Task {
         Self { property, format, what: EVERY_CASE, work, command: String::new() }
     }
 
-    /// Whether it searches schedules, which can be replayed.
+    /// Returns true if the task searches schedules, which can be replayed.
     pub fn has_schedules(&self) -> bool {
         matches!(self.work, Work::Schedules(..))
     }
 
-    /// Runs the search. It ends with the first bound at which executions fail, and shows the one
-    /// of them with the fewest steps.
+    /// Runs the search. It ends with the first bound at which executions fail, and returns the
+    /// failing execution with the fewest steps.
     pub fn run(&self, bounds: Bounds) -> Report {
         let begun = Instant::now();
         let (searched, failure) = match self.work {
@@ -148,7 +149,8 @@ impl Task {
         (searched, shortest)
     }
 
-    /// Executes given choices once, and tells what fails. Precondition: it has schedules.
+    /// Executes given choices once, and returns the failure, if any. Precondition: the task has
+    /// schedules.
     ///
     /// # Errors
     /// [`MissedChoice`] names the first choice that the execution does not have.
@@ -171,7 +173,7 @@ impl Task {
         }
     }
 
-    /// What failed in an execution that was told.
+    /// Returns the failure of a logged execution.
     fn counterexample(
         &self,
         stage: Stage,

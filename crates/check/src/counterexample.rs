@@ -1,4 +1,4 @@
-//! How a property fails, in steps a person can follow.
+//! The failure of a property, in steps that a person can follow.
 
 use super::property::Violation;
 use super::schedule::Deviation;
@@ -6,25 +6,25 @@ use pageout_exhibits::harness;
 use pageout_record::schema::{Sequence, Step, StepKind};
 use std::fmt;
 
-/// One failing execution.
+/// A failing execution.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Counterexample {
-    /// The property's name, and what it says.
+    /// The name of the property.
     pub property: &'static str,
-    /// See above.
+    /// The property, in words.
     pub says: &'static str,
-    /// What was found instead.
+    /// The state that violates it.
     pub found: String,
-    /// Where: the scenario, or the call, and the format.
+    /// The scenario or the call, and the format.
     pub place: String,
-    /// How things stood at the start, and what happened, up to what was found.
+    /// The state at the start, and the steps up to the failure.
     pub happened: Sequence,
-    /// The command that replays it, where it is a schedule.
+    /// The command that replays it, if it is a schedule.
     pub replay: Option<String>,
 }
 
 impl Counterexample {
-    /// A failing schedule.
+    /// Returns the counterexample of a failing schedule.
     pub fn of_schedule(
         violation: &Violation,
         place: String,
@@ -41,7 +41,7 @@ impl Counterexample {
         }
     }
 
-    /// What happened, with what was found as the last step.
+    /// Returns the steps, with the violation as the last one.
     pub fn sequence(&self) -> Sequence {
         let mut sequence = self.happened.clone();
         let actor = sequence.steps.last().map_or(0, |step| step.actor);
@@ -50,7 +50,7 @@ impl Counterexample {
         sequence
     }
 
-    /// A failing case of an exhaustive comparison.
+    /// Returns the counterexample of a failing case of an exhaustive comparison.
     pub fn of_case(property: super::property::Property, case: &harness::Counterexample) -> Self {
         Self {
             property: property.name(),
@@ -63,7 +63,7 @@ impl Counterexample {
     }
 }
 
-/// The steps of a case, in which one caller acts.
+/// Returns the steps of a case, in which one caller acts.
 fn of_one_caller(case: &harness::Counterexample) -> Sequence {
     let step = |text: &String| Step {
         actor: 0,
@@ -96,7 +96,7 @@ impl fmt::Display for Counterexample {
         writeln!(f, "  {}: {}.", self.property, self.found)?;
         writeln!(f, "  It should hold that {}.", self.says)?;
         match &self.replay {
-            // As a shell takes it, in lines that a terminal does not break.
+            // The command is printed as a shell takes it, in lines that a terminal does not break.
             Some(replay) => {
                 let lines = replay.replace(" --format", " \\\n      --format");
                 writeln!(f, "  Replay:\n    {lines}")
@@ -106,7 +106,7 @@ impl fmt::Display for Counterexample {
     }
 }
 
-/// The choices as a command line has them: `17:1,30:2`, or `default` for none.
+/// Returns the choices as on a command line: `17:1,30:2`, or `default` for none.
 pub fn choices(deviations: &[Deviation]) -> String {
     if deviations.is_empty() {
         return "default".to_owned();
@@ -115,33 +115,33 @@ pub fn choices(deviations: &[Deviation]) -> String {
     deviations.iter().map(word).collect::<Vec<_>>().join(",")
 }
 
-/// A choice that an execution does not have.
+/// A given choice that the execution does not have.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum MissedChoice {
     /// The step has fewer options.
     #[error("choice {}:{}: that step has options 0 to {last}", .of.step, .of.option)]
     Option {
-        /// What was asked for.
+        /// The given choice.
         of: Deviation,
-        /// The last option there is.
+        /// The last option of that step.
         last: u8,
     },
     /// The execution ends before.
     #[error("choice {}:{}: the execution has only {steps} steps", .of.step, .of.option)]
     Step {
-        /// What was asked for.
+        /// The given choice.
         of: Deviation,
-        /// Steps there are.
+        /// The number of steps.
         steps: usize,
     },
 }
 
-/// Choices that are no choices.
+/// The error for text that is not a list of choices.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("choices `{0}`: expected STEP:OPTION with rising steps, separated by commas, or default")]
 pub struct ChoicesError(String);
 
-/// Reads what [`choices`] writes.
+/// Parses the output of [`choices`].
 ///
 /// # Errors
 /// [`ChoicesError`] for anything else.

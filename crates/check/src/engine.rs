@@ -8,7 +8,7 @@ use super::young::young;
 use pageout_exhibits::harness::{Counterexample, Engine};
 use pageout_paging::pte::{SmallArm2, SmallArm4, SmallRiscv, SmallX86, X86_64};
 
-/// A case-by-case comparison: the cases tried, or the first that fails.
+/// A case-by-case comparison: returns the number of cases, or the first that fails.
 pub type Compare = fn() -> Result<u64, Box<Counterexample>>;
 
 // Statics, not constants: a crate that uses a constant compiles the functions it names again, here

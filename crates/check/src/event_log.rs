@@ -1,49 +1,49 @@
-//! What happened, told in steps a person can follow.
+//! The log of an execution, in steps that a person can follow.
 
 use super::world::WATCHED;
 use pageout_paging::Pfn;
 use pageout_record::schema::{Sequence, Step, StepKind};
 
-/// Something that was done by one agent. Like things done to neighbouring pages are told as one.
+/// An event of an agent. Like events on neighbouring pages are merged into one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Event {
-    /// Who did it, by its place among the agents; none for hardware.
+    /// The acting agent, by its place among the agents; `None` for hardware.
     pub who: Option<usize>,
-    /// What was done: words before the pages.
+    /// The action: the words before the pages.
     pub verb: &'static str,
-    /// To which pages, by number from the scenario's first.
+    /// The first page, by number from the scenario's first, and the number of pages.
     pub pages: Option<(u64, u64)>,
-    /// Which frames.
+    /// The first frame and the number of frames.
     pub frames: Option<(Pfn, u64)>,
-    /// Words after all.
+    /// Words after everything else.
     pub note: String,
 }
 
 impl Event {
-    /// What is told without pages.
+    /// Returns an event without pages.
     pub fn plain(who: Option<usize>, verb: &'static str) -> Self {
         Self { who, verb, pages: None, frames: None, note: String::new() }
     }
 
-    /// The event, of so many pages from one on.
+    /// Adds `nr` pages from one on to the event.
     #[must_use]
     pub fn of_pages(self, first: u64, nr: u64) -> Self {
         Self { pages: Some((first, nr)), ..self }
     }
 
-    /// The event, of so many frames from one on.
+    /// Adds `nr` frames from one on to the event.
     #[must_use]
     pub fn of_frames(self, first: Pfn, nr: u64) -> Self {
         Self { frames: Some((first, nr)), ..self }
     }
 
-    /// The event, with more words.
+    /// Adds words to the event.
     #[must_use]
     pub fn noting(self, note: impl Into<String>) -> Self {
         Self { note: note.into(), ..self }
     }
 
-    /// Makes `next` a part of this, if it goes on where this ended.
+    /// Merges `next` into this event if it continues it; returns true if it did.
     fn absorb(&mut self, next: &Self) -> bool {
         let alike = (self.who, self.verb, &self.note) == (next.who, next.verb, &next.note);
         let pages = match (self.pages, next.pages) {
@@ -65,7 +65,7 @@ impl Event {
         alike
     }
 
-    /// What was done, without who did it.
+    /// Returns the action in words, without the agent.
     fn text(&self) -> String {
         let range = |what: &str, first: u64, nr: u64| match nr {
             1 => format!("{what} {first}"),
@@ -80,17 +80,17 @@ impl Event {
     }
 }
 
-/// An event, and what it left of each thing that is watched.
+/// An event, and the state of each watched thing after it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Logged {
-    /// What was done.
+    /// The event.
     pub event: Event,
-    /// What things were like then, in the order of [`WATCHED`].
+    /// The state of each watched thing, in the order of [`WATCHED`].
     pub after: Vec<String>,
 }
 
 impl Logged {
-    /// Makes `next` a part of this, if it goes on where this ended.
+    /// Merges `next` into this one if it continues it; returns true if it did.
     fn absorb(&mut self, next: &Self) -> bool {
         let absorbed = self.event.absorb(&next.event);
         if absorbed {
@@ -100,7 +100,8 @@ impl Logged {
     }
 }
 
-/// The events of agents as steps, in order. Agents beyond those named act after all of them.
+/// Returns the agents' events as steps, in order. Agents beyond the named ones stand after all of
+/// them.
 pub fn steps(logged: &[Logged], agents: &[impl AsRef<str>], start: Vec<String>) -> Sequence {
     let mut actors: Vec<String> = agents.iter().map(|name| name.as_ref().to_owned()).collect();
     let mut merged: Vec<Logged> = Vec::new();
@@ -122,7 +123,7 @@ pub fn steps(logged: &[Logged], agents: &[impl AsRef<str>], start: Vec<String>) 
     Sequence { actors, start, watched, steps }
 }
 
-/// The place of a name, added if it is not there.
+/// Returns the place of a name, which is added if it is missing.
 fn place(actors: &mut Vec<String>, name: &str) -> usize {
     actors.iter().position(|known| known == name).unwrap_or_else(|| {
         actors.push(name.to_owned());
@@ -130,7 +131,7 @@ fn place(actors: &mut Vec<String>, name: &str) -> usize {
     })
 }
 
-/// Like things in a row as lines of their own, whoever did them.
+/// Returns the events in lines; like events in a row are merged, whichever agent acted.
 pub fn lines(events: impl IntoIterator<Item = Event>) -> Vec<String> {
     let mut merged: Vec<Event> = Vec::new();
     for event in events {

@@ -1,22 +1,22 @@
-//! A bug on show: what it is, and what must find it.
+//! A known bug: a description, and the search that must find it.
 
 use super::engine::Compare;
 use super::property::Property;
 use super::stage::Stage;
 
-/// Where a bug comes from.
+/// The origin of a bug.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Origin {
     /// From a commit or a thread.
     Known,
-    /// What a kernel does by its source; that it goes wrong there was not seen.
+    /// A kernel does this by its source; it was not seen to fail there.
     BySource,
-    /// Made up, from a question or from what code prevents.
+    /// A constructed bug, from a question or from the reason for some code.
     Constructed,
 }
 
 impl Origin {
-    /// The word for it.
+    /// Returns the origin's name in text.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Known => "known",
@@ -26,7 +26,7 @@ impl Origin {
     }
 }
 
-/// What finds an exhibit.
+/// The search that finds an exhibit.
 #[derive(Clone, Copy, Debug)]
 pub enum Finding {
     /// A search of the scenario of this name.
@@ -35,15 +35,15 @@ pub enum Finding {
     Cases(Property, &'static [(&'static str, Compare)]),
 }
 
-/// A bug on show.
+/// A known bug that `check` must find.
 #[derive(Clone, Copy, Debug)]
 pub struct Exhibit {
-    /// Its name.
+    /// The exhibit's name.
     pub name: &'static str,
-    /// Where it comes from.
+    /// The origin of the bug.
     pub origin: Origin,
-    /// What is wrong.
+    /// The fault.
     pub what: &'static str,
-    /// What finds it.
+    /// The search that finds it.
     pub finding: Finding,
 }

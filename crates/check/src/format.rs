@@ -7,9 +7,9 @@ use pageout_paging::pte::{SmallArm2, SmallArm4, SmallRiscv, SmallX86};
 
 /// A real format in tables of 8.
 pub trait Small: Decode {
-    /// What tables of results call it.
+    /// The format's name in tables of results.
     const LABEL: &'static str;
-    /// What its hardware does by itself.
+    /// The behaviour of its hardware.
     const MACHINE: Machine;
 }
 

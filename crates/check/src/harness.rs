@@ -1,4 +1,4 @@
-//! Those who act: each runs the real engine on a CPU of its own.
+//! The agents: each runs the real engine on a CPU of its own.
 
 use super::access::{Access, Accessed};
 use super::agent_cpu::{AgentCpu, Ground};
@@ -30,7 +30,8 @@ pub const ASID: Asid = Asid(1);
 const CHILD: Asid = Asid(2);
 const NEIGHBOUR: Asid = Asid(3);
 
-/// What kernels do now, but for the flush after a young bit was cleared: none is the least.
+/// The choices of current kernels, except for the flush after a young bit was cleared, which is the
+/// weakest: none.
 pub const TUNING: Tuning = Tuning {
     aging: Aging { family: Family::Batched, flush: FlushPolicy::forced(YoungFlush::None) },
     unmapping: Unmapping {
@@ -38,7 +39,7 @@ pub const TUNING: Tuning = Tuning {
         read: Getter::Gathered,
         shootdown: ShootdownWhen::Deferred,
     },
-    // Which makes leaves where a scenario's folio is as large as one.
+    // This makes PMD leaves if a scenario's folio is as large as one.
     thp: Thp::Always,
     pmd_leaves: PmdLeaves::WhereTheyFit,
 };
@@ -46,29 +47,29 @@ pub const TUNING: Tuning = Tuning {
 /// Faults that one access may take.
 const PATIENCE: usize = 16;
 
-/// The process, and who acts in it.
+/// The process, and the agents in it.
 pub struct Harness<'a, S: Subject, F: Format> {
-    /// What all share.
+    /// The world that all agents share.
     pub world: &'a World<F>,
     /// The engine.
     pub maps: &'a Maps<'a>,
-    /// What is played.
+    /// The scenario that is played.
     pub scenario: &'a Scenario,
     /// The process.
     pub mm: MmId,
-    /// The other that maps the same file, if there is one.
+    /// The other process that maps the same file, if there is one.
     neighbour: Option<MmId>,
-    /// Their cgroup.
+    /// The cgroup of both processes.
     pub memcg: MemcgId,
-    /// What it maps.
+    /// The mapping that the process maps.
     pub mapping: MappingId,
-    /// The lock of that one's size.
+    /// The lock of that mapping's size.
     size: SizeLock,
     subject: PhantomData<S>,
 }
 
 impl<'a, S: Subject, F: Format> Harness<'a, S, F> {
-    /// A process that has mapped the scenario's pages, and has done what it did before.
+    /// Makes a process that has mapped the scenario's pages and has made its earlier accesses.
     pub fn set_up(world: &'a World<F>, maps: &'a Maps<'a>, scenario: &'a Scenario) -> Self {
         let env =
             Ground::<S, F>::new(AgentCpu { world, yielder: None, cpu: scenario.agents.len() });
@@ -135,14 +136,14 @@ impl<'a, S: Subject, F: Format> Harness<'a, S, F> {
                 pages.for_each(|page| self.world.forget_content(ASID, page));
             }
             Before::Reclaimed => {
-                // What was used of late is reclaimed the second time.
+                // Recently used pages are reclaimed the second time.
                 self.reclaim(env);
                 self.reclaim(env);
             }
         }
     }
 
-    /// An aging pass without a flush.
+    /// Ages once, without a flush.
     fn grow_old(&self) {
         for page in 0..self.scenario.order().nr_pages() as u64 {
             if let Some(leaf) = self.world.entry(ASID, self.world.addr(page)) {
@@ -151,7 +152,7 @@ impl<'a, S: Subject, F: Format> Harness<'a, S, F> {
         }
     }
 
-    /// What an agent does.
+    /// Returns an agent's actions.
     pub fn body(&self, cpu: usize, agent: Agent) -> Body<'_> {
         Box::new(move |yielder| {
             let env =
@@ -185,7 +186,8 @@ impl<'a, S: Subject, F: Format> Harness<'a, S, F> {
         }
     }
 
-    /// An access, with the faults it takes; what was loaded or stored, unless it is refused.
+    /// Makes an access, with the faults it takes. Returns the value loaded or stored, unless the
+    /// access is refused.
     pub fn access(
         &self,
         env: &Ground<'_, S, F>,
@@ -227,7 +229,7 @@ impl<'a, S: Subject, F: Format> Harness<'a, S, F> {
         None
     }
 
-    /// Whether the folio of a frame is dirty, or is about to be read for write-out.
+    /// Returns true if the folio of a frame is dirty, or is about to be read for write-out.
     fn keeps(&self, pfn: Pfn) -> bool {
         let written = FolioFlags::DIRTY | FolioFlags::WRITEBACK;
         let folio = self.maps.folio_of(pfn).map(|id| self.maps.folio(id));
@@ -244,10 +246,10 @@ impl<'a, S: Subject, F: Format> Harness<'a, S, F> {
         }
     }
 
-    /// Asks for all of the cgroup's memory back.
+    /// Asks for all of the cgroup's memory to be reclaimed.
     pub fn reclaim(&self, env: &Ground<'_, S, F>) {
         let bytes = format!("{}", self.scenario.order().nr_pages() as u64 * F::PAGE_SIZE);
-        // Reclaiming less than asked is no failure here: others may use the pages.
+        // Reclaiming less than requested is no failure here: others may use the pages.
         let _ = self.maps.on(env, &mut CpuCtx::new(), TUNING).memory_reclaim(self.memcg, &bytes);
     }
 
@@ -271,7 +273,7 @@ impl<'a, S: Subject, F: Format> Harness<'a, S, F> {
         let (range, cpu) = (self.range(from, to), &mut CpuCtx::new());
         let done = self.maps.on(env, cpu, TUNING).madvise(self.mm, &range, Advice::DontNeed);
         done.expect("anonymous pages may be dropped");
-        // Their content is zero, or what it was stored to be since.
+        // The content of these pages is zero, or what was stored since.
         (from..to).for_each(|page| self.world.forget_content(ASID, page));
     }
 
@@ -310,7 +312,7 @@ impl<'a, S: Subject, F: Format> Harness<'a, S, F> {
     fn migrate(&self, env: &Ground<'_, S, F>) {
         let all = FIRST_FRAME..FIRST_FRAME.add(FRAMES as u64);
         let (cpu, targets) = (&mut CpuCtx::new(), &mut FreeFrames(env));
-        // A folio that someone holds stays where it is.
+        // A folio with additional references stays where it is.
         let _ = self.maps.on(env, cpu, TUNING).migrate_range(all, targets);
     }
 }

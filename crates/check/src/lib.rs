@@ -1,5 +1,6 @@
-//! `check`: small worlds searched for a wrong schedule. Agents are coroutines on modelled CPUs with
-//! TLBs; they run the real engine, which is suspended before each operation that others can see.
+//! `check`: small worlds, searched for a schedule that fails. Agents are coroutines on modelled
+//! CPUs with TLBs. They run the real engine, which is suspended before each operation that others
+//! can see.
 #![forbid(unsafe_code)]
 
 pub mod access;

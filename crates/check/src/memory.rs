@@ -7,14 +7,14 @@ use std::collections::BTreeMap;
 /// The first frame.
 pub const FIRST_FRAME: Pfn = Pfn::new(64);
 
-/// One frame.
+/// A frame.
 #[derive(Clone, Copy, Debug, Default)]
 struct Frame {
     allocated: bool,
-    /// When it was freed last.
+    /// The moment when the frame was last freed.
     freed: u64,
     content: u64,
-    /// Its content was taken for write-out, and no store since was recorded by an entry.
+    /// True if the content was taken for write-out, and no entry recorded a store since.
     taken: bool,
 }
 
@@ -23,7 +23,7 @@ struct Frame {
 pub struct Memory {
     frames: Vec<Frame>,
     stored: BTreeMap<Spot, u64>,
-    /// The number of the last moment that mattered: a frame freed, a translation cached.
+    /// The number of the last moment that matters: a frame freed, a translation cached.
     clock: u64,
 }
 
@@ -44,7 +44,7 @@ impl Spot {
 }
 
 impl Memory {
-    /// `frames` free frames.
+    /// Returns memory of `frames` free frames.
     pub fn new(frames: usize) -> Self {
         Self { frames: vec![Frame::default(); frames], stored: BTreeMap::new(), clock: 0 }
     }
@@ -57,13 +57,13 @@ impl Memory {
         &mut self.frames[Self::number(pfn)]
     }
 
-    /// The next moment.
+    /// Returns the next moment.
     pub fn tick(&mut self) -> u64 {
         self.clock += 1;
         self.clock
     }
 
-    /// The lowest free run.
+    /// Allocates the lowest free run.
     pub fn alloc(&mut self, order: Order) -> Option<Pfn> {
         let nr = order.nr_pages();
         let free = |run: &[Frame]| run.iter().all(|frame| !frame.allocated);
@@ -76,7 +76,7 @@ impl Memory {
         Some(first)
     }
 
-    /// Frees a run; the first frame that was free already, if there is one.
+    /// Frees a run; the error is the first frame that was free already.
     pub fn free(&mut self, pfn: Pfn, nr: u64) -> Result<(), Pfn> {
         let now = self.tick();
         for pfn in (0..nr).map(|k| pfn.add(k)) {
@@ -89,12 +89,13 @@ impl Memory {
         Ok(())
     }
 
-    /// Free frames.
+    /// Counts the free frames.
     pub fn free_pages(&self) -> usize {
         self.frames.iter().filter(|frame| !frame.allocated).count()
     }
 
-    /// Whether the frame has been freed since the moment `since`; free now, if not allocated again.
+    /// Returns the state of a frame that has been freed since the moment `since`: free, or reused
+    /// if it was allocated again. Returns `None` if it has not.
     pub fn freed_since(&self, pfn: Pfn, since: u64) -> Option<Freed> {
         let Some(frame) = self.frames.get(Self::number(pfn)) else {
             return Some(Freed::NeverMemory);
@@ -116,13 +117,13 @@ impl Memory {
         (0..nr).for_each(|k| self.at(to.add(k)).content = self.content(from.add(k)));
     }
 
-    /// What a frame holds.
+    /// Returns a frame's content.
     pub fn content(&self, pfn: Pfn) -> u64 {
         self.frames[Self::number(pfn)].content
     }
 
-    /// Stores; `recorded` if a dirty entry tells of it. Whether the store comes too late for a
-    /// write-out that no entry will have repeated.
+    /// Stores a value; `recorded` is true if a dirty entry records the store. Returns true if the
+    /// store is too late for a write-out that no entry will cause to be repeated.
     pub fn store(&mut self, pfn: Pfn, content: u64, recorded: bool) -> bool {
         let frame = self.at(pfn);
         frame.content = content;
@@ -138,7 +139,7 @@ impl Memory {
         }
     }
 
-    /// Takes the frames' contents to storage.
+    /// Writes the frames' contents to storage.
     pub fn write(&mut self, place: Place, pfn: Pfn, nr: u64) {
         for k in 0..nr {
             let frame = self.at(pfn.add(k));
@@ -148,7 +149,7 @@ impl Memory {
         }
     }
 
-    /// What storage holds of page `k` of a place.
+    /// Returns the content of page `k` of a place in storage.
     pub fn stored(&self, place: Place, k: u64) -> u64 {
         self.stored.get(&Spot::of(place, k)).copied().unwrap_or_default()
     }
@@ -159,13 +160,13 @@ impl Memory {
     }
 }
 
-/// What became of a frame that was freed.
+/// The state of a frame that was freed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Freed {
-    /// It is free.
+    /// The frame is free.
     Free,
-    /// It holds someone else's page.
+    /// The frame holds another page.
     Reused,
-    /// It is no frame of this memory.
+    /// No frame of this memory has that number.
     NeverMemory,
 }

@@ -1,4 +1,4 @@
-//! An assertion of the engine's that fails is a finding like any other.
+//! Turns a failed assertion of the engine into a finding like any other.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -9,7 +9,7 @@ thread_local! {
     static QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Does `work`; the message of its panic, which is not printed.
+/// Runs `work`; the error is the message of its panic, which is not printed.
 pub(super) fn caught<R>(work: impl FnOnce() -> R) -> Result<R, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

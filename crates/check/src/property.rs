@@ -1,4 +1,4 @@
-//! What must hold.
+//! The properties that must hold.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use std::fmt;
 pub enum Property {
     /// No access through a stale translation reaches a freed or reused frame.
     StaleTranslation,
-    /// Every load, on any CPU and through any mapping, finds what was stored last.
+    /// Every load, on any CPU and through any mapping, finds the last value stored.
     StaleRead,
     /// No store is lost: the page holds it, now or after write-out and read.
     LostWrite,
@@ -15,17 +15,18 @@ pub enum Property {
     TlbConflict,
     /// Once munmap, mprotect or truncate has returned, nothing it forbids succeeds.
     Protection,
-    /// In the end mapcounts, references and lists add up.
+    /// At the end mapcounts, references and lists add up.
     Accounts,
-    /// Every call comes to its end.
+    /// Every call returns.
     Progress,
     /// The engine's own assertions hold.
     Assertions,
-    /// A batch leaves what its entries would one by one.
+    /// A batch leaves the same state as its entries one by one.
     Batch,
-    /// A young check answers and clears what it must, whatever hardware does meanwhile.
+    /// A young check returns and clears the right bits, whatever hardware does meanwhile.
     Young,
-    /// An aging walk leaves what it must, and the next goes where it was worth it.
+    /// An aging walk leaves the right state, and the next walk enters the tables that were worth
+    /// it.
     Aging,
 }
 
@@ -45,7 +46,7 @@ impl Property {
         Self::Aging,
     ];
 
-    /// Its name.
+    /// Returns the property's name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::StaleTranslation => "stale-translation",
@@ -62,7 +63,7 @@ impl Property {
         }
     }
 
-    /// What it says.
+    /// Returns the property in words.
     pub const fn says(self) -> &'static str {
         match self {
             Self::StaleTranslation => "no access reaches a frame that is freed or someone else's",
@@ -91,8 +92,8 @@ impl fmt::Display for Property {
 /// A property that did not hold.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Violation {
-    /// Which.
+    /// The property.
     pub property: Property,
-    /// What was found.
+    /// The state that violates it.
     pub found: String,
 }

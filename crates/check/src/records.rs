@@ -1,4 +1,4 @@
-//! What searches showed, as records.
+//! Results of searches as records.
 
 use super::check::{Report, Task};
 use super::counterexample::Counterexample;
@@ -6,13 +6,13 @@ use super::exhibit::Exhibit;
 use pageout_experiment::metrics::{counted, labels, measured};
 use pageout_record::schema::{Basis, Better, Ground, Labels, Metric, Record};
 
-/// Name of these records' scenario.
+/// The name of these records' scenario.
 pub const SCENARIO: &str = "check";
-/// Name of the metric that tells a counterexample.
+/// The name of the metric that has a counterexample.
 pub const COUNTEREXAMPLE: &str = "counterexample";
 
-/// A search, of the engine or of an exhibit: executions and states seen, seconds, and how it
-/// failed, if it did.
+/// Returns the record of a search, of the engine or of an exhibit: executions, states, seconds, and
+/// the counterexample, if there is one.
 pub fn search(task: &Task, exhibit: Option<&Exhibit>, report: &Report) -> Record {
     let Report { searched, elapsed, failure } = report;
     let count = |name: &str, count: u64| counted(name, "", count as f64, Better::Neither);
@@ -20,7 +20,7 @@ pub fn search(task: &Task, exhibit: Option<&Exhibit>, report: &Report) -> Record
     if task.has_schedules() {
         metrics.push(count("states", searched.states));
     }
-    // An exhibit is there to fail.
+    // An exhibit is expected to fail.
     let better = if exhibit.is_some() { Better::Higher } else { Better::Lower };
     let failed = f64::from(u8::from(failure.is_some()));
     metrics.push(counted("failures", "", failed, better));
@@ -29,7 +29,7 @@ pub fn search(task: &Task, exhibit: Option<&Exhibit>, report: &Report) -> Record
     Record { metrics, ..record(task, exhibit) }
 }
 
-/// One execution: how it failed, if it did.
+/// Returns the record of one execution, with the counterexample if it failed.
 pub fn replay(task: &Task, exhibit: Option<&Exhibit>, failure: Option<&Counterexample>) -> Record {
     let metrics = failure.into_iter().map(counterexample).collect();
     Record { metrics, ..record(task, exhibit) }

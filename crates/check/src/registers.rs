@@ -1,9 +1,9 @@
-//! What each page must hold: a register that every load reads and every store replaces.
+//! The value that each page must hold: a register that every load reads and every store replaces.
 
 use pageout_paging::mmu::Asid;
 use std::collections::BTreeMap;
 
-/// What the pages are.
+/// The kind of the pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// Pages of a file, mapped shared: one register for all who map it.
@@ -16,14 +16,14 @@ pub enum Kind {
     Anon,
 }
 
-/// Whose register it is.
+/// The owner of a register.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Owner {
     Shared,
     Process(u32),
 }
 
-/// The latest store to each page, by number. A page that is not here may hold anything.
+/// The latest store to each page, by number. A page that is missing here may hold anything.
 #[derive(Debug)]
 pub(super) struct Registers {
     kind: Kind,
@@ -44,7 +44,7 @@ impl Registers {
         }
     }
 
-    /// What storage holds of a page at the start.
+    /// Sets the value that storage holds of a page at the start.
     pub(super) fn begin(&mut self, asid: Asid, page: u64, value: u64) {
         self.latest.insert((self.owner(asid, page), page), value);
     }
@@ -57,12 +57,12 @@ impl Registers {
         self.latest.insert((owner, page), value);
     }
 
-    /// The page may hold anything until the next store.
+    /// Lets the page hold anything until the next store.
     pub(super) fn forget(&mut self, asid: Asid, page: u64) {
         self.latest.remove(&(self.owner(asid, page), page));
     }
 
-    /// What a load must find, if that is known.
+    /// Returns the value that a load must find, if it is known.
     pub(super) fn expected(&self, asid: Asid, page: u64) -> Option<u64> {
         self.latest.get(&(self.owner(asid, page), page)).copied()
     }

@@ -1,4 +1,4 @@
-//! Scenarios: what is in memory at the start, and what each agent then does.
+//! Scenarios: the state of memory at the start, and the actions of each agent.
 
 use super::access::Access;
 use super::property::Property;
@@ -6,7 +6,7 @@ use super::registers::Kind;
 use super::scenarios::SCENARIOS;
 use pageout_paging::Order;
 
-/// What one agent does.
+/// An agent's actions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Agent {
     /// A thread of the program, on a CPU of its own: its accesses, in order.
@@ -15,26 +15,27 @@ pub enum Agent {
     Neighbour(&'static [Op]),
     /// Writes the first page's folio out if it is dirty, as flushers and fsync do.
     Flusher,
-    /// Asks the cgroup for all of its memory back, shootdown deferred.
+    /// Asks for all of the cgroup's memory to be reclaimed, shootdown deferred.
     Reclaim,
     /// Removes pages from the first to the second from the address space.
     Munmap(u64, u64),
-    /// Makes such pages read-only.
+    /// Makes the pages from the first to the second read-only.
     Mprotect(u64, u64),
-    /// Drops such pages.
+    /// Drops the pages from the first to the second.
     DontNeed(u64, u64),
     /// Copies the address space.
     Fork,
     /// Moves the folio to other frames, shootdown deferred.
     Migrate,
-    /// Walks the page tables for the cgroup's next generation. Folios are in generations then.
+    /// Walks the page tables for the cgroup's next generation. With this agent, folios are in
+    /// generations.
     Age,
-    /// Takes the pages from one on out of the file, or of shared memory.
+    /// Removes the pages from one on from the file, or from shared memory.
     Truncate(u64),
 }
 
 impl Agent {
-    /// What events call it.
+    /// Returns the agent's name in events.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Program(_) => "thread",
@@ -56,68 +57,68 @@ impl Agent {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Op(pub u64, pub Access);
 
-/// What was done before the agents start.
+/// An action before the agents start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Before {
     /// The program accessed a page.
     Did(Op),
-    /// It forbade all access to pages from the first to the second, and allowed it again: their
-    /// entries are single ones then.
+    /// The program forbade all access to pages from the first to the second, and allowed it again:
+    /// then their entries are single ones.
     Split(u64, u64),
-    /// It gave all pages up lazily (MADV_FREE).
+    /// The program freed all pages lazily (MADV_FREE).
     Freed,
     /// All pages were reclaimed.
     Reclaimed,
 }
 
-/// The program loaded a page.
+/// Returns a load of a page, before the start.
 pub(super) const fn loaded(page: u64) -> Before {
     Before::Did(load(page))
 }
 
-/// The program stored to a page.
+/// Returns a store to a page, before the start.
 pub(super) const fn stored(page: u64, value: u64) -> Before {
     Before::Did(store(page, value))
 }
 
-/// A load of a page.
+/// Returns a load of a page.
 pub(super) const fn load(page: u64) -> Op {
     Op(page, Access::Load)
 }
 
-/// A store to a page.
+/// Returns a store to a page.
 pub(super) const fn store(page: u64, value: u64) -> Op {
     Op(page, Access::Store(value))
 }
 
-/// A small world and those who act in it.
+/// A small world and the agents in it.
 #[derive(Clone, Copy, Debug)]
 pub struct Scenario {
-    /// Its name.
+    /// The scenario's name.
     pub name: &'static str,
-    /// What it is about.
+    /// The scenario in words.
     pub about: &'static str,
     /// The property it was made for; all are checked.
     pub property: Property,
-    /// What the pages are.
+    /// The kind of the pages.
     pub kind: Kind,
     /// log2 of the pages of the one folio that is mapped. One of
     /// [`LEAF`](super::scenarios::LEAF) is mapped by a PMD leaf.
     pub order: u8,
-    /// What was done before: TLBs may hold what entries offered since. An aging pass then cleared
-    /// the young bits, without a flush.
+    /// The actions before the start. TLBs may hold translations that entries offered since. An
+    /// aging pass then cleared the young bits, without a flush.
     pub before: &'static [Before],
-    /// Who acts.
+    /// The agents.
     pub agents: &'static [Agent],
 }
 
 impl Scenario {
-    /// The scenario of this name.
+    /// Returns the scenario of this name.
     pub fn named(name: &str) -> Option<&'static Self> {
         SCENARIOS.iter().find(|scenario| scenario.name == name)
     }
 
-    /// The agents' names; those of one kind are numbered.
+    /// Returns the agents' names; those of one kind are numbered.
     pub fn agents_named(&self) -> Vec<String> {
         let named = |k: usize| {
             let name = self.agents[k].name();
@@ -130,12 +131,12 @@ impl Scenario {
         (0..self.agents.len()).map(named).collect()
     }
 
-    /// Whether folios are in generations (MGLRU), not on the classic lists.
+    /// Returns true if folios are in generations (MGLRU), and not on the classic lists.
     pub fn in_generations(&self) -> bool {
         self.agents.contains(&Agent::Age)
     }
 
-    /// The folio's size.
+    /// Returns the folio's size.
     pub fn order(&self) -> Order {
         Order::new(self.order).expect("a scenario's folio is small")
     }

@@ -1,24 +1,25 @@
-//! Coroutine agents, and who goes on: one execution follows given choices and else the default.
+//! Coroutine agents and their schedule: an execution follows given choices, and elsewhere the
+//! default.
 
 use super::panics::caught;
 use corosensei::stack::DefaultStack;
 use corosensei::{CoroutineResult, ScopedCoroutine, ScopedCoroutineRef, Yielder};
 
-/// Why an agent hands over.
+/// The reason why an agent hands over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pause {
-    /// It is about to do what others may see.
+    /// The agent is about to do something that others may see.
     Step,
-    /// It waits for what another must do first.
+    /// The agent waits for something that another one must do first.
     Blocked,
-    /// It goes on in one of so many ways, which is hardware's to say.
+    /// The agent continues in one of that many ways; hardware decides which.
     Choice(u8),
 }
 
-/// By what an agent hands over; it gets back which way it goes on.
+/// The handle by which an agent hands over; it returns the way in which the agent continues.
 pub type AgentYielder = Yielder<u8, Pause>;
 
-/// What an agent does from beginning to end.
+/// An agent's code from beginning to end.
 pub type Body<'a> = Box<dyn FnOnce(&AgentYielder) + 'a>;
 
 /// A choice other than the default: at step `step`, option `option`.
@@ -30,37 +31,37 @@ pub struct Deviation {
     pub option: u8,
 }
 
-/// What could have been chosen at a step.
+/// The options at a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Choice {
     /// Options, the default included.
     pub options: u8,
-    /// Whether an option other than the default counts against the bound: it does where the agent
-    /// that ran could have gone on.
+    /// True if an option other than the default counts against the bound: it does if the agent that
+    /// ran could have continued.
     pub costs: bool,
 }
 
-/// What an execution tells besides what its world recorded.
+/// The result of an execution besides the records of its world.
 #[derive(Debug, Default)]
 pub struct Trace {
     /// The choice at each step.
     pub choices: Vec<Choice>,
-    /// Whether it came to its end: no agent waits for ever.
+    /// True if all agents ended: none waits for ever.
     pub ended: bool,
-    /// The first choice asked for that there was not: its step has fewer options, or the execution
-    /// has fewer steps.
+    /// The first given choice that does not exist: its step has fewer options, or the execution has
+    /// fewer steps.
     pub missed: Option<Deviation>,
 }
 
-/// Who looks at the agents' steps.
+/// An observer of the agents' steps.
 pub trait Watch {
-    /// Told that an agent panicked: an assertion of the engine's.
+    /// Receives the message of an agent's panic, which is a failed assertion of the engine.
     fn panicked(&self, message: String);
-    /// Whether the execution has failed, so that no more needs to be seen.
+    /// Returns true if the execution has failed, so that it can stop.
     fn failed(&self) -> bool;
 }
 
-/// More steps than any execution needs: agents wait for each other.
+/// More steps than any execution needs: beyond them, agents wait for each other.
 const ENDLESS: usize = 20_000;
 
 /// Bytes of an agent's stack.
@@ -70,7 +71,7 @@ const STACK: usize = 256 << 10;
 pub struct Stacks(Vec<DefaultStack>);
 
 impl Stacks {
-    /// Stacks for `agents`.
+    /// Allocates stacks for `agents`.
     ///
     /// # Panics
     /// If there is no memory for them.
@@ -82,7 +83,7 @@ impl Stacks {
 
 type Agent<'x, 's> = ScopedCoroutineRef<'x, u8, Pause, (), &'s mut DefaultStack>;
 
-/// Runs the agents to their ends under the choices `deviations`, in order of steps.
+/// Runs the agents to their ends with the choices `deviations`, in order of steps.
 pub fn execute(
     stacks: &mut Stacks,
     bodies: Vec<Body<'_>>,
@@ -94,7 +95,7 @@ pub fn execute(
     nest(bodies, stacks, Vec::new(), &mut |agents| run(agents, watch, deviations))
 }
 
-/// Opens the scope of each agent inside the former's, and runs in the innermost.
+/// Opens the scope of each agent inside the previous one's, and runs in the innermost.
 fn nest<'s>(
     mut bodies: Vec<Body<'_>>,
     mut stacks: Vec<&'s mut DefaultStack>,
@@ -146,26 +147,26 @@ fn run(agents: &mut [Agent<'_, '_>], watch: &dyn Watch, deviations: &[Deviation]
     trace
 }
 
-/// Whether an agent can go on.
+/// The state of an agent.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     Ready,
-    /// It found a lock taken, but others have moved since.
+    /// The agent found a lock taken, but others have made progress since.
     Again,
-    /// It found a lock taken, and no one has moved since.
+    /// The agent found a lock taken, and no other has made progress since.
     Waits,
 }
 
-/// Whose turn it is.
+/// The turns of the agents.
 struct Turns {
     running: Option<usize>,
     states: Vec<State>,
-    /// The one that runs goes on in one of so many ways.
+    /// The number of ways in which the running agent may continue.
     ways: Option<u8>,
 }
 
 impl Turns {
-    /// The agents that can go on, the default first, and whether another choice costs.
+    /// Returns the agents that can continue, the default first, and true if another choice counts.
     fn order(&self, agents: &[Agent<'_, '_>]) -> (Vec<usize>, bool) {
         let can = |i: &usize| !agents[*i].done() && self.states[*i] != State::Waits;
         let ready: Vec<_> = (0..agents.len()).filter(can).collect();
@@ -185,7 +186,7 @@ impl Turns {
             Ok(CoroutineResult::Yield(Pause::Step) | CoroutineResult::Return(())) => {}
             Err(message) => watch.panicked(message),
         }
-        // Whoever finds the same lock taken once more has moved nothing.
+        // An agent that finds the same lock taken again has made no progress.
         if !(blocked && self.states[agent] == State::Again) {
             for state in self.states.iter_mut().filter(|state| **state == State::Waits) {
                 *state = State::Again;
@@ -195,8 +196,8 @@ impl Turns {
     }
 }
 
-/// Brings the agents to their ends in turn, so that none is torn down while it holds a lock. What
-/// they do now is not looked at.
+/// Runs the agents to their ends in turn, so that none is dropped while it holds a lock. Their
+/// steps are no longer observed.
 fn finish(agents: &mut [Agent<'_, '_>]) {
     for _ in 0..ENDLESS {
         let mut going = agents.iter_mut().filter(|agent| !agent.done()).peekable();

@@ -1,32 +1,32 @@
-//! The search: every execution with no deviation that counts, then with one, two and so on, each
-//! executed anew from its choices, and each once.
+//! The search: every execution with no deviation that counts, then with one, two and so on. Each is
+//! executed from its choices, and only once.
 
 use super::schedule::{Choice, Deviation, Trace};
 
-/// How far a search goes.
+/// The bounds of a search.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
-    /// Deviations from the default that count, at most.
+    /// The most deviations from the default that count.
     pub deviations: usize,
-    /// Executions, at most.
+    /// The most executions.
     pub executions: u64,
 }
 
-/// What was executed.
+/// The extent of a finished search.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Searched {
-    /// Executions.
+    /// The number of executions.
     pub executions: u64,
-    /// Points at which the scheduler could choose, each counted once however many executions pass
-    /// through it.
+    /// The number of points at which the scheduler could choose, each counted once however many
+    /// executions pass through it.
     pub states: u64,
-    /// Every execution with at most so many deviations was seen.
+    /// The number of deviations up to which every execution was seen.
     pub complete: Option<usize>,
-    /// No execution has more: the space is exhausted.
+    /// True if no execution has more: the space is exhausted.
     pub exhausted: bool,
 }
 
-/// Searches; `visit` executes the choices, and says whether to go on.
+/// Searches; `visit` executes the choices, and returns whether to continue.
 pub fn search(bounds: Bounds, mut visit: impl FnMut(&[Deviation]) -> (Trace, Next)) -> Searched {
     let mut searched = Searched::default();
     let mut level = vec![Vec::new()];
@@ -60,18 +60,18 @@ pub fn search(bounds: Bounds, mut visit: impl FnMut(&[Deviation]) -> (Trace, Nex
     searched
 }
 
-/// Whether a search goes on after an execution.
+/// The next step of a search after an execution.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Next {
-    /// As planned.
+    /// The search continues.
     GoOn,
-    /// Through the executions with as many deviations, no further.
+    /// The search continues through the executions with as many deviations, and then stops.
     StopAfterLevel,
-    /// No more.
+    /// The search stops.
     Stop,
 }
 
-/// The executions that differ from one at one further step, after those where it deviates already.
+/// Adds the executions that differ from one at one further step, after its last deviation.
 fn branch(
     deviations: &[Deviation],
     from: usize,
@@ -97,7 +97,7 @@ fn branch(
 /// The executions with one more deviation that counts.
 struct Later {
     kept: Vec<Vec<Deviation>>,
-    /// They lie beyond the bound, and are not kept.
+    /// True if these executions are beyond the bound, and are not kept.
     last: bool,
     any: bool,
 }

@@ -1,11 +1,11 @@
-//! The lock of a file's size: faults share it, a truncation has it alone, as
-//! [`Engine::truncate`](pageout_reclaim::Engine::truncate) asks of who calls it.
+//! The lock of a file's size: faults share it, and a truncation has it exclusively, as
+//! [`Engine::truncate`](pageout_reclaim::Engine::truncate) requires of its caller.
 
 use super::agent_cpu::AgentCpu;
 use pageout_paging::Format;
 use std::cell::Cell;
 
-/// Who holds it.
+/// The holders of the lock.
 #[derive(Debug, Default)]
 pub struct SizeLock {
     faults: Cell<usize>,
@@ -13,7 +13,7 @@ pub struct SizeLock {
 }
 
 impl SizeLock {
-    /// Handles a fault while no truncation goes on.
+    /// Handles a fault while no truncation runs.
     pub fn shared<F: Format, R>(&self, agent: AgentCpu<'_, F>, fault: impl FnOnce() -> R) -> R {
         while self.truncating.get() {
             agent.wait();

@@ -1,4 +1,4 @@
-//! One execution of a scenario: the world is built, the agents act, the end is looked at.
+//! An execution of a scenario: the world is built, the agents act, and the end is checked.
 
 use super::access::Access;
 use super::agent_cpu::{AgentCpu, Ground};
@@ -17,21 +17,21 @@ use pageout_exhibits::harness::Subject;
 use pageout_reclaim::mglru::LruGenCaps;
 use pageout_reclaim::{CpuCtx, Frames};
 
-/// What one execution showed.
+/// The result of an execution.
 pub struct Outcome {
-    /// The choices there were.
+    /// The choices of the execution.
     pub trace: Trace,
-    /// What did not hold.
+    /// The violation, if a property failed.
     pub violation: Option<Violation>,
-    /// How things stood at the start, and what happened, if they were to be told.
+    /// The state at the start, if the execution was logged.
     pub start: Vec<String>,
-    /// See above.
+    /// The events with the states after them, if the execution was logged.
     pub log: Vec<Logged>,
 }
 
 type Perform = fn(&Scenario, &mut Stacks, &[Deviation], bool) -> Outcome;
 
-/// What runs a scenario: the engine or an exhibit, in one format.
+/// The code under test in a scenario: the engine or an exhibit, in one format.
 #[derive(Clone, Copy, Debug)]
 pub struct Stage {
     /// The format.
@@ -40,7 +40,7 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// `S` in the format `F`.
+    /// Returns the stage for `S` in the format `F`.
     pub const fn of<S: Subject, F: Small>() -> Self {
         Self { format: F::LABEL, perform: perform::<S, F> }
     }
@@ -76,8 +76,8 @@ fn perform<S: Subject, F: Small>(
     Outcome { trace, violation: world.violation(), start, log: world.logged() }
 }
 
-/// The input must balance; and every page is loaded, all is reclaimed, and every page is loaded
-/// once more: nothing stored may be lost.
+/// Checks that the accounts balance. Then every page is loaded, all is reclaimed, and every page is
+/// loaded once more: no stored value may be lost.
 fn look_at_the_end<S: Subject, F: Small>(harness: &Harness<'_, S, F>) {
     let cpu = harness.scenario.agents.len();
     let env = Ground::<S, F>::new(AgentCpu { world: harness.world, yielder: None, cpu });
@@ -98,8 +98,8 @@ fn look_at_the_end<S: Subject, F: Small>(harness: &Harness<'_, S, F>) {
     balance(harness, &env);
 }
 
-/// Mapcounts, references, slots and lists add up; each frame in use is a folio's, each page table
-/// an address space's.
+/// Checks that mapcounts, references, slots and lists add up: each frame in use belongs to a folio,
+/// and each page table to an address space.
 fn balance<S: Subject, F: Small>(harness: &Harness<'_, S, F>, env: &Ground<'_, S, F>) {
     let end = FIRST_FRAME.add(FRAMES as u64);
     let (roots, tables) = (harness.world.roots(), harness.world.tables_in_use());
@@ -124,7 +124,8 @@ mod tests {
     use crate::scenario::Before;
     use crate::scenarios::{LEAF, SCENARIOS};
 
-    /// How each format stands before the agents act, in the scenarios that `are` some.
+    /// Returns the state of each format before the agents act, in the scenarios for which `are` is
+    /// true.
     fn starts(
         are: impl Fn(&Scenario) -> bool,
     ) -> impl Iterator<Item = (&'static str, Vec<String>)> {

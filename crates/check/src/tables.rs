@@ -5,8 +5,8 @@ use super::world::FRAMES;
 use pageout_reclaim::{Limits, Maps, Memory};
 use std::mem::MaybeUninit;
 
-/// Swap slots: as many as a page each takes, and the 64 that have to be free before generations of
-/// anonymous memory are evicted (Linux 7.3.4, get_swappiness: MIN_LRU_BATCH).
+/// Swap slots: one for each page, and the 64 that have to be free before generations of anonymous
+/// memory are evicted (Linux 7.3.4, get_swappiness: MIN_LRU_BATCH).
 pub(super) const SLOTS: u32 = FRAMES as u32 + 64;
 
 const LIMITS: Limits = Limits {

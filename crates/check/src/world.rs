@@ -1,4 +1,5 @@
-//! What the agents share: page tables, memory, TLBs, and what must hold of them.
+//! The state that the agents share: page tables, memory, TLBs, and the properties that must hold of
+//! them.
 
 use super::access::Access;
 use super::event_log::{self, Event, Logged};
@@ -19,16 +20,16 @@ use std::sync::atomic::AtomicU64;
 /// The frame of the first page table: far from the folios' frames.
 pub const FIRST_TABLE: Pfn = Pfn::new(1 << 20);
 
-/// Page tables there is room for.
+/// The most page tables.
 const TABLES: usize = 16;
 
-/// Page frames.
+/// The number of page frames.
 pub const FRAMES: usize = 16;
 
-/// What is shown of the world after each step.
+/// The parts of the world that are shown after each step.
 pub const WATCHED: [&str; 2] = ["page table", "TLBs may hold"];
 
-/// Where a page table is.
+/// The place of a page table.
 struct Place {
     /// The address space, by its place among all, and by name.
     space: usize,
@@ -38,12 +39,12 @@ struct Place {
     first: u64,
 }
 
-/// What a process may not do once a call has returned.
+/// An access that a process must not make once a call has returned.
 #[derive(Clone, Debug)]
 struct Forbidden {
     asid: Asid,
     pages: Range<u64>,
-    /// Stores alone, not loads.
+    /// True if only stores are forbidden, and not loads.
     stores: bool,
     by: &'static str,
 }
@@ -51,30 +52,30 @@ struct Forbidden {
 /// An entry that maps pages, or may: one of the last level, or a PMD leaf.
 #[derive(Clone, Copy, Debug)]
 pub struct Leaf {
-    /// The table it is in.
+    /// The table that has the entry.
     pub table: Pfn,
-    /// Where in it.
+    /// The index of the entry in the table.
     pub i: usize,
     /// The table's level.
     pub level: Level,
-    /// It, decoded.
+    /// The entry, decoded.
     pub pte: Pte,
 }
 
 impl Leaf {
-    /// The frame of the page at `addr`, which it maps.
+    /// Returns the frame of the page at `addr`, which the entry maps.
     pub fn frame<F: Format>(&self, addr: VirtAddr) -> Pfn {
         let page = addr.get() >> F::PAGE_SHIFT;
         F::pfn(self.pte).add(page % F::nr_pages(self.level) as u64)
     }
 
-    /// How `pte` stands in memory, in its place.
+    /// Returns `pte` as it stands in memory at this place.
     pub fn encode<F: Format>(&self, pte: Pte) -> Pte {
         if self.level == Level::Pte { F::encode(pte) } else { pte }
     }
 }
 
-/// The entry that stands in memory as `raw` at index `i` of a table of `level`.
+/// Returns the entry that stands in memory as `raw` at index `i` of a table of `level`.
 fn decode<F: Format>(level: Level, raw: Pte, i: usize) -> Pte {
     if level == Level::Pte { F::decode(raw, i) } else { raw }
 }
@@ -87,15 +88,15 @@ pub struct World<F> {
     /// Memory and storage.
     pub memory: RefCell<Memory>,
     tlbs: RefCell<Vec<Tlb>>,
-    /// Invalidations issued by each CPU that need not have taken effect.
+    /// Invalidations issued by each CPU that may not have taken effect yet.
     issued: RefCell<Vec<Vec<Invalidate>>>,
-    /// What hardware does by itself.
+    /// The behaviour of hardware.
     pub machine: Machine,
-    /// What each page must hold.
+    /// The value that each page must hold.
     pub(super) registers: RefCell<Registers>,
     forbidden: RefCell<Vec<Forbidden>>,
     violation: RefCell<Option<Violation>>,
-    /// Events, when they are to be told.
+    /// The events, if they are logged.
     log: RefCell<Option<Vec<Logged>>>,
     roots: RefCell<Vec<(Asid, Pfn)>>,
     /// The scenario's first page.
@@ -104,7 +105,7 @@ pub struct World<F> {
 }
 
 impl<F: Format> World<F> {
-    /// An empty world of so many CPUs, in which pages of this kind are mapped.
+    /// Returns an empty world of `cpus` CPUs, in which pages of this kind are mapped.
     pub fn new(cpus: usize, machine: Machine, kind: Kind, first_page: u64) -> Self {
         Self {
             tables: (0..TABLES * F::PTES).map(|_| AtomicU64::new(0)).collect(),
@@ -126,22 +127,22 @@ impl<F: Format> World<F> {
         }
     }
 
-    /// The table in `frame`.
+    /// Returns the table in `frame`.
     pub fn table(&self, frame: Pfn) -> HostTable<'_, F> {
         HostTables::new(&self.tables, FIRST_TABLE).table(frame)
     }
 
-    /// The lock of the table in `frame`.
+    /// Returns the lock of the table in `frame`.
     pub fn lock_of(&self, frame: Pfn) -> &Cell<bool> {
         &self.locks[frame.offset_from(FIRST_TABLE) as usize]
     }
 
-    /// An empty table.
+    /// Allocates an empty table.
     pub fn alloc_table(&self) -> Option<Pfn> {
         self.free_tables.borrow_mut().pop()
     }
 
-    /// Takes a table back.
+    /// Frees a table.
     pub fn free_table(&self, frame: Pfn) {
         let empty = (0..F::PTES).all(|i| self.table(frame).load(i).is_none());
         if !empty {
@@ -153,14 +154,14 @@ impl<F: Format> World<F> {
         self.free_tables.borrow_mut().push(frame);
     }
 
-    /// An address space with an empty root table.
+    /// Adds an address space with an empty root table.
     pub fn add_root(&self, asid: Asid) -> Pfn {
         let root = self.alloc_table().expect("there is room for root tables");
         self.roots.borrow_mut().push((asid, root));
         root
     }
 
-    /// The entry that says what `addr` maps, if tables lead that far.
+    /// Returns the entry that maps `addr`, if the tables lead that far.
     pub fn entry(&self, asid: Asid, addr: VirtAddr) -> Option<Leaf> {
         let mut frame = self.roots.borrow().iter().find(|(of, _)| *of == asid)?.1;
         for level in [Level::Pgd, Level::Pud, Level::Pmd] {
@@ -173,28 +174,28 @@ impl<F: Format> World<F> {
         Some(self.leaf(frame, F::index(Level::Pte, addr), Level::Pte))
     }
 
-    /// What entry `i` of the table in `frame`, one of `level`, is as a leaf.
+    /// Returns entry `i` of the table in `frame`, one of `level`, as a leaf.
     fn leaf(&self, frame: Pfn, i: usize, level: Level) -> Leaf {
         let raw = self.table(frame).load(i);
         Leaf { table: frame, i, level, pte: decode::<F>(level, raw, i) }
     }
 
-    /// The address spaces.
+    /// Returns the address spaces.
     pub fn asids(&self) -> Vec<Asid> {
         self.roots.borrow().iter().map(|(asid, _)| *asid).collect()
     }
 
-    /// Their root tables.
+    /// Returns their root tables.
     pub fn roots(&self) -> Vec<Pfn> {
         self.roots.borrow().iter().map(|(_, root)| *root).collect()
     }
 
-    /// The address of a page of the scenario's.
+    /// Returns the address of a page of the scenario's.
     pub fn addr(&self, page: u64) -> VirtAddr {
         VirtAddr::new((self.first_page + page) << F::PAGE_SHIFT)
     }
 
-    /// An invalidation is issued: told to every CPU, or by interrupts obeyed at once.
+    /// Issues an invalidation: it is broadcast to every CPU, or obeyed at once through interrupts.
     pub fn invalidate(&self, cpu: usize, what: Invalidate) {
         let (verb, note) = match self.machine.shootdown {
             Shootdown::Broadcast => ("tells all TLBs to forget", ", and does not wait"),
@@ -207,7 +208,7 @@ impl<F: Format> World<F> {
         self.tell(|| self.of_pages(Event::plain(Some(cpu), verb), what).noting(note));
     }
 
-    /// What this CPU issued has taken effect.
+    /// Makes this CPU's invalidations take effect.
     pub fn complete(&self, cpu: usize) {
         let issued = std::mem::take(&mut self.issued.borrow_mut()[cpu]);
         issued.iter().for_each(|what| self.forget(*what));
@@ -216,7 +217,7 @@ impl<F: Format> World<F> {
         }
     }
 
-    /// This CPU's TLB forgets at once.
+    /// Makes this CPU's TLB forget at once.
     pub fn invalidate_local(&self, cpu: usize, what: Invalidate) {
         self.tlbs.borrow_mut()[cpu].forget::<F>(what);
         self.tell(|| self.of_pages(Event::plain(Some(cpu), "makes its own TLB forget"), what));
@@ -235,17 +236,17 @@ impl<F: Format> World<F> {
         }
     }
 
-    /// Says what a page holds at the start.
+    /// Sets the value that a page holds at the start.
     pub fn expect(&self, asid: Asid, page: u64, value: u64) {
         self.registers.borrow_mut().begin(asid, self.first_page + page, value);
     }
 
-    /// What a page holds is known no more, until the next store.
+    /// Makes a page's content unknown until the next store.
     pub fn forget_content(&self, asid: Asid, page: u64) {
         self.registers.borrow_mut().forget(asid, self.first_page + page);
     }
 
-    /// Whether an access may not succeed any more, and why.
+    /// Returns the reason why an access must not succeed any more, if there is one.
     pub(super) fn forbidden_by(
         &self,
         asid: Asid,
@@ -262,18 +263,18 @@ impl<F: Format> World<F> {
         Some((Property::Protection, found))
     }
 
-    /// What a CPU's TLB may hold of a page.
+    /// Returns the translations of a page that a CPU's TLB may hold.
     pub(super) fn held(&self, cpu: usize, asid: Asid, page: u64) -> Vec<Held> {
         self.tlbs.borrow()[cpu].of_page(asid, page)
     }
 
-    /// Whether a CPU's TLB may translate a page of the scenario's.
+    /// Returns true if a CPU's TLB may translate a page of the scenario's.
     pub fn is_cached(&self, cpu: usize, asid: Asid, page: u64) -> bool {
         !self.held(cpu, asid, self.first_page + page).is_empty()
     }
 
-    /// An entry was written: each CPU's TLB may hold what it offers from now on. One that leads to
-    /// a table offers what that has.
+    /// Handles the write of an entry: from now on each CPU's TLB may hold the translation that it
+    /// offers. An entry that leads to a table offers the translations of that table's entries.
     pub(super) fn offer(&self, table: Pfn, i: usize) {
         let raw = self.table(table).load(i);
         if !F::is_valid(raw) {
@@ -318,7 +319,7 @@ impl<F: Format> World<F> {
         self.fail(Property::TlbConflict, found);
     }
 
-    /// Where a table is, if any address space has it.
+    /// Returns the place of a table, if any address space has it.
     fn place_of(&self, table: Pfn) -> Option<Place> {
         let roots = self.roots.borrow();
         let (space, asid, level, page) =
@@ -331,8 +332,8 @@ impl<F: Format> World<F> {
         Some(Place { space, asid, level, first: self.first_page / all * all + page })
     }
 
-    /// The level of `table` and the first page it maps, if it is `frame`, a table of `level`, or
-    /// below it.
+    /// Returns the level of `table` and the first page it maps, if it is in `frame`, a table of
+    /// `level`, or below it.
     fn below(&self, frame: Pfn, level: Level, table: Pfn) -> Option<(Level, u64)> {
         if frame == table {
             return Some((level, 0));
@@ -346,18 +347,18 @@ impl<F: Format> World<F> {
         })
     }
 
-    /// Page tables that are not free.
+    /// Counts the page tables that are not free.
     pub fn tables_in_use(&self) -> usize {
         TABLES - self.free_tables.borrow().len()
     }
 
-    /// From now on no access to these pages of the scenario's succeeds, or no store.
+    /// Forbids all accesses to these pages of the scenario's from now on, or only stores.
     pub fn forbid(&self, asid: Asid, pages: Range<u64>, stores: bool, by: &'static str) {
         let pages = self.first_page + pages.start..self.first_page + pages.end;
         self.forbidden.borrow_mut().push(Forbidden { asid, pages, stores, by });
     }
 
-    /// Frames are given back.
+    /// Frees frames.
     pub fn free(&self, cpu: usize, pfn: Pfn, order: Order) {
         let nr = order.nr_pages() as u64;
         self.tell(|| Event::plain(Some(cpu), "frees").of_frames(pfn, nr));
@@ -366,32 +367,32 @@ impl<F: Format> World<F> {
         }
     }
 
-    /// A property does not hold. Only the first such finding counts.
+    /// Records a violated property. Only the first one counts.
     pub fn fail(&self, property: Property, found: String) {
         self.violation.borrow_mut().get_or_insert(Violation { property, found });
     }
 
-    /// What did not hold.
+    /// Returns the violation, if a property failed.
     pub fn violation(&self) -> Option<Violation> {
         self.violation.borrow().clone()
     }
 
-    /// Begins to keep what happens.
+    /// Starts the log.
     pub fn begin_log(&self) {
         *self.log.borrow_mut() = Some(Vec::new());
     }
 
-    /// What happened, with what it left.
+    /// Returns the events with the states after them.
     pub fn logged(&self) -> Vec<Logged> {
         self.log.borrow().clone().unwrap_or_default()
     }
 
-    /// What happened.
+    /// Returns the events.
     pub fn events(&self) -> impl Iterator<Item = Event> {
         self.logged().into_iter().map(|logged| logged.event)
     }
 
-    /// Keeps an event that has taken effect, if events are logged and nothing has failed yet.
+    /// Logs an event that has taken effect, if events are logged and no property has failed yet.
     pub fn tell(&self, event: impl FnOnce() -> Event) {
         if self.log.borrow().is_some() && self.violation.borrow().is_none() {
             let logged = Logged { event: event(), after: self.watched().into() };
@@ -399,20 +400,20 @@ impl<F: Format> World<F> {
         }
     }
 
-    /// What is mapped and what is cached, in lines.
+    /// Returns the mapped and the cached ranges, in lines.
     pub fn describe(&self) -> Vec<String> {
         let mapped = self.mapped().into_iter().map(|range| format!("the table maps {range}"));
         let cached = self.cached(0).into_iter().map(|range| format!("each TLB may hold {range}"));
         mapped.chain(cached).collect()
     }
 
-    /// What [`WATCHED`] names.
+    /// Returns the states of the things in [`WATCHED`].
     fn watched(&self) -> [String; WATCHED.len()] {
         let ranges = |ranges: Vec<String>| match ranges.is_empty() {
             true => "nothing".to_owned(),
             false => ranges.join("; "),
         };
-        // One CPU more than there are agents looks at the end.
+        // The last CPU has no agent: it checks the end.
         let cpus = self.tlbs.borrow().len().saturating_sub(1).max(1);
         let held: Vec<Vec<String>> = (0..cpus).map(|cpu| self.cached(cpu)).collect();
         let held = match held.iter().all(|one| *one == held[0]) {
@@ -426,7 +427,7 @@ impl<F: Format> World<F> {
         [ranges([self.mapped(), self.absent()].concat()), held]
     }
 
-    /// What a CPU's TLB may hold.
+    /// Returns the translations that a CPU's TLB may hold, in words.
     fn cached(&self, cpu: usize) -> Vec<String> {
         let tlbs = self.tlbs.borrow();
         let ranges = tlbs[cpu].translations().iter().map(|held| {
@@ -437,14 +438,14 @@ impl<F: Format> World<F> {
         ranges.flat_map(|event| event_log::lines([event])).collect()
     }
 
-    /// Entries of the first address space's table, each with its page.
+    /// Returns the entries of the first address space's table, each with its page.
     fn leaves(&self) -> impl Iterator<Item = (u64, Leaf)> {
         let asid = self.asids().first().copied();
         let pages = 0..2 * F::PTES as u64;
         pages.filter_map(move |page| Some((page, self.entry(asid?, self.addr(page))?)))
     }
 
-    /// The entries that neither map a page nor are empty.
+    /// Returns the entries that neither map a page nor are empty.
     fn absent(&self) -> Vec<String> {
         let leaves = self.leaves().filter(|(_, leaf)| !F::is_present(leaf.pte));
         let absent = leaves.filter(|(_, leaf)| !leaf.pte.is_none()).map(|(page, leaf)| {
@@ -454,7 +455,7 @@ impl<F: Format> World<F> {
         event_log::lines(absent)
     }
 
-    /// The pages that the first address space's table maps.
+    /// Returns the pages that the first address space's table maps.
     fn mapped(&self) -> Vec<String> {
         let mut mapped = Vec::new();
         for (page, leaf) in self.leaves().filter(|(_, leaf)| F::is_present(leaf.pte)) {
@@ -473,7 +474,7 @@ impl<F: Format> World<F> {
         event_log::lines(mapped)
     }
 
-    /// Tells of an entry's change. What a table holds that none leads to shows once one does.
+    /// Logs an entry's change. The content of an unlinked table shows once an entry leads to it.
     pub fn tell_change(&self, cpu: usize, table: Pfn, i: usize, old: Pte, new: Pte) {
         if self.log.borrow().is_none() {
             return;
@@ -483,7 +484,7 @@ impl<F: Format> World<F> {
         }
     }
 
-    /// What became of an entry of the table at `place`.
+    /// Returns the event for a changed entry of the table at `place`.
     fn told(&self, cpu: usize, place: &Place, i: usize, old: Pte, new: Pte) -> Event {
         let plain = |verb| Event::plain(Some(cpu), verb);
         let changed = || {
@@ -509,7 +510,7 @@ fn is_marker<F: Format>(pte: Pte) -> bool {
     matches!(F::entry(pte), Entry::Swap(SwapEntry { kind: SwapKind::Marker, .. }))
 }
 
-/// What became of an entry.
+/// Returns the event for a changed entry.
 fn told_change<F: Format>(cpu: usize, old: Pte, new: Pte, child: bool) -> Event {
     let (was, is) = (F::is_present(old), F::is_present(new));
     let verb = match (was, is) {

@@ -7,8 +7,8 @@ use pageout_exhibits::harness::{
 use pageout_paging::tlb::YoungFlush;
 use pageout_paging::young::Family;
 
-/// Every family's check of every small case, hardware standing still; and of a few patterns of
-/// young bits, hardware using any entry at any moment.
+/// Checks every small case with every family, while hardware stands still; then a few patterns of
+/// young bits, while hardware may use any entry at any moment.
 pub fn young<S: Subject, F: Decode>() -> Result<u64, Box<Counterexample>> {
     let world = World::<F>::new(1);
     let mut tried = 0;

@@ -4,7 +4,7 @@ use pageout_check::check::Task;
 use pageout_check::counterexample::parse_choices;
 use pageout_check::search::Bounds;
 
-/// The command goes further.
+/// The bounds of the test; the command goes further.
 const BOUNDS: Bounds = Bounds { deviations: 1, executions: u64::MAX };
 
 #[test]
@@ -23,8 +23,8 @@ fn the_engine_holds() {
     assert!(failures.is_empty(), "{failures}");
 }
 
-/// Two choices against the default: one fault finds nothing, another makes a page table there, and
-/// the first puts a leaf over it.
+/// Makes two choices against the default: one fault finds nothing, another makes a page table
+/// there, and the first puts a leaf over it.
 #[test]
 fn no_leaf_replaces_a_page_table() {
     let bounds = Bounds { deviations: 2, ..BOUNDS };
