@@ -1,4 +1,5 @@
-//! An audit of the engine at rest: do mapcounts, references, swap slots and lists add up?
+//! An audit of the engine at rest: it checks that mapcounts, references, swap slots and lists add
+//! up.
 
 use pageout_paging::pte::{Entry, SwapKind};
 use pageout_paging::tlb::FlushPolicy;
@@ -9,38 +10,38 @@ use pageout_reclaim::{
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// What is audited. Nothing may be going on: no call, no transfer, no folio isolated.
+/// The input of an audit. The engine must be idle: no call, no transfer, no isolated folio.
 #[derive(Clone, Debug)]
 pub struct AuditInput {
     /// Root tables of all address spaces.
     pub roots: Vec<Pfn>,
     /// All frames that folios may have.
     pub frames: Range<Pfn>,
-    /// Swap slots there are.
+    /// The number of swap slots.
     pub slots: u32,
-    /// Page tables in use.
+    /// The number of page tables in use.
     pub tables: usize,
 }
 
-/// What the page tables say.
+/// Counts from the page tables.
 #[derive(Debug, Default)]
 struct Tally {
-    /// Page tables.
+    /// The number of page tables.
     tables: usize,
-    /// Entries that map each folio.
+    /// The number of entries that map each folio.
     mapped: BTreeMap<u32, u32>,
-    /// Entries that name each slot.
+    /// The number of entries that name each slot.
     swapped: BTreeMap<u32, u32>,
-    /// The first frame mapped that no folio has.
+    /// The first mapped frame that belongs to no folio.
     astray: Option<Pfn>,
-    /// The first frame that an entry says is moving.
+    /// The first frame that a migration entry names.
     moving: Option<Pfn>,
 }
 
-/// Audits the engine: the folios found, so that the caller can compare frames.
+/// Audits the engine. Returns the folios found, so that the caller can compare frames.
 ///
 /// # Errors
-/// The first thing that does not add up, in words.
+/// The first inconsistency, in words.
 pub fn audit<W: World>(
     maps: &Maps<'_>,
     world: &W,
@@ -123,7 +124,8 @@ impl Tally {
     }
 }
 
-/// The mapcount is the entries; the references are those and the index's or the swap cache's.
+/// Checks that the mapcount is the number of entries, and that the references are those of the
+/// entries and of the index or the swap cache.
 fn references<W: World>(
     maps: &Maps<'_>,
     world: &W,
@@ -146,7 +148,7 @@ fn references<W: World>(
         if let Some(found) = found {
             maps.on(world, cpu, Tuning::cheapest(FlushPolicy::GENERIC)).release(found, 1);
         }
-        // Shared memory on its way to swap or back is where anonymous memory is.
+        // Shared memory on its way to swap or back is in the swap cache, like anonymous memory.
         let cached = FolioFlags::SWAPCACHE | FolioFlags::SWAPBACKED;
         found == Some(id) || folio.flags().contains(cached)
     };
@@ -158,7 +160,7 @@ fn references<W: World>(
     Ok(())
 }
 
-/// The lists are as long as the folios on them are large.
+/// Checks that the lists are as long as the folios on them are large.
 fn lists(maps: &Maps<'_>, folios: &BTreeSet<FolioId>) -> Result<(), String> {
     for list in LruList::ALL {
         let on = |id: &&FolioId| {

@@ -1,11 +1,11 @@
 use pageout_paging::{Format, Level, Rules, VirtAddr};
 
-/// Constructed: a batch of young entries goes on past the end of its VMA, or of the window that a
-/// look-around has.
+/// Constructed: a batch of young entries goes on past the end of its VMA, or of a look-around's
+/// window.
 ///
-/// Two VMAs may map the same folio side by side, and accesses to one of them say nothing
-/// (`MADV_SEQUENTIAL`): an aging walk that takes the folio as one batch counts those as uses, and
-/// takes the young bits that it was to leave (Linux 7.3.4, `walk_pte_range` and
+/// Two VMAs may map the same folio side by side, and one of them may be left out of aging
+/// (`MADV_SEQUENTIAL`). An aging walk that takes the folio as one batch counts accesses to that VMA
+/// as uses, and clears the young bits that it should leave (Linux 7.3.4, `walk_pte_range` and
 /// `lru_gen_look_around` end a batch where their range does).
 #[derive(Clone, Copy, Debug)]
 pub struct BatchPastEnd;

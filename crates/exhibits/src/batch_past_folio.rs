@@ -1,10 +1,10 @@
 use pageout_paging::{Format, Level, Rules, VirtAddr};
 
-/// Constructed: a batch of young entries goes on into the folio behind.
+/// Constructed: a batch of young entries goes on into the next folio.
 ///
-/// Where the frames behind a folio are another's and are mapped behind it, only the folio's own end
-/// parts the two (Linux 7.3.4, `folio_pte_batch` is asked for no more than the rest of the folio).
-/// An aging walk then clears the neighbour's young bits for it, and the neighbour's use is lost.
+/// If the frames after a folio belong to another one that is mapped behind it, only the folio's own
+/// end separates the two (Linux 7.3.4 limits `folio_pte_batch` to the rest of the folio). An aging
+/// walk then clears the neighbour's young bits for this folio, and the neighbour's use is lost.
 #[derive(Clone, Copy, Debug)]
 pub struct BatchPastFolio;
 

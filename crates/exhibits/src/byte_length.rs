@@ -1,11 +1,11 @@
 use pageout_paging::{Format, Pte, Rules, Run, contig};
 
-/// Known: a byte length where a number of entries was meant.
+/// Known: a byte length in place of a number of entries.
 ///
 /// Linux's contpte clear of young and dirty bits, fixed in 2024 by commit 6434e69814b1. The end of
-/// the run was its start address plus its number of entries, and once rounded to block edges the
+/// the run was its start address plus its number of entries. Once rounded to block edges, the
 /// distance in bytes was passed as the number of entries to clear: 65536 for a block of sixteen,
-/// far beyond the page table. Runs without a contiguous entry at an edge came out right.
+/// far beyond the page table. Runs without a contiguous entry at an edge were cleared correctly.
 #[derive(Clone, Copy, Debug)]
 pub struct ByteLength;
 

@@ -3,9 +3,9 @@ use pageout_paging::Rules;
 /// Constructed: a page is copied to another frame while the invalidation of its entries is still
 /// owed.
 ///
-/// What migration would be without `try_to_unmap_flush` between unmapping a batch of folios and
-/// moving them (Linux 7.3.4, `migrate_pages_batch`): what another CPU stores in the meantime goes
-/// to a frame that no one will look at again.
+/// Migration would have this bug without `try_to_unmap_flush` between unmapping a batch of folios
+/// and moving them (Linux 7.3.4, `migrate_pages_batch`). A store of another CPU in the meantime
+/// goes to the old frame and is lost.
 #[derive(Clone, Copy, Debug)]
 pub struct CopyBeforeFlush;
 

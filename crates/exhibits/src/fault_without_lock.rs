@@ -2,9 +2,9 @@ use pageout_paging::Rules;
 
 /// Constructed: a fault maps, or copies, a file's folio that reclaim has locked and unmapped.
 ///
-/// What fault-around would be without `folio_trylock` (Linux 7.3.4, `next_uptodate_folio`): an
-/// invalidation of the entries that were there is still owed, so the copy of a private page is
-/// not seen by all, and a block is mapped where TLBs may hold single entries.
+/// Fault-around would have this bug without `folio_trylock` (Linux 7.3.4, `next_uptodate_folio`).
+/// The invalidation of the previous entries is still owed. So some CPUs do not see the copy of a
+/// private page, and a block is mapped where TLBs may hold single entries.
 #[derive(Clone, Copy, Debug)]
 pub struct FaultWithoutLock;
 

@@ -1,8 +1,8 @@
 use pageout_paging::Rules;
 
-/// Constructed: a walk notes the tables worth entering in the filter that it asks itself.
+/// Constructed: a walk adds the tables worth entering to the filter that it tests itself.
 ///
-/// There are two, for the walk of this generation and for that of the next (Linux 7.3.4,
+/// There are two filters, for the walk of this generation and for that of the next (Linux 7.3.4,
 /// `walk_pmd_range` tests `seq` and updates `seq + 1`). The next walk finds its own filter empty,
 /// and enters no table.
 #[derive(Clone, Copy, Debug)]

@@ -1,12 +1,12 @@
 use pageout_paging::{Format, Pte, Rules, Run, contig};
 
-/// Constructed: the first entry alone decides whether the run is contiguous.
+/// Constructed: only the first entry decides whether the run is contiguous.
 ///
-/// The design that David Hildenbrand's question about the batched arm64 clear warns of (mailing
-/// list, "support batched checking of the young flag for MGLRU", v3 6/6, 2026); never merged. Where
-/// only later entries are contiguous, a block at the end is not rounded to its edge: the hardware
-/// may have set the young bit in a sibling past the run, so an access is not reported. Where only
-/// the first is, the end is rounded into pages that are none of this folio's.
+/// David Hildenbrand's question about the batched arm64 clear warns of this design (mailing list,
+/// "support batched checking of the young flag for MGLRU", v3 6/6, 2026); it was never merged. If
+/// only later entries are contiguous, a block at the end is not rounded to its edge. The hardware
+/// may have set the young bit in a sibling past the run, so an access is not reported. If only the
+/// first entry is contiguous, the end is rounded into pages that belong to another folio.
 #[derive(Clone, Copy, Debug)]
 pub struct FirstEntryAlone;
 

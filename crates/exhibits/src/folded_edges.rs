@@ -1,9 +1,9 @@
 use pageout_paging::Rules;
 
-/// Constructed: part of a contiguous block is taken out, and the rest stays marked contiguous.
+/// Constructed: part of a contiguous block is unmapped, and the rest stays marked contiguous.
 ///
-/// What `contpte_try_unfold_partial` prevents (Linux 7.3.4): a walk through an entry that is left
-/// caches a translation of the whole block, the pages taken out with it.
+/// `contpte_try_unfold_partial` prevents this (Linux 7.3.4): a walk through a remaining entry
+/// caches a translation of the whole block, with the unmapped pages.
 #[derive(Clone, Copy, Debug)]
 pub struct FoldedEdges;
 

@@ -2,8 +2,8 @@ use pageout_paging::Rules;
 
 /// Constructed: frames are freed while the invalidation of their entries is still owed.
 ///
-/// What deferring shootdown would be without `try_to_unmap_flush` before each batch of frees (Linux
-/// 7.3.4, `shrink_folio_list`): another CPU goes on using a frame that someone else has by then.
+/// Deferred shootdown would have this bug without `try_to_unmap_flush` before each batch of frees
+/// (Linux 7.3.4, `shrink_folio_list`): another CPU still uses a frame after it was allocated again.
 #[derive(Clone, Copy, Debug)]
 pub struct FreeBeforeFlush;
 

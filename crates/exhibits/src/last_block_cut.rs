@@ -1,13 +1,13 @@
 use pageout_paging::{Format, Pte, Rules, Run, Sound};
 
-/// Constructed: a contiguous block in which a run of several entries ends is checked only as far as
-/// the run goes.
+/// Constructed: a contiguous block in which a run of several entries ends is checked only up to the
+/// end of the run.
 ///
-/// A walk's batch ends with its VMA, and that may be inside of a block, whose young bit hardware
-/// may have set in any entry: in one past the end, the access is not reported, though each entry
-/// read through the getter says it was there (Linux 7.3.4, contpte young ops round both ends).
-/// What [`FirstEntryAlone`](crate::FirstEntryAlone) gets wrong a walk does not show, since a batch
-/// has contiguous entries alone or none.
+/// A walk's batch ends with its VMA, and that end may be inside a block, whose young bit hardware
+/// may have set in any entry. If it is set past the end, the access is not reported, though each
+/// entry that is read through the getter is young (Linux 7.3.4, contpte young ops round both ends).
+/// A walk cannot show the fault of [`FirstEntryAlone`](crate::FirstEntryAlone), since its batches
+/// have either only contiguous entries or none.
 #[derive(Clone, Copy, Debug)]
 pub struct LastBlockCut;
 

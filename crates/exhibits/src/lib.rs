@@ -1,8 +1,8 @@
-//! A catalog of page-aging bugs: each known from a commit or a thread, or constructed, as one
-//! overridden rule or one faulty wrapper in a file of its own. The engine never depends on it.
+//! Page-aging bugs: each known from a commit or a thread, or constructed, as one overridden rule or
+//! one faulty wrapper in a file of its own. The engine never depends on them.
 //!
-//! [`harness`] holds what finds them: the same checks that the engine itself passes in
-//! `crates/paging/tests`. They live here so that the engine's tests and the exhibits' use one copy.
+//! [`harness`] has the checks that find them. The engine itself passes the same checks in
+//! `crates/paging/tests`; they are here so that both use one copy.
 #![forbid(unsafe_code)]
 
 pub mod audit;

@@ -4,10 +4,10 @@ use pageout_paging::{Mmu, Pte, Sound};
 
 /// Constructed: bits are cleared by a load and a store.
 ///
-/// What hardware sets between the two is overwritten: the dirty bit of a write, so that a modified
-/// page is dropped as clean, or the young bit of an access. It is why kernels clear by one atomic
-/// operation wherever hardware manages the bits (the reason for Linux's compare-and-swap loop in
-/// arm64's `__ptep_test_and_clear_young`).
+/// Bits that hardware sets between the two are overwritten: the dirty bit of a write, so that a
+/// modified page is dropped as clean, or the young bit of an access. That is why kernels clear by
+/// one atomic operation wherever hardware manages the bits (the reason for Linux's compare-and-swap
+/// loop in arm64's `__ptep_test_and_clear_young`).
 #[derive(Clone, Copy, Debug)]
 pub struct LoadAndStore;
 

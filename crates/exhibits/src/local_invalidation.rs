@@ -4,8 +4,8 @@ use pageout_paging::{Mmu, Sound, Table};
 
 /// Constructed: invalidations reach only the CPU that issues them.
 ///
-/// arm64's `TLBI VALE1` in place of `VALE1IS`, or a flush that sends no interrupts: all is well on
-/// one CPU, and on others translations outlive their entries.
+/// On arm64 it is `TLBI VALE1` in place of `VALE1IS`; on x86, a flush that sends no interrupts. One
+/// CPU sees no fault, but on others translations outlive their entries.
 #[derive(Clone, Copy, Debug)]
 pub struct LocalInvalidation;
 

@@ -1,8 +1,8 @@
 use pageout_paging::Rules;
 
-/// Constructed: a batch of entries is taken out, and the mapcount falls by one.
+/// Constructed: a batch of entries is unmapped, and the mapcount falls by one.
 ///
-/// What batched unmapping would be with the single entry's accounting (Linux 7.3.4,
+/// Batched unmapping would have this bug with the single entry's accounting (Linux 7.3.4,
 /// `folio_remove_rmap_ptes` takes the number of entries): the folio seems mapped for ever.
 #[derive(Clone, Copy, Debug)]
 pub struct MapcountOnce;

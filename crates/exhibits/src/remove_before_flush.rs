@@ -3,10 +3,10 @@ use pageout_paging::Rules;
 /// By source: a folio leaves the file index, or the swap cache, while the invalidation of its
 /// entries is still owed.
 ///
-/// The order of Linux 7.3.4 (`shrink_folio_list`: `__remove_mapping` comes before
-/// `try_to_unmap_flush`); that it goes wrong there was not seen. Another thread or process that
-/// maps the file faults, finds no folio, reads the page into another frame and stores there; a CPU
-/// that still uses the old entry goes on reading the old frame.
+/// Linux 7.3.4 has this order (`shrink_folio_list`: `__remove_mapping` comes before
+/// `try_to_unmap_flush`); no failure was seen there. Another thread or process that maps the file
+/// faults, finds no folio, reads the page into another frame and stores there. A CPU that still
+/// uses the old entry still reads the old frame.
 #[derive(Clone, Copy, Debug)]
 pub struct RemoveBeforeFlush;
 

@@ -13,13 +13,13 @@ fn call(family: Family) -> Call {
     Call { op: Op::TestAndClear, family, flush: YoungFlush::None }
 }
 
-/// The first small case, hardware standing still, on which the family fails.
+/// Returns the first small case, while hardware stands still, on which the family fails.
 fn still<S: Subject, F: Decode>(family: Family) -> Result<u64, Box<Counterexample>> {
     let world = World::<F>::new(1);
     each_small_case::<F>(|case, expected| check_call::<S, F>(&world, case, expected, call(family)))
 }
 
-/// The first small case and access of hardware's on which the family fails.
+/// Returns the first small case and hardware access on which the family fails.
 fn moving<S: Subject, F: Decode>(family: Family) -> Result<u64, Box<Counterexample>> {
     let world = World::<F>::new(1);
     each_small_case::<F>(|case, expected| {
@@ -47,8 +47,8 @@ fn the_engine_passes_what_the_exhibits_fail() {
     }
 }
 
-/// Families whose calls decide on a run of several entries. Per entry, a run's first entry is its
-/// last.
+/// Returns the families whose calls decide on a run of several entries. Per entry, a run's first
+/// entry is its last.
 fn of_runs() -> impl Iterator<Item = Family> {
     Family::ALL.into_iter().filter(|family| *family != Family::PerEntry)
 }
@@ -64,8 +64,8 @@ fn the_first_entry_alone_is_found_wherever_runs_are_decided_on() {
     }
 }
 
-/// The engine passes `case` in every check; the first entry alone fails each check of the run as a
-/// whole, with the property and the finding given.
+/// Checks that the engine passes `case` in every check, and that the first entry alone fails each
+/// check of the run as a whole, with the given property and finding.
 fn only_the_engine_passes<F: Decode>(case: &Case, property: &str, found: &str) {
     let world = World::<F>::new(1);
     let expected = Expected::of::<F>(case);
@@ -81,7 +81,7 @@ fn only_the_engine_passes<F: Decode>(case: &Case, property: &str, found: &str) {
     }
 }
 
-/// David Hildenbrand's case: single entries, then the first of a block, and hardware marked the
+/// David Hildenbrand's case: single entries, then the first entry of a block. Hardware marked the
 /// access in the block's last entry, past the run's end.
 #[test]
 fn a_first_entry_not_contiguous_loses_the_access_in_a_trailing_block() {

@@ -8,7 +8,7 @@ use std::ops::Range;
 /// The frame that entry 0 of a case's table maps; entry k maps the k-th after it.
 pub const BASE: Pfn = Pfn::new(0x8_0000);
 
-/// One table, and the run of entries in it that is checked.
+/// A table, and the run of entries in it that is checked.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Case {
     /// Every entry of the table.
@@ -17,7 +17,7 @@ pub struct Case {
     pub run: Range<usize>,
 }
 
-/// What the entries of the run map.
+/// The pages that the entries of the run map.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PageKind {
     /// Pages for hardware.
@@ -26,40 +26,41 @@ pub enum PageKind {
     ProtNone,
 }
 
-/// What lies beside the run and the contiguous blocks it touches.
+/// The entries beside the run and the contiguous blocks it touches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outside {
     /// More pages of the folio.
     Folio,
-    /// Swap entries whose contiguous and young bits' places are in use.
+    /// Swap entries whose bits at the places of contiguous and young are in use.
     Swap,
 }
 
-/// A table's contents but for the young bits.
+/// A table's contents except for the young bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Layout {
-    /// Bit b: block b is contiguous, and so are the 64th after it and so on.
+    /// The contiguous blocks: bit b stands for block b, the 64th after it and so on.
     pub cont: u64,
-    /// What pages.
+    /// The pages that the run maps.
     pub kind: PageKind,
-    /// What else.
+    /// The entries beside the run.
     pub outside: Outside,
 }
 
 impl Layout {
-    /// Present pages, `cont` blocks, one folio all over.
+    /// Returns a layout of present pages, with `cont` blocks, of one folio everywhere.
     pub const fn folio(cont: u64) -> Self {
         Self { cont, kind: PageKind::Present, outside: Outside::Folio }
     }
 
-    /// The case of `run` with the entries young that `young` names.
+    /// Returns the case of `run` in which the entries are young for which `young` is true.
     pub fn case<F: Decode>(&self, run: Range<usize>, young: impl Fn(usize) -> bool) -> Case {
         let (first, last) = (run.start, run.end - 1);
         let pages = [self.pages::<F>(false), self.pages::<F>(true)];
         let junk = junk::<F>();
         let pte = |i: usize| {
             let cont = self.is_cont::<F>(i);
-            // A block belongs to one folio: one that the run touches, to the run's.
+            // A block belongs to one folio. A block that the run touches belongs to the run's
+            // folio.
             let touched = |end: usize| cont && i / F::CONT_PTES == end / F::CONT_PTES;
             let inside = run.contains(&i) || touched(first) || touched(last);
             let pte = match self.outside {
@@ -75,7 +76,7 @@ impl Layout {
         F::CONT_SHIFT > 0 && self.cont >> (i / F::CONT_PTES % 64) & 1 == 1
     }
 
-    /// Old entries for the page of entry 0: clean, and dirty in each of the format's ways.
+    /// Returns old entries for the page of entry 0: clean, and dirty in each of the format's ways.
     fn pages<F: Format>(&self, cont: bool) -> [Pte; 3] {
         let prot = Prot { none: self.kind == PageKind::ProtNone, ..Prot::WRITE };
         let leaf = F::leaf(Level::Pte, BASE, prot);

@@ -1,4 +1,4 @@
-//! Running one young check and holding what it did against the oracle.
+//! Runs a young check and compares its effects with the oracle.
 
 use super::{Case, Counterexample, Decode, Event, Expected, FIRST_TABLE, Ground, Subject, World};
 use pageout_paging::mmu::{Asid, Barrier, Invalidate};
@@ -7,55 +7,55 @@ use pageout_paging::tlb::{FlushPolicy, YoungFlush};
 use pageout_paging::young::{Family, YoungCheck};
 use pageout_paging::{Env, Level, LockedTable, VirtAddr};
 
-/// Which check.
+/// The function that is checked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Op {
     /// `test_and_clear_young_ptes`.
     TestAndClear,
     /// `clear_flush_young_ptes`.
     ClearFlush,
-    /// `clear_flush_young_run`, again and again to the end of the run, as an rmap walk does.
+    /// `clear_flush_young_run`, repeated to the end of the run, as an rmap walk does.
     Runs,
 }
 
 /// A check to make.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Call {
-    /// Which.
+    /// The function to check.
     pub op: Op,
-    /// By which family.
+    /// The family to use.
     pub family: Family,
-    /// With which flush.
+    /// The flush to use.
     pub flush: YoungFlush,
 }
 
 impl Call {
-    /// Every check by every family, under the policy `flush`.
+    /// Returns every check by every family, with the policy `flush`.
     pub fn all(flush: YoungFlush) -> impl Iterator<Item = Self> {
         [Op::TestAndClear, Op::ClearFlush, Op::Runs]
             .into_iter()
             .flat_map(move |op| Family::ALL.map(|family| Self { op, family, flush }))
     }
 
-    /// Whether each entry is a call of its own, with its own flush.
+    /// Returns true if each entry is a call of its own, with its own flush.
     fn loops<F: Decode>(self) -> bool {
         self.family == Family::PerEntry
             || self.family == Family::Batched && F::CLEAR == YoungClear::TestFirst
     }
 }
 
-/// Virtual address of entry 0 of the checked table, in every format.
+/// The virtual address of entry 0 of the checked table, in every format.
 const START: VirtAddr = VirtAddr::new(1 << 40);
 const ASID: Asid = Asid(5);
 
-/// What a check answered.
+/// The answer of a check.
 pub(super) struct Answer {
     pub(super) young: bool,
-    /// The runs it made of the case's.
+    /// The lengths of the runs that it split the case's run into.
     batches: Vec<usize>,
 }
 
-/// Makes the check in `world` as it stands.
+/// Makes the check in the current state of `world`.
 pub(super) fn perform<S: Subject, F: Decode>(world: &World<F>, case: &Case, call: Call) -> Answer {
     let env = Ground::<S, F>::new(world);
     let check = YoungCheck {
@@ -90,8 +90,8 @@ pub(super) fn perform<S: Subject, F: Decode>(world: &World<F>, case: &Case, call
     }
 }
 
-/// Makes one check of `case`, hardware standing still, and compares what it answered, changed and
-/// flushed with what it must.
+/// Makes one check of `case`, while hardware stands still. Compares its answer, changes and flushes
+/// with the oracle.
 ///
 /// # Errors
 /// The first property that did not hold.
@@ -152,7 +152,7 @@ fn wrong_entry<F: Decode>(world: &World<F>, case: &Case, expected: &Expected) ->
     Some((property, format!("entry {i}: {was:?} became {is:?}")))
 }
 
-/// How far each call should have gone.
+/// Returns the number of entries that each call should have covered.
 fn expected_batches<F: Decode>(case: &Case, expected: &Expected, call: Call) -> Vec<usize> {
     match (call.op, call.family) {
         (Op::Runs, Family::PerEntry) => vec![1; case.run.len()],
@@ -161,7 +161,7 @@ fn expected_batches<F: Decode>(case: &Case, expected: &Expected, call: Call) -> 
     }
 }
 
-/// What is wrong with the flushes among `events`: which were due, what they cover, in what order.
+/// Returns the fault of the flushes among `events`: which were due, what they cover, in what order.
 fn wrong_flush<F: Decode>(
     case: &Case,
     expected: &Expected,

@@ -1,25 +1,25 @@
 use super::{Case, Decode, Event, World};
 use std::fmt;
 
-/// How a check failed, in steps a person can follow.
+/// The failure of a check, in steps that a person can follow.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Counterexample {
-    /// What should have held.
+    /// The property that should have held.
     pub property: &'static str,
-    /// What was found instead.
+    /// The state that violates it.
     pub found: String,
     /// The entry format.
     pub format: &'static str,
-    /// What was called.
+    /// The checked call.
     pub call: String,
     /// The entries at the start, as far as they matter.
     pub table: Vec<String>,
-    /// What happened, in order.
+    /// The steps, in order.
     pub steps: Vec<String>,
 }
 
 impl Counterexample {
-    /// A failure of `property` in what `world` saw of `call` on `case`.
+    /// Returns the failure of `property` in the log of `world` for `call` on `case`.
     pub(super) fn of<F: Decode>(
         property: &'static str,
         found: String,

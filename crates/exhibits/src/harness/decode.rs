@@ -1,5 +1,5 @@
-//! Entries read by the bit numbers of the manuals and kernel headers (Linux 7.3.4), not by the
-//! formats' own code: what the oracle trusts.
+//! Decodes entries by the bit numbers of the manuals and kernel headers (Linux 7.3.4), and not by
+//! the formats' own code. The oracle trusts only this module.
 
 use pageout_paging::pte::{Arm64, Riscv, X86};
 use pageout_paging::{Format, Pte};
@@ -7,29 +7,29 @@ use pageout_paging::{Format, Pte};
 /// An entry, decoded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Bits {
-    /// Hardware uses it.
+    /// True if hardware uses it.
     pub valid: bool,
-    /// Maps a page, for hardware or for software alone.
+    /// True if it maps a page, for hardware or only for software.
     pub present: bool,
-    /// Young.
+    /// True if it is young.
     pub young: bool,
-    /// Dirty, in hardware's form or software's.
+    /// True if it is dirty, in hardware's form or software's.
     pub dirty: bool,
-    /// Writable.
+    /// True if it is writable.
     pub write: bool,
-    /// Soft-dirty.
+    /// True if it is soft-dirty.
     pub soft_dirty: bool,
-    /// Write-protected by userfaultfd.
+    /// True if it is write-protected by userfaultfd.
     pub uffd_wp: bool,
-    /// Special.
+    /// True if it is special.
     pub special: bool,
-    /// Executable.
+    /// True if it is executable.
     pub exec: bool,
-    /// Valid and part of a contiguous block.
+    /// True if it is valid and part of a contiguous block.
     pub cont: bool,
     /// The frame, if present.
     pub pfn: u64,
-    /// Which of several ways to be dirty, where there are several for a writable entry.
+    /// The form of dirty, if there are several for a writable entry.
     pub dirty_form: bool,
     /// Every bit that is none of young, dirty, soft-dirty, writable and address.
     pub rest: u64,
@@ -39,11 +39,11 @@ pub struct Bits {
 pub trait Decode: Format {
     /// Decodes a last-level entry.
     fn bits(pte: Pte) -> Bits;
-    /// The entry that stands in memory as `raw` at index `i`: with its own frame.
+    /// Returns the entry that stands in memory as `raw` at index `i`, with its own frame.
     fn read(raw: Pte, _i: usize) -> Pte {
         raw
     }
-    /// How an entry stands in memory.
+    /// Returns an entry as it stands in memory.
     fn stored(pte: Pte) -> Pte {
         pte
     }
@@ -128,8 +128,9 @@ impl<const T: u32, const C: u32> Decode for Riscv<T, C> {
         }
     }
 
-    /// Svnapot: a block of 2^n pages is told by the lowest set bit of its entries' frame number,
-    /// which is bit n - 1. The bits up to it count the page.
+    /// With Svnapot, the lowest set bit of an entry's frame number gives the size of its block: it
+    /// is bit n - 1 for 2^n pages. The bits up to it are replaced by the number of the page in the
+    /// block.
     fn read(raw: Pte, i: usize) -> Pte {
         if !bit(raw, 0) || !bit(raw, 63) {
             return raw;

@@ -1,4 +1,4 @@
-//! The environment of a check: a world, and what is under check in it.
+//! The environment of a check: a world, and the code under check in it.
 
 use super::{Subject, World};
 use pageout_paging::mmu::Asid;
@@ -12,7 +12,7 @@ pub struct Ground<'w, S, F> {
 }
 
 impl<'w, S, F> Ground<'w, S, F> {
-    /// The ground over `world`.
+    /// Returns the ground over `world`.
     pub const fn new(world: &'w World<F>) -> Self {
         Self { world, subject: PhantomData }
     }
@@ -63,7 +63,7 @@ impl<'w, S: Subject, F: Format> Env for Ground<'w, S, F> {
     }
 
     fn relax(&self) {
-        // One thread: whoever waits for a lock would wait for ever.
+        // There is only one thread: to wait for a lock would never end.
         panic!("a table's lock is taken twice");
     }
 }

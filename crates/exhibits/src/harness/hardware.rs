@@ -4,15 +4,15 @@ use super::check::{first_outside, perform};
 use super::{Access, Call, Case, Counterexample, Decode, Event, Expected, Subject, World};
 use pageout_paging::{Format, Pte};
 
-/// What a trial with hardware showed.
+/// The extent of a trial with hardware.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Tried {
-    /// Table operations of the call.
+    /// The number of table operations of the call.
     pub ops: usize,
 }
 
 /// Makes one check of `case` while hardware makes `accesses` (in order of time, through the checked
-/// table) and `weak_failures` compare-and-swaps fail for no reason.
+/// table) and `weak_failures` compare-and-swaps fail without a reason.
 ///
 /// # Errors
 /// The first property that did not hold.
@@ -47,8 +47,8 @@ pub fn check_hardware<S: Subject, F: Decode>(
     Ok(Tried { ops })
 }
 
-/// Makes one check of `case` once for every moment at which hardware may act, every entry it may
-/// use, reading and writing. The number of trials.
+/// Makes one check of `case` for every moment at which hardware may act and every entry it may use,
+/// reading and writing. Returns the number of trials.
 ///
 /// # Errors
 /// The first property that did not hold.
@@ -61,7 +61,7 @@ pub fn try_every_access<S: Subject, F: Decode>(
     let mut trials = 0;
     for entry in 0..F::PTES {
         for write in [true, false] {
-            // An access may make the call longer, so the last moment is known only in each trial.
+            // An access may make the call longer, so each trial shows its own last moment.
             for before in 0.. {
                 let access = Access { before, entry, write };
                 let tried = check_hardware::<S, F>(world, case, expected, call, &[access], 0)?;
@@ -117,13 +117,13 @@ fn wrong_end<F: Decode>(
     })
 }
 
-/// What became of one entry.
+/// The history of one entry.
 struct History {
     ever_young: bool,
-    /// It was used by hardware.
+    /// True if hardware used the entry.
     accessed: bool,
     wrote: bool,
-    /// Hardware used it after the last clear.
+    /// True if hardware used the entry after the last clear.
     young_last: bool,
 }
 
@@ -146,7 +146,7 @@ impl History {
         history
     }
 
-    /// The entry as hardware's writes alone leave it.
+    /// Returns the entry after only hardware's writes.
     fn written<F: Format>(&self, was: Pte) -> Pte {
         if self.wrote { F::hardware_dirty(was).unwrap_or(was) } else { was }
     }

@@ -1,6 +1,6 @@
 //! Checks of the young-bit code against an oracle, in a world where hardware can act between any
-//! two table operations. A check returns a [`Counterexample`]; it panics on nothing the subject
-//! does.
+//! two table operations. A check returns a [`Counterexample`]; it never panics because of the
+//! subject.
 
 mod case;
 mod check;
@@ -24,13 +24,14 @@ pub use world::{Access, Counts, Event, FIRST_TABLE, World};
 
 use pageout_paging::{Mmu, Rules, Sound, Table};
 
-/// What is under check: the engine with these rules, through these wrappers of the world's handles.
+/// The code under check: the engine with these rules, through these wrappers of the world's
+/// handles.
 pub trait Subject: 'static {
     /// The soundness decisions.
     type Rules: Rules;
-    /// The table handle the engine is given.
+    /// The table handle that the engine is given.
     type Table<T: Table>: Table;
-    /// The MMU the engine is given.
+    /// The MMU that the engine is given.
     type Mmu<M: Mmu>: Mmu;
     /// Wraps the world's table handle.
     fn table<T: Table>(table: T) -> Self::Table<T>;
@@ -38,7 +39,7 @@ pub trait Subject: 'static {
     fn mmu<M: Mmu>(mmu: M) -> Self::Mmu<M>;
 }
 
-/// The engine under these rules, with nothing between it and the world.
+/// The engine under these rules, without wrappers.
 impl<R: Rules + 'static> Subject for R {
     type Rules = R;
     type Table<T: Table> = T;

@@ -1,4 +1,5 @@
-//! What the young code must do, said of single entries: no runs, no alignment, no lines.
+//! The specification of the young code, in terms of single entries: no runs, no alignment, no
+//! lines.
 
 use super::{Case, Decode};
 use pageout_paging::Pte;
@@ -6,22 +7,22 @@ use pageout_paging::batch::BatchFlags;
 use std::cell::OnceCell;
 use std::ops::Range;
 
-/// What a young check of a case must leave and answer.
+/// The state and the answer that a young check of a case must give.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Expected {
-    /// For each entry of the table, whether its young bit must be clear afterwards: the run, and
-    /// every entry that shares a contiguous block with one of the run.
+    /// For each entry of the table, true if its young bit must be clear afterwards. These are the
+    /// run, and every entry that shares a contiguous block with one of the run.
     pub must: Vec<bool>,
     /// The table afterwards.
     pub entries: Vec<Pte>,
-    /// Whether any of those entries was young.
+    /// True if any of those entries was young.
     pub young: bool,
-    /// The batches that the run falls into, once asked for.
+    /// The batches that the run falls into, computed at the first use.
     batches: OnceCell<Vec<usize>>,
 }
 
 impl Expected {
-    /// The answer for `case`.
+    /// Returns the expected result for `case`.
     pub fn of<F: Decode>(case: &Case) -> Self {
         let mut must = vec![false; case.entries.len()];
         for i in case.run.clone() {
@@ -36,7 +37,7 @@ impl Expected {
         Self { must, entries, young, batches: OnceCell::new() }
     }
 
-    /// The lengths of the batches that the run of `case` falls into.
+    /// Returns the lengths of the batches that the run of `case` falls into.
     pub(super) fn batches<F: Decode>(&self, case: &Case) -> &[usize] {
         self.batches.get_or_init(|| {
             let mut batches = Vec::new();
@@ -52,7 +53,7 @@ impl Expected {
     }
 }
 
-/// The entries whose young and dirty bits stand for entry `i`'s: its block, or itself.
+/// Returns the entries whose young and dirty bits stand for entry `i`'s: its block, or itself.
 fn block_of<F: Decode>(entries: &[Pte], i: usize) -> Range<usize> {
     if F::bits(entries[i]).cont {
         let start = i / F::CONT_PTES * F::CONT_PTES;
@@ -62,7 +63,7 @@ fn block_of<F: Decode>(entries: &[Pte], i: usize) -> Range<usize> {
     }
 }
 
-/// Entry `i` with young and dirty gathered over its contiguous block.
+/// Returns entry `i` with young and dirty gathered over its contiguous block.
 pub fn gathered<F: Decode>(entries: &[Pte], i: usize) -> Pte {
     let mut pte = F::read(entries[i], i);
     if !F::bits(pte).cont {
@@ -78,7 +79,7 @@ pub fn gathered<F: Decode>(entries: &[Pte], i: usize) -> Pte {
     pte
 }
 
-/// Entries of the batch that begins at `i`, at most `max_nr`.
+/// Counts the entries of the batch that begins at `i`, at most `max_nr`.
 pub fn batch_len<F: Decode>(entries: &[Pte], i: usize, max_nr: usize, flags: BatchFlags) -> usize {
     let first = gathered::<F>(entries, i);
     let same = |k: &usize| agrees::<F>(first, gathered::<F>(entries, i + k), *k as u64, flags);
@@ -87,7 +88,7 @@ pub fn batch_len<F: Decode>(entries: &[Pte], i: usize, max_nr: usize, flags: Bat
 
 fn agrees<F: Decode>(first: Pte, next: Pte, distance: u64, flags: BatchFlags) -> bool {
     let (first, next) = (F::bits(first), F::bits(next));
-    // Kernels compare whole words: two ways to be dirty part a batch once nothing masks them.
+    // Kernels compare whole words: two ways to be dirty separate batches if no mask removes them.
     let forms = flags.respect_dirty && flags.respect_write;
     next.present
         && next.pfn == first.pfn + distance
@@ -98,7 +99,7 @@ fn agrees<F: Decode>(first: Pte, next: Pte, distance: u64, flags: BatchFlags) ->
         && (!forms || next.dirty_form == first.dirty_form)
 }
 
-/// What the caller's copy of the first entry becomes when a batch of `nr` merges into it.
+/// Returns the caller's copy of the first entry after a batch of `nr` was merged into it.
 pub fn merged<F: Decode>(entries: &[Pte], i: usize, nr: usize, flags: BatchFlags) -> Pte {
     let later = || (i + 1..i + nr).map(|k| F::bits(gathered::<F>(entries, k)));
     let mut copy = gathered::<F>(entries, i);

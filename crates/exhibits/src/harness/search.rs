@@ -1,5 +1,5 @@
-//! Which cases are tried: all of them in small formats; at full size those around edges, and random
-//! ones.
+//! The cases that are tried: all of them in small formats; at full size those around edges, and
+//! random ones.
 
 use super::{Case, Counterexample, Decode, Expected, Layout, Outside, PageKind};
 use std::collections::BTreeSet;
@@ -7,9 +7,10 @@ use std::ops::Range;
 
 /// Visits every case of a format with small tables: every run, every mix of contiguous blocks and
 /// single entries, PROT_NONE pages, folio pages or swap entries beside it, every pattern of young
-/// bits. The number of cases.
+/// bits. Returns the number of cases.
 ///
 /// # Errors
+/// The visitor's first error.
 /// The first the visitor returns.
 pub fn each_small_case<F: Decode>(
     mut visit: impl FnMut(&Case, &Expected) -> Result<(), Box<Counterexample>>,
@@ -28,7 +29,7 @@ pub fn each_small_case<F: Decode>(
     Ok(cases)
 }
 
-/// Every layout of a small table.
+/// Returns every layout of a small table.
 fn small_layouts<F: Decode>() -> Vec<Layout> {
     let mixes = if F::CONT_SHIFT == 0 { 1 } else { 1 << (F::PTES / F::CONT_PTES) };
     let mut layouts = Vec::new();
@@ -43,16 +44,17 @@ fn small_layouts<F: Decode>() -> Vec<Layout> {
     layouts
 }
 
-/// Every run in a table of `ptes`.
+/// Returns every run in a table of `ptes`.
 fn runs(ptes: usize) -> impl Iterator<Item = Range<usize>> {
     (0..ptes).flat_map(move |start| (start + 1..=ptes).map(move |end| start..end))
 }
 
 /// Visits the cases of a full-size format whose runs start and end at or beside the edges of lines,
-/// blocks and the table, with no, every, each single and each pair of the entries around those
-/// edges young. The number of cases.
+/// blocks and the table. Of the entries around those edges, none, all, each single one and each
+/// pair are young. Returns the number of cases.
 ///
 /// # Errors
+/// The visitor's first error.
 /// The first the visitor returns.
 pub fn each_edge_case<F: Decode>(
     mut visit: impl FnMut(&Case, &Expected) -> Result<(), Box<Counterexample>>,
@@ -85,7 +87,8 @@ pub fn each_edge_case<F: Decode>(
     Ok(cases)
 }
 
-/// Entries at and beside the ends of a run, and of the lines and blocks those lie in.
+/// Returns the entries at and beside the ends of a run, and of the lines and blocks with those
+/// ends.
 fn near_edges(run: &Range<usize>, ptes: usize) -> Vec<usize> {
     let ends = [run.start, run.end - 1];
     let edges = ends.into_iter().flat_map(|end| {
@@ -98,8 +101,8 @@ fn near_edges(run: &Range<usize>, ptes: usize) -> Vec<usize> {
     near.into_iter().collect()
 }
 
-/// A random case: a run of any length (short ones more often), blocks contiguous or not, any
-/// density of young entries, any surroundings.
+/// Returns a random case: a run of any length (short ones more often), blocks contiguous or not,
+/// any density of young entries, any surroundings.
 pub fn random_case<F: Decode>(rng: &mut fastrand::Rng) -> Case {
     let longest = match rng.u8(..16) {
         0 => F::PTES,
@@ -120,8 +123,9 @@ pub fn random_case<F: Decode>(rng: &mut fastrand::Rng) -> Case {
     layout.case::<F>(start..start + nr, |i| words[i / 64] >> (i % 64) & 1 == 1)
 }
 
-/// The numbers of the random cases to try: `count` of them, or the one that the environment
-/// variable `PAGEOUT_CASE` names. A case's number is the seed it is made from, so it replays alone.
+/// Returns the numbers of the random cases to try: `count` of them, or only the one in the
+/// environment variable `PAGEOUT_CASE`. A case's number is its seed, so it can be replayed by
+/// itself.
 ///
 /// # Panics
 /// If the variable is not a number.

@@ -1,4 +1,4 @@
-//! Page tables that record what is done to them, with hardware that acts between operations.
+//! Page tables that record all operations, with hardware that acts between them.
 
 use pageout_paging::mmu::{Barrier, Caps, Invalidate};
 use pageout_paging::table::LINE;
@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 /// The frame of a world's first table; the others follow.
 pub const FIRST_TABLE: Pfn = Pfn::new(1 << 30);
 
-/// What was done to tables. Operations outside a table count as well.
+/// The number of table operations of each kind. Operations outside a table count as well.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counts {
     /// Reads of one entry.
@@ -29,12 +29,12 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Atomic read-modify-writes.
+    /// Returns the number of atomic read-modify-writes.
     pub const fn atomics(&self) -> u64 {
         self.bit_clears + self.clears + self.swaps
     }
 
-    /// Entries read.
+    /// Returns the number of entries read.
     pub const fn entries_read(&self) -> u64 {
         self.loads + self.lines * LINE as u64
     }
@@ -72,28 +72,28 @@ impl std::ops::Add for Counts {
     }
 }
 
-/// What hardware does to the first table: an access that sets the young bit of an entry, and a
-/// write the dirty bit too, before the table operation of number `before`.
+/// A use of the first table by hardware, before the table operation of number `before`. It sets the
+/// young bit of an entry, and if it is a write also the dirty bit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Access {
-    /// Table operations done before it.
+    /// The number of table operations before it.
     pub before: usize,
     /// The entry used.
     pub entry: usize,
-    /// Whether it is a write.
+    /// True for a write.
     pub write: bool,
 }
 
-/// What happened, in order.
+/// An event; events are kept in order.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Event {
     /// Hardware used an entry of the first table.
     Accessed {
         /// The entry.
         entry: usize,
-        /// Whether it wrote.
+        /// True for a write.
         write: bool,
-        /// Whether the entry was contiguous then: any page of its block may be meant.
+        /// True if the entry was contiguous then: any page of its block may be meant.
         cont: bool,
     },
     /// The young bit of an entry of the first table went from set to clear.
@@ -103,7 +103,7 @@ pub enum Event {
     Outside(usize),
     /// An invalidation was issued.
     Invalidate(Invalidate),
-    /// An invalidation of this CPU's TLB alone was made.
+    /// An invalidation of only this CPU's TLB was made.
     InvalidateLocal(Invalidate),
     /// A barrier.
     Barrier(Barrier),
@@ -113,9 +113,9 @@ pub enum Event {
     Unlock(Pfn),
     /// The secondary MMU was asked to clear, with or without a flush.
     Notified {
-        /// The addresses it was asked about.
+        /// The addresses to clear.
         range: VirtRange,
-        /// Whether its TLB had to forget.
+        /// True if its TLB had to forget.
         flush: bool,
     },
 }
@@ -128,7 +128,7 @@ pub struct World<F> {
     ops: Cell<usize>,
     log: RefCell<Vec<Event>>,
     hardware: RefCell<Vec<Access>>,
-    /// When hardware acts next.
+    /// The number of the operation before which hardware acts next.
     due: Cell<usize>,
     weak_failures: Cell<usize>,
     caps: Cell<Caps>,
@@ -137,7 +137,7 @@ pub struct World<F> {
 }
 
 impl<F: Format> World<F> {
-    /// A world of `tables` empty tables and ideal hardware.
+    /// Returns a world of `tables` empty tables and ideal hardware.
     pub fn new(tables: usize) -> Self {
         Self {
             entries: vec![Cell::new(0); tables * F::PTES],
@@ -154,7 +154,7 @@ impl<F: Format> World<F> {
         }
     }
 
-    /// Fills the first table with `entries` and forgets all that happened.
+    /// Fills the first table with `entries` and clears the log.
     pub fn reset(&self, entries: &[Pte]) {
         for (cell, pte) in self.entries.iter().zip(entries) {
             cell.set(pte.0);
@@ -165,7 +165,8 @@ impl<F: Format> World<F> {
         self.plan(&[], 0);
     }
 
-    /// Plans what hardware does, in order, and how many compare-and-swaps fail for no reason.
+    /// Plans the accesses of hardware, in order, and the number of compare-and-swaps that fail
+    /// without a reason.
     pub fn plan(&self, accesses: &[Access], weak_failures: usize) {
         let mut hardware = self.hardware.borrow_mut();
         hardware.clear();
@@ -174,22 +175,22 @@ impl<F: Format> World<F> {
         self.weak_failures.set(weak_failures);
     }
 
-    /// Lets hardware do what is left of its plan.
+    /// Runs the rest of hardware's plan.
     pub fn settle(&self) {
         self.act(usize::MAX);
     }
 
-    /// Entries from which a range becomes a flush of the address space.
+    /// Sets the number of entries from which a range becomes a flush of the address space.
     pub fn set_range_limit(&self, range_limit: usize) {
         self.caps.set(Caps { range_limit, ..self.caps.get() });
     }
 
-    /// Whether blocks may be converted without a flush in between.
+    /// Sets whether blocks may be converted without a flush in between.
     pub fn set_bbml2(&self, bbml2_noabort: bool) {
         self.caps.set(Caps { bbml2_noabort, ..self.caps.get() });
     }
 
-    /// Whether blocks may be.
+    /// Returns true if blocks may be converted without a flush in between.
     pub fn bbml2(&self) -> bool {
         self.caps.get().bbml2_noabort
     }
@@ -199,37 +200,37 @@ impl<F: Format> World<F> {
         self.secondary.set(young);
     }
 
-    /// Whether a secondary MMU is attached.
+    /// Returns true if a secondary MMU is attached.
     pub fn has_secondary(&self) -> bool {
         self.secondary.get().is_some()
     }
 
-    /// Entry `i` of the first table.
+    /// Returns entry `i` of the first table.
     pub fn entry(&self, i: usize) -> Pte {
         Pte(self.entries[i].get())
     }
 
-    /// What was done to tables since the reset.
+    /// Returns the table operations since the reset.
     pub fn counts(&self) -> Counts {
         self.counts.get()
     }
 
-    /// Table operations since the reset; a line is eight.
+    /// Returns the number of table operations since the reset; a line is eight.
     pub fn ops(&self) -> usize {
         self.ops.get()
     }
 
-    /// What happened since the reset.
+    /// Returns the events since the reset.
     pub fn events(&self) -> Vec<Event> {
         self.log.borrow().clone()
     }
 
-    /// Looks at what happened since the reset.
+    /// Passes the events since the reset to `look`.
     pub fn with_events<R>(&self, look: impl FnOnce(&[Event]) -> R) -> R {
         look(&self.log.borrow())
     }
 
-    /// The table in `frame`.
+    /// Returns the table in `frame`.
     pub fn table(&self, frame: Pfn) -> WorldTable<'_, F> {
         let number = frame.offset_from(FIRST_TABLE) as usize;
         assert!(number < self.locked.len(), "{frame:?} holds no table");
@@ -270,7 +271,7 @@ impl<F: Format> World<F> {
         self.counts.set(counts);
     }
 
-    /// Hardware's turn, then the number of the operation moves on.
+    /// Lets hardware act, then counts the operation.
     fn turn(&self) {
         let now = self.ops.get();
         if self.due.get() <= now {
@@ -279,7 +280,7 @@ impl<F: Format> World<F> {
         self.ops.set(now + 1);
     }
 
-    /// Hardware does what it plans up to the moment `now`.
+    /// Makes the planned accesses of hardware up to the moment `now`.
     fn act(&self, now: usize) {
         let mut hardware = self.hardware.borrow_mut();
         while let Some(access) = hardware.pop_if(|next| next.before <= now) {
@@ -288,7 +289,7 @@ impl<F: Format> World<F> {
         self.due.set(hardware.last().map_or(usize::MAX, |next| next.before));
     }
 
-    /// An access through the first table, if its entry permits it.
+    /// Makes an access through the first table, if its entry permits it.
     fn access(&self, entry: usize, write: bool) {
         let pte = self.entry(entry);
         let used = match write {
@@ -341,7 +342,7 @@ impl<F: Format> Notifier for World<F> {
     }
 }
 
-/// A handle to one table of a [`World`]. It bears indices outside the table, and records them.
+/// A handle to one table of a [`World`]. It accepts indices outside the table, and records them.
 pub struct WorldTable<'w, F> {
     world: &'w World<F>,
     first: usize,
@@ -369,7 +370,7 @@ impl<'w, F: Format> WorldTable<'w, F> {
         self.cell(i).map_or(0, Cell::get)
     }
 
-    /// Replaces entry `i` with what `change` makes of it; the old entry.
+    /// Replaces entry `i` with the result of `change`; returns the old entry.
     fn change(self, i: usize, change: impl FnOnce(u64) -> u64) -> u64 {
         let Some(cell) = self.cell(i) else { return 0 };
         let old = cell.get();
