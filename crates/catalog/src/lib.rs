@@ -1,7 +1,8 @@
-//! The catalog of bugs put into the engine, and what of [`pageout_check`] must find each.
+//! The catalog of bugs put into the engine, each with the search of [`pageout_check`] that must
+//! find it.
 //!
-//! A crate of its own, since each bug compiles the engine anew, and finding it takes few steps: a
-//! release leaves it without optimisation, and keeps `check` fast.
+//! It is a crate of its own, since each bug compiles the engine again, and finding it takes few
+//! steps. So release builds can leave it without optimisation, and keep `check` fast.
 #![forbid(unsafe_code)]
 
 use pageout_check::aging::{aging, looking_around};

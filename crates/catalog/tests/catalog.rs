@@ -5,10 +5,10 @@ use pageout_check::check::Task;
 use pageout_check::counterexample::parse_choices;
 use pageout_check::search::Bounds;
 
-/// Enough for every exhibit.
+/// Bounds that are enough for every exhibit.
 const BOUNDS: Bounds = Bounds { deviations: 1, executions: u64::MAX };
 
-/// What a person follows.
+/// The most steps that a person can follow.
 const MOST_STEPS: usize = 12;
 
 #[test]

@@ -40,6 +40,7 @@ const TWO_WORD_HEAD: &str = "By what ";
 
 /// Folders of the crates whose doc comments begin with none of them.
 const PLAIN: &[&str] = &[
+    "crates/catalog/",
     "crates/check/",
     "crates/exhibits/",
     "crates/refusal/",
