@@ -1,4 +1,4 @@
-//! A cell: what is run and measured at once, as `pageout compare` does it.
+//! A cell: a unit that is run and measured at once, as `pageout compare` does it.
 
 use pageout_experiment::fields::FieldError;
 use pageout_experiment::scenarios::Scenario;
@@ -8,24 +8,24 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// What may be swept over beside the fields of a scenario.
+/// The parameters that may be swept over besides the fields of a scenario.
 pub const PARAMETERS: [&str; 4] = ["cores", "platform", "seed", "trace"];
 
-/// One scenario with its fields, under all variants of the sweep.
+/// A scenario with its fields, under all variants of the sweep.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cell {
     /// The scenario's name.
     pub scenario: String,
-    /// Where it runs.
+    /// The ground that it runs on.
     pub ground: Ground,
-    /// Its fields, each with one value, or several with commas between.
+    /// The fields of the scenario, each with one value, or several with commas between.
     pub fields: BTreeMap<String, String>,
-    /// The variants, the base first; those that are compared where none are named, if empty.
+    /// The variants, the base first; if empty, the default ones.
     pub variants: Vec<String>,
     /// The seed of everything chosen at random.
     pub seed: u64,
-    /// Whether what is measured is kept. Nothing else depends on the machine.
+    /// True if measured metrics are kept. Nothing else depends on the machine.
     pub times: bool,
     /// Rounds of measuring, or runs with nominal prices.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -44,22 +44,22 @@ pub struct Cell {
     pub trace: Option<String>,
 }
 
-/// Why a parameter was refused.
+/// The reason why a parameter was refused.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ParameterError {
-    /// A field, or its value.
+    /// The field or its value is invalid.
     #[error(transparent)]
     Field(#[from] FieldError),
-    /// A field that the scenario does not have, nor has a sweep such a parameter.
+    /// Neither the scenario has such a field, nor a sweep such a parameter.
     #[error(transparent)]
     Unknown(#[from] UnknownName),
-    /// A number that is none, or out of bounds.
+    /// The number is malformed or out of bounds.
     #[error(transparent)]
     Number(#[from] BadValue),
 }
 
 impl Cell {
-    /// The values that a text gives a parameter, one by one.
+    /// Returns the values that a text gives a parameter, one by one.
     ///
     /// # Errors
     /// [`ParameterError`].
@@ -82,7 +82,7 @@ impl Cell {
         })
     }
 
-    /// Gives a parameter its value.
+    /// Sets a parameter.
     ///
     /// # Errors
     /// [`ParameterError::Number`].
@@ -99,13 +99,13 @@ impl Cell {
         Ok(())
     }
 
-    /// Its fields as the command line takes them.
+    /// Returns the cell's fields as the command line takes them.
     pub fn arguments(&self) -> Vec<String> {
         self.fields.iter().map(|(field, value)| format!("{field}={value}")).collect()
     }
 }
 
-/// What tells it from others of its sweep.
+/// The text that distinguishes a cell from others of its sweep.
 impl fmt::Display for Cell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { scenario, fields, seed, cores, platform, trace, .. } = self;

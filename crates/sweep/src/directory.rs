@@ -1,6 +1,6 @@
 //! The directory of a sweep: its plan, and a file for each cell that is done or failed. Every file
-//! appears when it is complete, so whoever is killed leaves nothing half written under a name that
-//! is read.
+//! gets its name when it is complete, so a killed process leaves no partial file that others would
+//! read.
 
 use crate::plan::{CellId, Plan, PlanError, Planned};
 use pageout_experiment::{input, named};
@@ -15,55 +15,55 @@ const PLAN: &str = "sweep.json";
 const RESULTS: &str = "results";
 const ERRORS: &str = "errors";
 
-/// Where a sweep stands.
+/// The directory of a sweep.
 #[derive(Clone, Debug)]
 pub struct Directory {
     root: PathBuf,
 }
 
-/// A cell that failed, and why.
+/// A cell that failed, and its error.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Failed {
-    /// Its id.
+    /// The cell's id.
     pub id: CellId,
-    /// What tells it from others.
+    /// The text that distinguishes it from others.
     pub cell: String,
-    /// Why it failed.
+    /// The error.
     pub error: String,
 }
 
-/// How far a sweep is.
+/// The progress of a sweep.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Status {
-    /// All of its cells.
+    /// The number of all cells.
     pub cells: usize,
-    /// Those with results.
+    /// The number of cells with results.
     pub done: usize,
     /// Cells that failed when they last ran or whose results are damaged, in the order of
     /// the plan.
     pub failed: Vec<Failed>,
 }
 
-/// Why a directory cannot be read or written.
+/// An error in reading or writing a directory.
 #[derive(Debug, thiserror::Error)]
 pub enum DirectoryError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("cannot read {}", named(path))]
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
-    /// It cannot be written.
+    /// The file cannot be written.
     #[error("cannot write {}", named(path))]
     Write {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
-    /// No plan is in it.
+    /// The directory has no plan.
     #[error("{} is no sweep's directory: expected one that `pageout sweep plan` made", named(.0))]
     NotPlanned(PathBuf),
     /// The plan is not accepted.
@@ -71,30 +71,30 @@ pub enum DirectoryError {
     Plan {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The error of the plan.
         source: PlanError,
     },
-    /// Another sweep's plan is in it.
+    /// The directory has another sweep's plan.
     #[error("{} has the plan of another sweep: give another --dir", named(.0))]
     Taken(PathBuf),
-    /// Results would be kept elsewhere.
+    /// Results would be stored elsewhere.
     #[error("{} is a symbolic link: a sweep keeps its results in its own directory", named(.0))]
     Link(PathBuf),
-    /// Results do not go together.
+    /// The results cannot be merged.
     #[error(transparent)]
     Merge(#[from] MergeError),
 }
 
 impl Directory {
-    /// A directory, which may have to be made.
+    /// Returns a directory, which need not exist yet.
     pub fn new(root: &Path) -> Self {
         Self { root: root.to_owned() }
     }
 
-    /// Writes a plan. The same one may be there already.
+    /// Writes a plan. The directory may already have the same plan.
     ///
     /// # Errors
-    /// [`DirectoryError::Taken`] if another is there; [`DirectoryError::Write`].
+    /// [`DirectoryError::Taken`] if it has another one; [`DirectoryError::Write`].
     pub fn plan(&self, plan: &Plan) -> Result<(), DirectoryError> {
         match self.planned() {
             Err(DirectoryError::NotPlanned(_)) => {}
@@ -112,7 +112,7 @@ impl Directory {
         write(&self.root, PLAN, &plan.to_json())
     }
 
-    /// Refuses to keep results where a link leads.
+    /// Returns an error if results would be stored through a symbolic link.
     fn check_links(&self) -> Result<(), DirectoryError> {
         let links = [RESULTS, ERRORS].map(|name| self.root.join(name));
         match links.into_iter().find(|path| path.is_symlink()) {
@@ -121,7 +121,7 @@ impl Directory {
         }
     }
 
-    /// The plan that is there.
+    /// Reads the plan.
     ///
     /// # Errors
     /// [`DirectoryError`].
@@ -137,7 +137,7 @@ impl Directory {
         Plan::from_json(&text).map_err(|source| DirectoryError::Plan { path, source })
     }
 
-    /// The result of a cell, if it is done.
+    /// Returns the result of a cell, if it is done.
     ///
     /// # Errors
     /// [`ReadError`] of a result that is damaged; [`DirectoryError::Read`].
@@ -161,13 +161,13 @@ impl Directory {
         Ok(matches!(self.result(id)?, Some(Ok(_))))
     }
 
-    /// Keeps what a cell came to.
+    /// Stores the result of a cell.
     ///
     /// # Errors
     /// [`DirectoryError::Write`].
     pub fn keep(&self, id: &CellId, json: &str) -> Result<(), DirectoryError> {
         write(&self.root.join(RESULTS), &format!("{id}.json"), json)?;
-        // It may have failed before.
+        // The cell may have failed before.
         match fs::remove_file(self.error(id)) {
             Err(source) if source.kind() != io::ErrorKind::NotFound => {
                 Err(DirectoryError::Write { path: self.error(id), source })
@@ -176,7 +176,7 @@ impl Directory {
         }
     }
 
-    /// Keeps why a cell failed.
+    /// Stores the error of a cell.
     ///
     /// # Errors
     /// [`DirectoryError::Write`].
@@ -184,7 +184,7 @@ impl Directory {
         write(&self.root.join(ERRORS), &format!("{id}.txt"), error)
     }
 
-    /// How far the sweep is.
+    /// Returns the progress of the sweep.
     ///
     /// # Errors
     /// [`DirectoryError::Read`].
@@ -209,7 +209,7 @@ impl Directory {
         Ok(Status { cells: plan.cells().len(), done, failed })
     }
 
-    /// The error of a cell that failed when it last ran.
+    /// Returns the error of a cell that failed when it last ran.
     fn why_failed(&self, id: &CellId) -> Result<Option<String>, DirectoryError> {
         let path = self.error(id);
         match input::read_text(&path, input::MAX_TEXT) {
@@ -219,7 +219,7 @@ impl Directory {
         }
     }
 
-    /// What all cells that are done came to, in the order of the plan.
+    /// Returns the results of all cells that are done, in the order of the plan.
     ///
     /// # Errors
     /// [`DirectoryError`].
@@ -243,12 +243,12 @@ impl Directory {
 }
 
 impl Status {
-    /// Cells that are neither done nor failed.
+    /// Returns the number of cells that are neither done nor failed.
     pub const fn left(&self) -> usize {
         self.cells - self.done - self.failed.len()
     }
 
-    /// It as indented JSON.
+    /// Returns the status as indented JSON.
     ///
     /// # Panics
     /// Never: texts and numbers can be written.
@@ -257,12 +257,12 @@ impl Status {
     }
 }
 
-/// Returns true if there is no such file.
+/// Returns true if the file does not exist.
 fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-/// Writes a file that has its name only when it is complete.
+/// Writes a file that gets its name only when it is complete.
 fn write(directory: &Path, name: &str, text: &str) -> Result<(), DirectoryError> {
     let path = directory.join(name);
     let written = || {

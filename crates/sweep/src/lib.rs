@@ -1,11 +1,11 @@
-//! Sweeps that resume: a file says which cells there are, shards of them run anywhere, and what
-//! they leave is merged in the order of the plan, whoever ran them and however often that ended.
+//! Sweeps that resume: a file defines the cells, and shards of them run anywhere. Their results are
+//! merged in the order of the plan, whoever ran them and however often they were interrupted.
 //!
-//! - [`Spec`]: the file, and the cells it comes to;
+//! - [`Spec`]: the file, and the cells that it defines;
 //! - [`Plan`]: the cells with their ids, as they stand in the sweep's directory;
 //! - [`Directory`]: a file for each cell that is done, and for each that failed;
-//! - [`run`](run()): a shard of the cells;
-//! - [`Node`]: whether times may be taken here.
+//! - [`run`](run()): runs a shard of the cells;
+//! - [`Node`]: the right to measure times on this machine.
 #![forbid(unsafe_code)]
 
 mod cell;

@@ -1,4 +1,4 @@
-//! Whether times may be taken on this machine now: only where nobody else computes.
+//! Decides if times may be measured on this machine now: only if no other process computes.
 
 use std::fs;
 use std::io;
@@ -9,59 +9,58 @@ use std::time::Duration;
 
 /// The share of the CPUs' time that others may take, in per cent.
 const OTHERS_PERCENT: u64 = 5;
-/// How long others are watched before anything is timed.
+/// The time for which other processes are watched before anything is timed.
 const LOOK: Duration = Duration::from_secs(1);
-/// Fewer ticks than this tell nothing.
+/// The fewest ticks that show a share.
 const FEWEST_TICKS: u64 = 50;
-/// The name that one sweep of a machine holds while it takes times. The system frees it when the
-/// process ends, however that happens.
+/// The name that one sweep of a machine holds while it measures times. The system frees it when the
+/// process ends, for whatever reason.
 const NAME: &str = "pageout-sweep-times";
 
-/// A machine that this process alone uses, as far as can be told, for as long as this value is
-/// there.
+/// The exclusive use of a machine, as far as it can be checked, while this value exists.
 #[derive(Debug)]
 pub struct Node {
     _held: UnixListener,
 }
 
-/// Why times may not be taken.
+/// The reason why times may not be measured.
 #[derive(Debug, thiserror::Error)]
 pub enum NotExclusive {
-    /// Another sweep takes times.
+    /// Another sweep measures times.
     #[error("{NEEDED}: another sweep takes times here")]
     Held,
-    /// Some CPUs are not for this process: affinity or a quota.
+    /// Affinity or a quota excludes this process from some CPUs.
     #[error("{NEEDED}: this process may use {here} of {there} CPUs")]
     Cpus {
-        /// Those it may use.
+        /// The CPUs that it may use.
         here: usize,
-        /// Those there are.
+        /// The CPUs that exist.
         there: usize,
     },
-    /// Others compute.
+    /// Other processes compute.
     #[error("{NEEDED}: others took {percent}% of the CPUs' time, more than {OTHERS_PERCENT}%")]
     Others {
-        /// Of the time of all CPUs.
+        /// Their share of the time of all CPUs, in per cent.
         percent: u64,
     },
-    /// It cannot be told.
+    /// The use by others cannot be read.
     #[error("{NEEDED}, and this cannot be told")]
     Unknown(#[source] io::Error),
 }
 
 const NEEDED: &str = "cells that are timed need a machine of their own (or times = false)";
 
-/// Time of all CPUs so far, in ticks.
+/// The time of all CPUs so far, in ticks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Ticks {
-    /// In which they did anything.
+    /// The ticks in which they were busy.
     busy: u64,
-    /// In which they did so for this process.
+    /// The ticks in which they were busy for this process.
     own: u64,
     all: u64,
 }
 
-/// A span of time in which others are watched.
+/// A span of time in which other processes are watched.
 #[derive(Debug)]
 pub struct Watch(Ticks);
 
@@ -89,7 +88,7 @@ impl Node {
         Ok(node)
     }
 
-    /// Begins to watch others.
+    /// Starts to watch other processes.
     ///
     /// # Errors
     /// [`NotExclusive::Unknown`].
@@ -99,7 +98,7 @@ impl Node {
 }
 
 impl Watch {
-    /// Judges what others did since.
+    /// Checks the time that other processes took since.
     ///
     /// # Errors
     /// [`NotExclusive::Others`].
@@ -111,7 +110,7 @@ impl Watch {
     }
 }
 
-/// What others took of the CPUs' time between two moments, in per cent.
+/// Returns the share of the CPUs' time that others took between two moments, in per cent.
 const fn others(from: Ticks, to: Ticks) -> u64 {
     let all = to.all.saturating_sub(from.all);
     let (busy, own) = (to.busy.saturating_sub(from.busy), to.own.saturating_sub(from.own));
@@ -128,7 +127,7 @@ fn read(path: &str) -> Result<String, NotExclusive> {
     fs::read_to_string(path).map_err(NotExclusive::Unknown)
 }
 
-/// CPUs that run.
+/// Counts the CPUs that are online.
 fn cpus(stat: &str) -> usize {
     let is_cpu = |line: &&str| {
         let name = line.split(' ').next().unwrap_or("");
@@ -137,7 +136,7 @@ fn cpus(stat: &str) -> usize {
     stat.lines().filter(is_cpu).count()
 }
 
-/// Ticks of all CPUs, and of this process, by the kernel's files.
+/// Returns the ticks of all CPUs, and of this process, from the kernel's files.
 fn ticks(stat: &str, own: &str) -> Option<Ticks> {
     // user, nice, system, idle, iowait, irq, softirq, steal; guests are in user and nice.
     let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
@@ -145,8 +144,8 @@ fn ticks(stat: &str, own: &str) -> Option<Ticks> {
         line.split_whitespace().take(8).map(|time| time.parse().ok()).collect::<Option<_>>()?;
     let all = times.iter().sum();
     let idle = times.get(3)? + times.get(4)?;
-    // After the name, which may hold anything but ends with the last bracket: user is the
-    // twelfth, system the thirteenth.
+    // The fields after the name, which may hold anything but ends with the last bracket: user is
+    // the twelfth, system the thirteenth.
     let (_, own) = own.rsplit_once(')')?;
     let own: Vec<&str> = own.split_whitespace().collect();
     let own = own.get(11)?.parse::<u64>().ok()? + own.get(12)?.parse::<u64>().ok()?;

@@ -1,4 +1,4 @@
-//! The plan of a sweep: its cells in their order, each with an id that follows from what it is.
+//! The plan of a sweep: its cells in their order, each with an id computed from its content.
 
 use crate::cell::Cell;
 use pageout_record::schema::Run;
@@ -8,14 +8,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use uuid::Uuid;
 
-/// Bytes of an id: enough that no two cells ever share one.
+/// The bytes of an id: enough that no two cells ever share one.
 const ID_BYTES: usize = 16;
 
-/// What a file of a plan says it is.
+/// The name of the schema in a plan's file.
 const SCHEMA: &str = "pageout-sweep";
 const VERSION: u32 = 1;
 
-/// The hash of a cell and of all that its figures follow from.
+/// The hash of a cell and of everything that determines its figures.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct CellId(String);
@@ -24,13 +24,13 @@ pub struct CellId(String);
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Planned {
-    /// Its id.
+    /// The cell's id.
     pub id: CellId,
     /// The cell.
     pub cell: Cell,
 }
 
-/// What is to run, and by which build.
+/// The cells to run, and the build to run them with.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -43,41 +43,41 @@ pub struct Plan {
     commit: Option<String>,
     /// Checksums of the traces and platforms that cells name, as `trace NAME`.
     inputs: BTreeMap<String, String>,
-    /// In the order in which they are merged.
+    /// The cells in the order in which they are merged.
     cells: Vec<Planned>,
 }
 
-/// Why there is no plan, or it cannot be run here.
+/// The reason why there is no plan, or why it cannot be run here.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum PlanError {
-    /// Two cells that are one.
+    /// Two cells are the same.
     #[error("cell `{0}` is there twice: each is accepted once")]
     Twice(String),
-    /// A file that is no plan of this version.
+    /// The file is no plan of this version.
     #[error("it is no plan of a sweep that this program reads: {0}")]
     NotAPlan(String),
-    /// A plan that was changed by hand.
+    /// The plan was changed by hand.
     #[error("cell `{0}` is not what its id says: plan the sweep again in another directory")]
     Changed(String),
-    /// Another build.
+    /// The plan is of another build.
     #[error(
         "the sweep was planned by {planned}, and this is {here}: run that one, or plan the sweep \
          again in another directory"
     )]
     Build {
-        /// What planned it.
+        /// The build that planned it.
         planned: String,
-        /// What is to run it.
+        /// The build that is to run it.
         here: String,
     },
-    /// A trace or platform that changed.
+    /// A trace or platform has changed.
     #[error("{0} has changed since the sweep was planned: plan it again in another directory")]
     Input(String),
 }
 
 impl Plan {
-    /// The plan of these cells for a build; `inputs` are checksums of what they name, as
-    /// `trace NAME` or `platform NAME`.
+    /// Returns the plan of these cells for a build. `inputs` has the checksums of the inputs that
+    /// they name, as `trace NAME` or `platform NAME`.
     ///
     /// # Errors
     /// [`PlanError::Twice`].
@@ -116,7 +116,7 @@ impl Plan {
         }
     }
 
-    /// The plan as indented JSON.
+    /// Returns the plan as indented JSON.
     ///
     /// # Panics
     /// Never: texts and numbers can be written.
@@ -124,12 +124,12 @@ impl Plan {
         serde_json::to_string_pretty(self).expect("texts and numbers can be written") + "\n"
     }
 
-    /// Its cells, in the order in which they are merged.
+    /// Returns the cells, in the order in which they are merged.
     pub fn cells(&self) -> &[Planned] {
         &self.cells
     }
 
-    /// Checks that it was planned for this build, and that these inputs are as they were.
+    /// Checks that this build made the plan, and that these inputs have not changed.
     ///
     /// # Errors
     /// [`PlanError::Build`] or [`PlanError::Input`].
@@ -147,7 +147,7 @@ impl Plan {
         }
     }
 
-    /// The id of a cell: of the build, the cell, and the content of what it names.
+    /// Returns the id of a cell: a hash of the build, the cell, and the content of its inputs.
     fn id(&self, cell: &Cell) -> CellId {
         let named = [("trace", &cell.trace), ("platform", &cell.platform)];
         let named =
@@ -158,7 +158,7 @@ impl Plan {
     }
 }
 
-/// The checksum of what a cell names: SHA-256.
+/// Returns the checksum of an input: SHA-256.
 pub fn checksum(bytes: &[u8]) -> String {
     hexadecimal(&Sha256::digest(bytes))
 }
@@ -168,10 +168,10 @@ fn hexadecimal(bytes: &[u8]) -> String {
 }
 
 impl CellId {
-    /// The id of the run that repeats to the byte: as the cell's.
+    /// Returns the id of a run that can be repeated exactly: it is the cell's.
     ///
     /// # Panics
-    /// Never: an id is made of so many hexadecimal digits.
+    /// Never: an id has the right number of hexadecimal digits.
     pub(crate) fn run(&self) -> Uuid {
         let number = u128::from_str_radix(&self.0, 16).expect("an id is a hexadecimal number");
         uuid::Builder::from_custom_bytes(number.to_be_bytes()).into_uuid()

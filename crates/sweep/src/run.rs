@@ -1,4 +1,4 @@
-//! Running a shard: what is done is left alone, what fails is told in the end.
+//! Runs a shard: cells that are done are skipped, and failures are reported at the end.
 
 use crate::cell::Cell;
 use crate::directory::{Directory, DirectoryError, Failed};
@@ -12,52 +12,52 @@ use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 
-/// Who pairs cells with what runs them.
+/// The connection of cells with the code that runs them.
 pub trait Runner: Sync {
-    /// A run that begins now, on this machine.
+    /// Returns the description of a run that begins now, on this machine.
     fn this_run(&self) -> Run;
 
-    /// Whether the cell's figures are times, so that it needs the machine for itself. A cell that
-    /// cannot be run is not.
+    /// Returns true if the cell's figures are times, so that it needs the machine for itself.
+    /// Returns false for a cell that cannot be run.
     fn is_timed(&self, cell: &Cell) -> bool;
 
-    /// Whether memory is there for so many cells like this at once.
+    /// Returns true if there is memory for `at_once` cells like this at the same time.
     fn fits(&self, cell: &Cell, at_once: NonZeroUsize) -> bool;
 
-    /// Runs it on so many threads.
+    /// Runs the cell on `threads` threads.
     ///
     /// # Errors
-    /// Why not, in one line.
+    /// The reason, in one line.
     fn run(&self, cell: &Cell, threads: NonZeroUsize) -> Result<Vec<Record>, String>;
 }
 
-/// What became of a shard.
+/// The outcome of a shard.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Outcome {
-    /// Cells of the shard.
+    /// The number of cells of the shard.
     pub cells: usize,
-    /// Those that had been done before.
+    /// The number of cells that had been done before.
     pub before: usize,
-    /// Those that failed, in the order of the plan.
+    /// The cells that failed, in the order of the plan.
     pub failed: Vec<Failed>,
 }
 
-/// Why a shard was not run to its end. What was done stays.
+/// The reason why a shard was not run to its end. Finished cells keep their results.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// Its directory.
+    /// The directory cannot be used.
     #[error(transparent)]
     Directory(#[from] DirectoryError),
-    /// Times may not be taken here.
+    /// Times may not be measured here.
     #[error(transparent)]
     NotExclusive(#[from] NotExclusive),
 }
 
-/// Runs what is left of a shard, and tells `progress` of each cell.
+/// Runs the rest of a shard, and calls `progress` for each cell.
 ///
 /// # Errors
-/// [`RunError`]: nothing is run where cells are timed and the machine is not theirs alone; what
-/// cannot be written ends the run.
+/// [`RunError`]: nothing is run if cells are timed and the machine is not exclusively theirs; a
+/// result that cannot be written ends the run.
 pub fn run(
     plan: &Plan,
     directory: &Directory,
@@ -85,7 +85,7 @@ pub fn run(
     let all = left.len();
     let stopped = Mutex::new(None);
     let stop = || stopped.lock().expect("no cell panics holding it");
-    // A thread each: cells are many.
+    // Each cell has one thread, since there are many cells.
     let one = |nr: usize| {
         if stop().is_none()
             && let Err(error) = bench.cell(beside[nr], NonZeroUsize::MIN, None)
@@ -110,7 +110,7 @@ pub fn run(
     Ok(Outcome { cells, before, failed })
 }
 
-/// What every cell is run with.
+/// The context that every cell runs in.
 struct Bench<'r, R> {
     directory: &'r Directory,
     runner: &'r R,
@@ -118,7 +118,7 @@ struct Bench<'r, R> {
 }
 
 impl<R: Runner> Bench<'_, R> {
-    /// Runs a cell, and keeps what it comes to, or why it failed.
+    /// Runs a cell, and stores its result or its error.
     fn cell(
         &self,
         Planned { id, cell }: &Planned,
@@ -126,7 +126,7 @@ impl<R: Runner> Bench<'_, R> {
         node: Option<&Node>,
     ) -> Result<(), DirectoryError> {
         let done = self.records(cell, threads, node).and_then(|mut records| {
-            // What is measured again is another run; all else is the same one.
+            // Measuring again makes another run; all other results stay the same.
             let mut run = self.runner.this_run();
             if node.is_none() {
                 keep_repeatable(&mut records);
@@ -160,7 +160,7 @@ impl<R: Runner> Bench<'_, R> {
     }
 }
 
-/// Leaves out what is measured: all else is the same on every machine.
+/// Removes measured metrics: all others are the same on every machine.
 fn keep_repeatable(records: &mut Vec<Record>) {
     for record in &mut *records {
         record.metrics.retain(|metric| metric.basis != Basis::Measured);
@@ -168,7 +168,7 @@ fn keep_repeatable(records: &mut Vec<Record>) {
     records.retain(|record| !record.metrics.is_empty());
 }
 
-/// What a panic said.
+/// Returns the message of a panic.
 fn told(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("nothing");

@@ -4,20 +4,20 @@ use pageout_experiment::fields::number;
 use std::fmt;
 use std::str::FromStr;
 
-/// Shard K of N: every Nth cell, from the Kth on. So shards are alike where cells grow along the
-/// plan.
+/// Shard K of N: every Nth cell, from the Kth on. So shards have similar loads if cells grow along
+/// the plan.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Shard {
-    /// From 1 on.
+    /// The number of the shard, from 1.
     nr: usize,
     of: usize,
 }
 
 impl Shard {
-    /// All cells.
+    /// The shard of all cells.
     pub const WHOLE: Self = Self { nr: 1, of: 1 };
 
-    /// Whether it has the cell of this place in the plan, from 0 on.
+    /// Returns true if the shard has the cell at this place in the plan, counted from 0.
     pub const fn has(self, place: usize) -> bool {
         place % self.of == self.nr - 1
     }

@@ -1,5 +1,5 @@
-//! The file that says which cells there are: what all of them have, and a grid, a list or draws of
-//! the rest.
+//! The file that defines the cells: the parameters that all of them share, and a grid, a list or
+//! draws of the others.
 
 use crate::cell::{Cell, ParameterError};
 use pageout_experiment::scenarios::Scenario;
@@ -10,13 +10,13 @@ use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use toml::{Table, Value};
 
-/// Most cells of a sweep: what is named by mistake has more.
+/// The most cells of a sweep: a mistake in the file makes more.
 const MOST_CELLS: u64 = 100_000;
-/// Bounds of numbers, as the command line has them.
+/// The bounds of numbers, as on the command line.
 const RUNS: (u32, u32) = (1, 1000);
 const DRAWS: (u32, u32) = (1, 10_000);
 
-/// What a file says of a sweep.
+/// The content of a sweep's file.
 #[derive(Debug)]
 pub struct Spec {
     all: Cell,
@@ -24,14 +24,14 @@ pub struct Spec {
     cells: Cells,
 }
 
-/// How cells differ: values of parameters.
+/// The parameters in which cells differ, with their values.
 #[derive(Debug)]
 enum Cells {
-    /// Every combination.
+    /// Every combination of values.
     Grid(Values),
-    /// As they stand.
+    /// The listed cells.
     List(Vec<BTreeMap<String, String>>),
-    /// So many different combinations, drawn.
+    /// Different combinations, drawn at random.
     Random { cells: u64, seed: u64, from: Values },
 }
 
@@ -72,34 +72,34 @@ struct Random {
     from: Table,
 }
 
-/// Why a file was refused.
+/// The reason why a file was refused.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SpecError {
-    /// Not TOML, or a key that there is not or that lacks.
+    /// The file is not TOML, or has an unknown key, or lacks one.
     #[error("line {line}: {message}")]
     Toml {
-        /// From 1 on.
+        /// The line, from 1.
         line: usize,
-        /// What is wrong.
+        /// The error.
         message: String,
     },
-    /// What a key says.
+    /// The value of a key is invalid.
     #[error("`{key}`: {problem}")]
     Key {
         /// The key, with the table it is in.
         key: String,
-        /// What is wrong.
+        /// The error.
         problem: Problem,
     },
-    /// No cells, or several kinds of them.
+    /// The file has no cells, or several kinds of them.
     #[error("expected one of [grid], [[list]] and [random], found {0}")]
     Kinds(&'static str),
 }
 
-/// What can be wrong with a key's value.
+/// An error in a key's value.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Problem {
-    /// A scenario that there is none of, or a ground where it does not run.
+    /// An unknown scenario, or a ground where it does not run.
     #[error(transparent)]
     Name(#[from] UnknownName),
     /// A variant.
@@ -117,28 +117,28 @@ pub enum Problem {
     /// A number out of its bounds.
     #[error("found {found}, expected {least} to {most}")]
     Bounds {
-        /// What was given.
+        /// The given number.
         found: u64,
         /// The bounds.
         least: u64,
         /// The bounds.
         most: u64,
     },
-    /// A grid or list without anything, or a parameter without values.
+    /// A grid or list without entries, or a parameter without values.
     #[error("it is empty, and no cell follows: expected one {0} or more")]
     Empty(&'static str),
-    /// More than a sweep has.
+    /// More cells than a sweep may have.
     #[error("it comes to more than {MOST_CELLS} cells, the most of a sweep")]
     TooMany,
-    /// More draws than there are combinations.
+    /// More draws than combinations.
     #[error("found {cells}, and there are {there} different cells to draw")]
     Draws {
-        /// What was asked for.
+        /// The requested number.
         cells: u64,
-        /// How many there are.
+        /// The number of combinations.
         there: u64,
     },
-    /// A parameter that all cells have, and some differ in.
+    /// A parameter that all cells share, and in which some differ.
     #[error("it is in [fields] too: expected once")]
     Twice,
 }
@@ -147,7 +147,7 @@ impl Spec {
     /// Reads a file.
     ///
     /// # Errors
-    /// [`SpecError`] says where, what was found and what is accepted.
+    /// [`SpecError`] names the place, the value found and the accepted values.
     pub fn read(text: &str) -> Result<Self, SpecError> {
         let written: Written = toml::from_str(text).map_err(|error| {
             let before = error.span().map_or("", |span| &text[..span.start.min(text.len())]);
@@ -203,13 +203,13 @@ impl Spec {
         Ok(Self { all, scenario, cells })
     }
 
-    /// The scenario of all cells.
+    /// Returns the scenario of all cells.
     pub const fn scenario(&self) -> Scenario {
         self.scenario
     }
 
-    /// The cells, in the order of the file, or of the values with the last parameter's changing
-    /// fastest.
+    /// Returns the cells, in the order of the file, or of the values with the last parameter's
+    /// changing fastest.
     ///
     /// # Errors
     /// [`SpecError`] for none, too many, or a parameter given twice.
@@ -276,7 +276,7 @@ impl Written {
     }
 }
 
-/// Whose parameters are read.
+/// The scenario and the ground whose parameters are read.
 #[derive(Clone, Copy)]
 struct Of {
     scenario: Scenario,
@@ -284,8 +284,8 @@ struct Of {
 }
 
 impl Of {
-    /// Values by parameter: each a text, or a list of them; lists and ranges of a text are taken
-    /// one by one.
+    /// Reads the values of each parameter: a text, or a list of them. Lists and ranges in a text
+    /// are split into single values.
     fn values(self, table: &str, given: &Table) -> Result<Values, SpecError> {
         let mut all = Values::new();
         for (parameter, value) in given {
@@ -304,7 +304,8 @@ impl Of {
         Ok(all)
     }
 
-    /// A cell a table, each parameter with one value, or several that its cell runs together.
+    /// Reads a table for each cell. Each parameter has one value, or several that its cell runs
+    /// together.
     fn list(self, given: &[Table]) -> Result<Vec<BTreeMap<String, String>>, SpecError> {
         let one = |table: &Table| {
             let mut own = BTreeMap::new();
@@ -325,7 +326,7 @@ fn at(key: &str, problem: impl Into<Problem>) -> SpecError {
     SpecError::Key { key: key.to_owned(), problem: problem.into() }
 }
 
-/// A value as the command line takes it.
+/// Returns a value as the command line takes it.
 fn text_of(value: &Value) -> Result<String, Problem> {
     match value {
         Value::String(text) => Ok(text.clone()),
@@ -338,7 +339,7 @@ fn text_of(value: &Value) -> Result<String, Problem> {
     }
 }
 
-/// How many combinations values have: as many as can be told.
+/// Returns the number of combinations, or the greatest number if there are more.
 fn combinations(table: &str, values: &Values) -> Result<u64, SpecError> {
     if values.is_empty() {
         return Err(at(table, Problem::Empty("parameter")));
@@ -349,7 +350,7 @@ fn combinations(table: &str, values: &Values) -> Result<u64, SpecError> {
     Ok(values.values().map(|values| values.len() as u64).fold(1, u64::saturating_mul))
 }
 
-/// The combination of this number.
+/// Returns the combination of this number.
 fn nth(values: &Values, mut nr: u64) -> impl Iterator<Item = (&str, &str)> {
     let chosen = values.iter().rev().map(|(parameter, values)| {
         let of = values.len() as u64;
@@ -362,7 +363,8 @@ fn nth(values: &Values, mut nr: u64) -> impl Iterator<Item = (&str, &str)> {
     chosen.into_iter()
 }
 
-/// So many different numbers below `there`, in ascending order, by Floyd's algorithm.
+/// Draws `cells` different numbers below `there` by Floyd's algorithm; returns them in ascending
+/// order.
 fn draw(cells: u64, there: u64, seed: u64) -> BTreeSet<u64> {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut drawn = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! Shards that are stopped and go on, with cells that take no time.
+//! Shards that are stopped and resumed, with cells that take no time.
 #![forbid(unsafe_code)]
 
 use pageout_experiment::this_machine::this_run;
@@ -20,11 +20,11 @@ fn plan(spec: &str) -> Plan {
     Plan::new(&this_run(), BTreeMap::new(), cells).expect("they differ")
 }
 
-/// Counts what it runs, and fails where it is told to.
+/// A runner that counts the cells it runs, and fails when it is told to.
 #[derive(Default)]
 struct Counting {
     ran: AtomicUsize,
-    /// Of which cells fail, and how.
+    /// The function that decides which cells fail, and with which error.
     fails: Option<fn(&Cell) -> Option<&'static str>>,
 }
 
@@ -72,7 +72,7 @@ fn whole(plan: &Plan, directory: &Directory) {
     assert_eq!(done.expect("it runs").failed, []);
 }
 
-/// What a sweep comes to that nothing interrupts.
+/// The result of an uninterrupted sweep.
 static UNINTERRUPTED: LazyLock<String> = LazyLock::new(|| {
     let (plan, place) = (plan(SPEC), tempdir().expect("a directory"));
     let directory = Directory::new(place.path());
@@ -253,7 +253,7 @@ proptest! {
                 for place_in_plan in &lost {
                     let id = &plan.cells()[*place_in_plan].id;
                     let result = place.path().join(format!("results/{id}.json"));
-                    // It may be lost twice.
+                    // The result may be lost twice.
                     let _ = fs::remove_file(result);
                 }
             }

@@ -1,4 +1,4 @@
-//! What a file comes to, and what is said of one that is refused.
+//! The cells that a file defines, and the errors for invalid files.
 #![forbid(unsafe_code)]
 
 use pageout_experiment::scenarios::Scenario;
