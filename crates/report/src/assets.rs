@@ -1,4 +1,4 @@
-//! What every page carries: style, script, and the library that draws charts.
+//! The assets of every page: style, script, and the library that draws charts.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -6,14 +6,15 @@ use sha2::{Digest, Sha256};
 
 /// Vega, Vega-Lite and Vega's interpreter in one file, made by `cargo xtask charts`.
 pub(crate) static CHARTS: &str = include_str!("../assets/charts.js");
-/// The licences of all that is in it.
+/// The licences of everything in that file.
 pub(crate) static LICENCES: &str = include_str!("../assets/charts.LICENCES.txt");
-/// What the page itself does: it draws charts and filters rows.
+/// The script of the page itself: it draws charts and filters rows.
 pub(crate) static SCRIPT: &str = include_str!("../assets/page.js");
-/// How the page looks.
+/// The style of the page.
 pub(crate) static STYLE: &str = include_str!("../assets/page.css");
 
-/// What the page may do: run these scripts, use this style, and nothing else.
+/// Returns the page's content security policy: it may run these scripts, use this style, and
+/// nothing else.
 pub(crate) fn policy() -> String {
     let hash = |text: &str| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text)));
     format!(

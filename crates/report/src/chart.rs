@@ -1,11 +1,11 @@
-//! One chart: its data, how they are drawn, and a sentence that says what is seen.
+//! A chart: its data, a specification of its drawing, and a sentence that describes it.
 
 use maud::{Markup, html};
 use serde_json::{Value, json};
 
 /// Glyphs of the variants' points.
 const GLYPHS: [char; 8] = ['●', '■', '✚', '◆', '▲', '▼', '▶', '◀'];
-/// What Vega calls them.
+/// Vega's names for these glyphs.
 const SHAPES: [&str; 8] = [
     "circle",
     "square",
@@ -31,11 +31,11 @@ const DASHES: [[u8; 4]; 8] = [
 /// A chart.
 #[derive(Debug)]
 pub(crate) struct Chart {
-    /// What is shown.
+    /// The title.
     pub(crate) title: String,
-    /// The figures that are seen, for those who do not see them.
+    /// The figures that the chart shows, for people who cannot see it.
     pub(crate) sentence: String,
-    /// What was thinned, if anything was.
+    /// A note, if data were thinned.
     pub(crate) note: Option<String>,
     /// The columns of its data.
     pub(crate) columns: Vec<Column>,
@@ -45,14 +45,14 @@ pub(crate) struct Chart {
     pub(crate) spec: Value,
 }
 
-/// A column of a chart's data. Its field is what the specification calls it: never a text of the
-/// records, which the drawing library might take for an expression.
+/// A column of a chart's data. In the specification its field has a generated name and never a text
+/// of the records, which the drawing library might take for an expression.
 #[derive(Debug)]
 pub(crate) struct Column {
     pub(crate) field: &'static str,
-    /// What people call it.
+    /// The title for people.
     pub(crate) title: String,
-    /// The texts that its cells stand for; of numbers none.
+    /// The texts that its cells stand for; empty for numbers.
     pub(crate) words: Vec<String>,
 }
 
@@ -82,7 +82,7 @@ impl From<Option<f64>> for Cell {
 }
 
 impl Cell {
-    /// Whole numbers without a point, which saves a fifth of a page.
+    /// Returns whole numbers without a point, which saves a fifth of a page.
     fn json(self) -> Value {
         match self {
             Self::Number(value) if value.fract() == 0.0 && value.abs() < 9e15 => {
@@ -100,7 +100,7 @@ impl Cell {
 pub(crate) struct Charts(Vec<Value>);
 
 impl Charts {
-    /// Adds a chart; the place where it will be drawn.
+    /// Adds a chart; returns the markup of its place.
     pub(crate) fn figure(&mut self, chart: Chart) -> Markup {
         let Chart { title, sentence, note, columns, rows, spec } = chart;
         let number = self.0.len();
@@ -123,38 +123,39 @@ impl Charts {
         }
     }
 
-    /// The data of all charts as JSON that is safe within an element.
+    /// Returns the data of all charts as JSON that is safe within an element.
     pub(crate) fn json(self) -> String {
         Value::Array(self.0).to_string().replace('<', "\\u003c")
     }
 }
 
-/// That all figures of a point are told where it is pointed at.
+/// Returns a tooltip with all figures of the point below the pointer.
 pub(crate) fn tooltip() -> Value {
     json!({ "content": "data" })
 }
 
-/// How variants are told apart by colour, the same in all charts of a comparison.
+/// Returns an encoding that distinguishes variants by colour, the same in all charts of a
+/// comparison.
 pub(crate) fn colour(columns: &[String]) -> Value {
     json!({ "field": "variant", "type": "nominal", "sort": null, "legend": null,
             "scale": { "domain": columns } })
 }
 
-/// The same by the form of points.
+/// Returns an encoding that distinguishes variants by the form of points.
 pub(crate) fn shape(columns: &[String]) -> Value {
     let shapes: Vec<_> = (0..columns.len()).map(|index| SHAPES[index % SHAPES.len()]).collect();
     json!({ "field": "variant", "type": "nominal", "legend": null,
             "scale": { "domain": columns, "range": shapes } })
 }
 
-/// The same by the dashes of lines.
+/// Returns an encoding that distinguishes variants by the dashes of lines.
 pub(crate) fn dash(columns: &[String]) -> Value {
     let dashes: Vec<_> = (0..columns.len()).map(|index| DASHES[index % DASHES.len()]).collect();
     json!({ "field": "variant", "type": "nominal", "legend": null,
             "scale": { "domain": columns, "range": dashes } })
 }
 
-/// Which colour, form and dashes are which variant's.
+/// Returns the key: the colour, form and dashes of each variant.
 pub(crate) fn key(columns: &[String]) -> Markup {
     html! {
         ul.key aria-label="Variants" {

@@ -1,5 +1,5 @@
-//! Time by activity as a flame graph. It is an SVG of shares of its width, so it fits every page
-//! without a script.
+//! Time by activity as a flame graph. It is an SVG whose positions are shares of its width, so it
+//! fits every page without a script.
 
 use crate::budget::Budget;
 use crate::text::{first, with_unit};
@@ -7,21 +7,21 @@ use maud::{Markup, html};
 use pageout_record::render::figure;
 use pageout_record::schema::{Activity, Metric};
 
-/// Height of a level, in pixels.
+/// The height of a level, in pixels.
 const LEVEL: usize = 20;
-/// Shares of the whole below this are too narrow to be seen, and are not drawn.
+/// The least share of the whole that is drawn: smaller ones are too narrow to be seen.
 const NARROW: f64 = 0.001;
 
 /// An activity that is drawn.
 struct Frame<'a> {
     path: Vec<&'a str>,
-    /// Where it begins, as a share of the whole.
+    /// The position of its left edge, as a share of the whole.
     from: f64,
     own: f64,
     total: f64,
 }
 
-/// The flame graph of one metric.
+/// Draws the flame graph of one metric.
 pub(crate) fn flame(title: &str, metric: &Metric, of: &[Activity], budget: &mut Budget) -> Markup {
     let whole: f64 = of.iter().map(Activity::total).sum();
     let mut frames = Vec::new();
@@ -91,7 +91,7 @@ pub(crate) fn flame(title: &str, metric: &Metric, of: &[Activity], budget: &mut 
     }
 }
 
-/// Adds an activity and its parts, callers before those they called.
+/// Adds an activity and its parts, callers before their callees.
 fn add<'a>(
     frames: &mut Vec<Frame<'a>>,
     left_out: &mut usize,
@@ -117,11 +117,12 @@ fn add<'a>(
     }
 }
 
-/// Leaves at most so many frames, none of them without its callers, and tells how many went.
+/// Keeps at most `most` frames, none of them without its callers, and returns the number of removed
+/// ones.
 fn keep_widest(frames: &mut Vec<Frame<'_>>, most: usize) -> usize {
     let too_many = frames.len().saturating_sub(most);
     if too_many > 0 {
-        // A caller takes no less than what it calls, and of equals it stays first.
+        // A caller is at least as wide as its callees, and among equals it stays first.
         frames.sort_by(|one, other| other.total.total_cmp(&one.total));
         frames.truncate(most);
         frames.sort_by(|one, other| {
@@ -131,7 +132,7 @@ fn keep_widest(frames: &mut Vec<Frame<'_>>, most: usize) -> usize {
     too_many
 }
 
-/// A frame: an SVG of its own, which cuts its name off where it ends.
+/// Returns a frame: an SVG of its own, which clips its name.
 fn rectangle(
     frame: &Frame<'_>,
     levels: usize,

@@ -57,7 +57,7 @@ use pageout_record::schema::InvalidRecord;
 /// The most bytes of a page.
 pub const MAX_BYTES: usize = 5_000_000;
 
-/// Why there is no page.
+/// The reason why there is no page.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
     /// The set breaks a rule of the format.
@@ -69,16 +69,16 @@ pub enum ReportError {
     /// There is more of something than a page can show.
     #[error("{place}: {found} {what}; a page takes {most}")]
     TooMany {
-        /// Where, such as `records[3] ("sweep")`.
+        /// The place, such as `records[3] ("sweep")`.
         place: String,
-        /// What there is too much of.
+        /// The things of which there are too many.
         what: &'static str,
-        /// How many there are.
+        /// The number found.
         found: usize,
-        /// How many are accepted.
+        /// The most that are accepted.
         most: usize,
     },
-    /// The page would be too large, with all thinned that can be.
+    /// The page would be too large, even with everything thinned that can be.
     #[error("the page would have {0} bytes; {MAX_BYTES} are accepted: leave records or names out")]
     TooLarge(usize),
 }

@@ -4,7 +4,7 @@ use pageout_record::compare::{Comparison, Row};
 use pageout_record::schema::{Ground, Labels, Metric, Record, RecordFile};
 use std::collections::HashMap;
 
-/// The records of all runs by what they must share to be compared.
+/// The records of all runs, by the labels that they must share to be compared.
 #[derive(Debug)]
 pub(crate) struct Lookup<'a>(HashMap<(&'a str, Ground, u64, &'a Labels), Vec<&'a Record>>);
 
@@ -18,13 +18,13 @@ impl<'a> Lookup<'a> {
         Self(by_key)
     }
 
-    /// All records, in no order.
+    /// Returns all records, in no order.
     pub(crate) fn records(&self) -> impl Iterator<Item = &'a Record> {
         self.0.values().flatten().copied()
     }
 
-    /// The samples of a row under the variant of one of the comparison's columns: those of all
-    /// runs, in their order.
+    /// Returns the samples of a row under the variant of one of the comparison's columns: those of
+    /// all runs, in their order.
     pub(crate) fn samples(&self, of: &Comparison, row: &Row, column: &str) -> Vec<f64> {
         let key = (row.scenario.as_str(), row.ground, row.seed, &row.fields);
         let told = |record: &&&Record| {

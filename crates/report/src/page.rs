@@ -16,30 +16,30 @@ use pageout_record::chart::Naming;
 use pageout_record::compare::Declarations;
 use pageout_record::schema::{Metric, Record, RecordFile, Told};
 
-/// Tables of a page.
+/// The most tables of a page.
 const TABLES: usize = 200;
-/// Pictures of metrics that are no samples: of each kind so many are drawn.
+/// The most pictures of each kind of metric that has no samples.
 const PICTURES: usize = 40;
-/// Bytes of the printed text that a page has room for.
+/// The most bytes of printed text on a page.
 const PRINTED: usize = 400_000;
 
-/// What a page is made of.
+/// The content of a page.
 #[derive(Debug, Clone, Copy)]
 pub struct Page<'a> {
     /// The command that made it.
     pub command: &'a str,
     /// All records.
     pub file: &'a RecordFile,
-    /// The comparisons of them that were asked for. Records that none of these has get tables of
-    /// their own.
+    /// The requested comparisons of them. Records that are in none of these get tables of their
+    /// own.
     pub tables: &'a [Table],
     /// The declarations of the scenarios' metrics.
     pub declared: &'a Declarations,
-    /// What the command printed of them, if that is more than these tables.
+    /// The text that the command printed, if it has more than these tables.
     pub printed: Option<&'a str>,
 }
 
-/// What is drawn of metrics that are no samples.
+/// The metrics that have no samples.
 #[derive(Default)]
 struct Pictures<'a> {
     quoted: Vec<(&'a Record, &'a Metric)>,
@@ -47,10 +47,10 @@ struct Pictures<'a> {
 }
 
 impl Page<'_> {
-    /// The page.
+    /// Returns the page.
     ///
     /// # Errors
-    /// [`ReportError`] where the set is invalid or has more of something than a page can show.
+    /// [`ReportError`] if the set is invalid or has more of something than a page can show.
     pub fn html(&self) -> Result<String, ReportError> {
         self.file.validate()?;
         sizes::check(self.file)?;
@@ -111,7 +111,7 @@ impl Page<'_> {
         if page.len() > MAX_BYTES { Err(ReportError::TooLarge(page.len())) } else { Ok(page) }
     }
 
-    /// What searches found, and what each comparison says.
+    /// Returns the results of searches, and the verdict of each comparison.
     fn verdicts(&self, tables: &[&Table], drawn: &[Drawn<'_>], quotes: bool) -> Markup {
         html! {
             section id="verdict" {
@@ -131,7 +131,7 @@ impl Page<'_> {
         }
     }
 
-    /// What the command printed, as it printed it.
+    /// Returns the text that the command printed.
     fn text(&self, budget: &mut Budget) -> Markup {
         let text = self.printed.unwrap_or("");
         if text.len() > PRINTED {
@@ -151,7 +151,7 @@ impl Page<'_> {
     }
 }
 
-/// Sorts metrics by what they tell; samples are in the tables.
+/// Sorts metrics by their kind of value; samples are in the tables.
 fn pictures(file: &RecordFile) -> Pictures<'_> {
     let mut pictures = Pictures::default();
     for record in file.records() {
@@ -205,7 +205,7 @@ fn left(title: &str, all: usize, budget: &mut Budget) -> Markup {
     html! {}
 }
 
-/// One metric that is no samples.
+/// Draws a metric that has no samples.
 fn picture(title: String, metric: &Metric, charts: &mut Charts, budget: &mut Budget) -> Markup {
     match metric.told() {
         Told::Activities(of) => flame(&title, metric, of, budget),
@@ -235,7 +235,7 @@ fn contents(tables: &[&Table]) -> Markup {
     }
 }
 
-/// What the page does not show.
+/// Lists the content that the page does not show.
 fn left_out(budget: &Budget) -> Markup {
     let notes = budget.left_out();
     html! {

@@ -1,4 +1,4 @@
-//! What made the records, and on which machine.
+//! The origin of the records: the command, the build and the machine.
 
 use crate::budget::Budget;
 use crate::text::count;
@@ -6,10 +6,10 @@ use maud::{Markup, html};
 use pageout_record::schema::{RecordFile, Run};
 use std::collections::BTreeSet;
 
-/// Runs that are listed.
+/// The most runs that are listed.
 const LISTED: usize = 64;
 
-/// The command, and of each run the commit, machine and seeds.
+/// Returns the command, and the commit, machine and seeds of each run.
 pub(crate) fn provenance(command: &str, file: &RecordFile, budget: &mut Budget) -> Markup {
     let seeds: BTreeSet<u64> = file.records().map(|record| record.seed).collect();
     let named: Vec<String> = seeds.iter().take(8).map(u64::to_string).collect();

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use pageout_record::render::said;
 use pageout_record::schema::{Metric, Record};
 
-/// A table of what sources say.
+/// Returns a table of quoted figures.
 pub(crate) fn published(of: &[(&Record, &Metric)], budget: &mut Budget) -> Markup {
     let fitting = budget.rows(of.len(), 6);
     if fitting < of.len() {

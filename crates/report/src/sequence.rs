@@ -4,7 +4,7 @@ use crate::budget::Budget;
 use maud::{Markup, html};
 use pageout_record::schema::{Sequence, StepKind};
 
-/// The diagram; it is a table, so that a screen reader walks it too.
+/// Returns the diagram; it is a table, so that a screen reader can read it too.
 pub(crate) fn sequence(title: &str, of: &Sequence, budget: &mut Budget) -> Markup {
     let shown = budget.rows(of.steps.len(), of.actors.len() + of.watched.len() + 1);
     if shown < of.steps.len() {

@@ -1,19 +1,19 @@
-//! What a page takes; the rest is refused before any work is done.
+//! The limits of a page; a larger input is refused before any work is done.
 
 use crate::ReportError;
 use pageout_record::schema::{Record, RecordFile, Told};
 use std::collections::BTreeSet;
 
-/// Fields and axes by name, over all records: each may become a column.
+/// The most fields and axes by name, over all records: each may become a column.
 const NAMES: usize = 64;
-/// Variants: each is a column.
+/// The most variants: each is a column.
 const VARIANTS: usize = 64;
-/// Characters of a text.
+/// The most characters of a text.
 const TEXT: usize = 2_000;
-/// Actors of a sequence: each is a column.
+/// The most actors of a sequence: each is a column.
 const ACTORS: usize = 64;
 
-/// Refuses what would be no page that a person can read.
+/// Returns an error for records that would make no legible page.
 pub(crate) fn check(file: &RecordFile) -> Result<(), ReportError> {
     let mut names = BTreeSet::new();
     let mut variants = BTreeSet::new();

@@ -8,7 +8,7 @@ use pageout_record::render::{Labelling, grown, how_to_read, is_same, row_summari
 use pageout_record::schema::Basis;
 use std::collections::BTreeSet;
 
-/// The table of the `index`th comparison of a page.
+/// Returns the table of the `index`th comparison of a page.
 pub(crate) fn table(of: &Comparison, title: &str, index: usize, budget: &mut Budget) -> Markup {
     let labelling = Labelling::of(&of.rows);
     let rows = chosen(of, title, labelling.varying.len() + 6 + 4 * of.others.len(), budget);
@@ -59,7 +59,7 @@ pub(crate) fn table(of: &Comparison, title: &str, index: usize, budget: &mut Bud
     }
 }
 
-/// The rows that there is room for, in their order. Wholes are kept first, then rows that show a
+/// Returns the rows that fit, in their order. Wholes are kept first, then rows that show a
 /// difference.
 fn chosen<'a>(of: &'a Comparison, title: &str, cells: usize, budget: &mut Budget) -> Vec<&'a Row> {
     let fitting = budget.rows(of.rows.len(), cells);
@@ -107,7 +107,7 @@ fn samples(row: &Row) -> String {
     }
 }
 
-/// A cell for each variant.
+/// Returns a cell for each variant.
 fn cells(row: &Row) -> Markup {
     html! {
         td.number data-column="0" {
@@ -127,7 +127,7 @@ fn cells(row: &Row) -> Markup {
     }
 }
 
-/// The median, and the interval in small print.
+/// Returns the median, and the interval in small print.
 fn summary(row: &Row, of: &Summary) -> Markup {
     let spread = row.basis != Basis::Measured && !of.is_constant();
     html! {
@@ -140,7 +140,7 @@ fn summary(row: &Row, of: &Summary) -> Markup {
     }
 }
 
-/// By how much the median changed, and, of wholes alone, what can be said of it.
+/// Returns the change of the median and, only for wholes, the verdict on it.
 fn percent(row: &Row, change: &Change) -> Markup {
     let star = if change.test.is_some() && change.verdict.is_difference() { "*" } else { "" };
     let class = match change.verdict {
@@ -166,7 +166,8 @@ fn percent(row: &Row, change: &Change) -> Markup {
     }
 }
 
-/// Inputs that choose rows and columns. The script shows them: without it they would do nothing.
+/// Returns inputs that choose rows and columns. The script shows them: without it they would do
+/// nothing.
 fn filters(of: &Comparison, rows: &[&Row], (index, title): (usize, &str), folds: bool) -> Markup {
     let scenarios: BTreeSet<&str> = rows.iter().map(|row| row.scenario.as_str()).collect();
     let grounds: BTreeSet<&str> = rows.iter().map(|row| row.ground.name()).collect();

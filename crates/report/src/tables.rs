@@ -1,4 +1,4 @@
-//! What is compared with what, where nobody said.
+//! The default comparisons, for records that no requested comparison has.
 
 use crate::ReportError;
 use pageout_record::compare::{
@@ -12,20 +12,20 @@ use std::collections::{HashMap, HashSet};
 /// A comparison, under a title.
 #[derive(Debug, Clone)]
 pub struct Table {
-    /// What it is of.
+    /// The title: the scenarios and grounds.
     pub title: String,
-    /// What it says.
+    /// The comparison.
     pub comparison: Comparison,
 }
 
-/// Tables as indented JSON: a list of objects with `title` and `comparison`, for other programs. A
-/// figure that is no number, such as a change against 0, is null.
+/// Returns tables as indented JSON: a list of objects with `title` and `comparison`, for other
+/// programs. A figure that is no number, such as a change against 0, is null.
 pub fn json(tables: &[Table]) -> String {
     let each = |of: &Table| json!({ "title": of.title, "comparison": of.comparison });
     format!("{:#}\n", tables.iter().map(each).collect::<Value>())
 }
 
-/// What records must share to be in one row.
+/// The labels that records must share to be in one row.
 type Key<'a> = (&'a str, Ground, u64, &'a Labels);
 
 fn key(record: &Record) -> Key<'_> {
@@ -33,7 +33,7 @@ fn key(record: &Record) -> Key<'_> {
 }
 
 impl Table {
-    /// All runs compared with one base; if `along` names an axis, along that one alone.
+    /// Compares all runs with one base; if `along` names an axis, only along that one.
     ///
     /// # Errors
     /// [`ReportError::Compare`].
@@ -46,7 +46,7 @@ impl Table {
         Ok(Self::from(compare_runs(file, base, along, declared)?))
     }
 
-    /// One run compared with one base.
+    /// Compares one run with one base.
     ///
     /// # Errors
     /// [`ReportError::Compare`].
@@ -58,8 +58,8 @@ impl Table {
         Ok(Self::from(compare(set, base, declared)?))
     }
 
-    /// A table for each scenario and ground, with the variant that comes first as its base. Records
-    /// that have no record of that variant beside them get a table of their own.
+    /// Returns a table for each scenario and ground, with the variant that comes first as its base.
+    /// Records without a record of that variant beside them get a table of their own.
     ///
     /// # Errors
     /// [`ReportError::Invalid`] and [`ReportError::Compare`].
@@ -71,7 +71,7 @@ impl Table {
         Self::of_rest(file, &[], declared)
     }
 
-    /// The same of those records that no other table has.
+    /// Returns such tables of those records that no other table has.
     pub(crate) fn of_rest(
         file: &RecordFile,
         others: &[Self],
@@ -105,13 +105,13 @@ impl Table {
         Ok(tables)
     }
 
-    /// What its rows share with records.
+    /// Returns the labels that the rows share with records.
     fn keys(&self) -> HashSet<Key<'_>> {
         let rows = self.comparison.rows.iter();
         rows.map(|row| (row.scenario.as_str(), row.ground, row.seed, &row.fields)).collect()
     }
 
-    /// Whether it tells of a record; its rows have these keys.
+    /// Returns true if the table has a record; its rows have these keys.
     fn has(&self, record: &Record, keys: &HashSet<Key<'_>>) -> bool {
         let common = &self.comparison.common;
         common.iter().all(|(axis, choice)| record.variant.get(axis) == Some(choice))
@@ -122,7 +122,7 @@ impl Table {
 /// A record, and the place of its run among all.
 type Placed<'a> = (usize, &'a Record);
 
-/// The records that ran and are not told of, by scenario and ground, in the order met.
+/// Returns the records that ran and are in no table, by scenario and ground, in their order.
 fn by_scenario(file: &RecordFile, is_told: impl Fn(&Record) -> bool) -> Vec<Vec<Placed<'_>>> {
     let mut all: Vec<Vec<Placed<'_>>> = Vec::new();
     let mut places = HashMap::new();
@@ -139,7 +139,7 @@ fn by_scenario(file: &RecordFile, is_told: impl Fn(&Record) -> bool) -> Vec<Vec<
     all
 }
 
-/// The runs that have such records, with those alone.
+/// Returns the runs that have such records, with only those.
 fn chosen<'a>(file: &'a RecordFile, taken: Vec<Placed<'a>>) -> Vec<Chosen<'a>> {
     let mut runs: Vec<Chosen<'_>> =
         file.sets.iter().map(|set| Chosen { run: &set.run, records: Vec::new() }).collect();
@@ -148,7 +148,8 @@ fn chosen<'a>(file: &'a RecordFile, taken: Vec<Placed<'a>>) -> Vec<Chosen<'a>> {
     runs
 }
 
-/// The same, where code that was searched is a field: the engine and a bug put in are not compared.
+/// Returns the records with the searched code as a field, so that the engine and a bug put into it
+/// are not compared.
 fn without_code(file: &RecordFile) -> Cow<'_, RecordFile> {
     if file.records().all(|record| record.ground != Ground::Check) {
         return Cow::Borrowed(file);
@@ -167,7 +168,7 @@ impl From<Comparison> for Table {
     }
 }
 
-/// The scenarios and grounds of a table, each once.
+/// Returns the scenarios and grounds of a table, each once.
 fn title(of: &Comparison) -> String {
     let (mut titles, mut met) = (Vec::new(), HashSet::new());
     for row in &of.rows {

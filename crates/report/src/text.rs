@@ -6,22 +6,22 @@ pub(crate) use pageout_record::render::{pairs, with_unit};
 use pageout_record::schema::{Basis, Labels};
 use serde_json::Number;
 
-/// A number as its digits in JSON.
+/// Returns a number as its digits in JSON.
 pub(crate) fn json(value: f64) -> String {
     Number::from_f64(value).map_or_else(|| "null".to_owned(), |number| number.to_string())
 }
 
-/// A figure as tables print it, with all of its digits for programs that read the page.
+/// Returns a figure as tables print it, with all of its digits for programs that read the page.
 pub(crate) fn number(basis: Basis, value: f64) -> Markup {
     html! { data value=(json(value)) { (figure(basis, value)) } }
 }
 
-/// Whether a change would be printed as no change.
+/// Returns true if a change would be printed as no change.
 pub(crate) fn is_tiny(percent: f64) -> bool {
     percent != 0.0 && percent.abs() < 0.005
 }
 
-/// A change in per cent with its sign.
+/// Returns a change in per cent with its sign.
 pub(crate) fn signed(percent: f64) -> String {
     match is_tiny(percent) {
         true => "less than 0.01 %".to_owned(),
@@ -29,17 +29,17 @@ pub(crate) fn signed(percent: f64) -> String {
     }
 }
 
-/// A variant as text.
+/// Returns a variant as text.
 pub(crate) fn variant(labels: &Labels) -> String {
     if labels.is_empty() { "no variant".to_owned() } else { pairs(labels) }
 }
 
-/// `1 chart`, `3 charts`.
+/// Returns a number with its noun: `1 chart`, `3 charts`.
 pub(crate) fn count(number: usize, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
-/// The first `most` of a list, and how many more there are.
+/// Returns the first `most` of a list, and the number of the others.
 pub(crate) fn first(list: &[String], most: usize, separator: &str) -> String {
     let shown = list[..list.len().min(most)].join(separator);
     match list.len().saturating_sub(most) {

@@ -1,4 +1,4 @@
-//! What the comparisons say, in words.
+//! The results of the comparisons, in words.
 
 use crate::charts::Drawn;
 use crate::text::{count, is_tiny, number, signed, with_unit};
@@ -7,14 +7,14 @@ use pageout_record::compare::{Change, Comparison, Pairs, Row, Standing, Summary,
 use pageout_record::render::{grown, p_value, undeclared, verdicts};
 use pageout_record::schema::{Basis, Ground, RecordFile};
 
-/// Wholes of one variant that are written out.
+/// The most wholes of one variant that are written out.
 const WRITTEN: usize = 6;
 
-/// The verdict on each other variant of a comparison.
+/// Returns the verdict on each other variant of a comparison.
 pub(crate) fn verdict(drawn: &Drawn<'_>) -> Markup {
     let of = drawn.of;
     html! {
-        // What searches found is told of all of them.
+        // The results of searches are summed up over all of them.
         @if of.others.is_empty() && of.rows.iter().any(|row| row.ground != Ground::Check) {
             p { "Nothing is compared: these are the figures of one variant." }
         }
@@ -37,7 +37,8 @@ pub(crate) fn verdict(drawn: &Drawn<'_>) -> Markup {
     }
 }
 
-/// What searches found: whether the engine's properties held, and the bugs that were put in.
+/// Returns the results of searches: for the engine, whether its properties held, and for exhibits,
+/// the bugs found.
 pub(crate) fn searches(file: &RecordFile) -> Markup {
     let (mut engine, mut bugs) = ([0_usize; 2], [0_usize; 2]);
     for record in file.records().filter(|record| record.ground == Ground::Check) {
@@ -62,8 +63,8 @@ pub(crate) fn searches(file: &RecordFile) -> Markup {
 /// A row with both sides.
 type Compared<'a> = (&'a Row, &'a Summary, &'a Change);
 
-/// The wholes of a variant that are written out one by one, where they are several: those that
-/// are worse by most first, then the others in their order.
+/// Returns the wholes of a variant that are written out one by one, if there are several: the worst
+/// first, then the others in their order.
 fn written(of: &Comparison, other: usize) -> Vec<Compared<'_>> {
     let judged = of.rows.iter().filter(|row| row.is_judged());
     let compared =
@@ -72,7 +73,7 @@ fn written(of: &Comparison, other: usize) -> Vec<Compared<'_>> {
     if all.len() < 2 {
         return Vec::new();
     }
-    // A figure that was zero has no percentage, and is infinitely worse.
+    // A change from zero has no percentage, and counts as infinitely worse.
     let loss = |(.., change): &Compared<'_>| match change.verdict {
         Verdict::Worse => change.percent.map_or(f64::INFINITY, f64::abs),
         _ => 0.0,
@@ -82,7 +83,7 @@ fn written(of: &Comparison, other: usize) -> Vec<Compared<'_>> {
     all
 }
 
-/// One figure: which way, how much, on what ground.
+/// Returns a figure in words: the direction, the amount and the ground.
 fn finding(
     of: &Comparison,
     drawn: &Drawn<'_>,
@@ -118,13 +119,13 @@ fn standing(of: Standing) -> &'static str {
     }
 }
 
-/// A text as a sentence begins.
+/// Returns a text with a capital first letter.
 fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// `better by 12.34 %`.
+/// Returns the direction and the amount: `better by 12.34 %`.
 fn way(row: &Row, change: &Change) -> String {
     let name = change.verdict.name();
     match (change.verdict, change.percent) {
@@ -148,7 +149,7 @@ fn summary(row: &Row, of: &Summary) -> Markup {
     }
 }
 
-/// The test of pairs of runs, and the interval of the change within them.
+/// Returns the test of pairs of runs, and the interval of the change within them.
 fn pairs(row: &Row, of: Pairs) -> String {
     let between = |ends: [f64; 2]| {
         let [one, other] = ends.map(|percent| grown(row.better, percent));
@@ -159,7 +160,7 @@ fn pairs(row: &Row, of: Pairs) -> String {
     format!("Wilcoxon of {} of runs{between}", count(of.n, "pair"))
 }
 
-/// On what ground it is said: the test, or how the figure came to be.
+/// Returns the ground of a verdict: the test, or the basis of the figure.
 fn ground(of: &Comparison, row: &Row, change: &Change) -> String {
     match change.test {
         Some(test) => format!(

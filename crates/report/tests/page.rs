@@ -1,4 +1,4 @@
-//! What a page must hold, of records that are made here.
+//! The content of pages, from records that are made here.
 #![forbid(unsafe_code)]
 
 use pageout_record::compare::{Comparison, Declarations, Role};
@@ -26,7 +26,7 @@ fn run() -> Run {
     Run::new("pageout 0.1.0", Some("1a2b3c4".into()), machine)
 }
 
-/// Scenario `reclaim-file` as it is judged on this CPU; no other is declared.
+/// Returns the declaration of scenario `reclaim-file` on this CPU; no other is declared.
 fn declared() -> Declarations {
     let roles = [("whole reclaim", Role::Whole), ("unmap", Role::Part)];
     let mut declared = Declarations::default();
@@ -54,12 +54,12 @@ fn measured(name: &str, values: Vec<f64>) -> Metric {
     Metric::new(name, "ns/page", Basis::Measured, Better::Lower, values)
 }
 
-/// Samples that differ, and are the same in every run of the test.
+/// Returns samples that differ, and are the same in every run of the test.
 fn samples(count: u32, of: f64) -> Vec<f64> {
     (0..count).map(|i| of + f64::from(i.wrapping_mul(2_654_435_761) % 10_007) / 3e3).collect()
 }
 
-/// Two variants that differ, along three orders.
+/// Returns two variants that differ, along three orders.
 fn small() -> RecordFile {
     let mut records = Vec::new();
     for (order, of) in [("0", 90.0), ("2", 60.0), ("4", 50.0)] {
@@ -84,7 +84,7 @@ fn page(set: &RecordFile) -> String {
     page_of(set, &[]).expect("the records make a page")
 }
 
-/// The text between two marks.
+/// Returns the texts between two marks.
 fn between<'a>(page: &'a str, from: &str, to: &str) -> Vec<&'a str> {
     let pieces = page.split(from).skip(1);
     pieces.map(|piece| piece.split(to).next().expect("split gives a piece")).collect()
@@ -95,7 +95,7 @@ fn charts(page: &str) -> Value {
     serde_json::from_str(data[0]).expect("the charts' data are JSON")
 }
 
-/// Bits, to hold numbers against each other exactly.
+/// Returns bits, to compare numbers exactly.
 fn all(values: impl Iterator<Item = f64>) -> BTreeSet<u64> {
     values.map(f64::to_bits).collect()
 }
@@ -162,7 +162,7 @@ fn the_verdict_comes_first_and_says_what_the_table_says() {
     }
 }
 
-/// A stage that takes longer under the new variant, in a whole that takes less.
+/// A stage takes longer under the new variant, in a whole that takes less.
 #[test]
 fn nothing_is_worse_where_the_whole_is_better() {
     let mut records = Vec::new();
@@ -186,7 +186,7 @@ fn nothing_is_worse_where_the_whole_is_better() {
 #[test]
 fn what_is_worst_is_told_and_nothing_is_worse_by_zero() {
     let page = page(&RecordFile::from_json(KERNELS).unwrap());
-    // The walks of entries that are old became dearer with the batches: by 13.36 % at most.
+    // The walks of old entries became dearer with the batches: by 13.36 % at most.
     let verdict = between(&page, r#"id="verdict""#, "</section>")[0];
     assert!(verdict.contains("worse by 13.36 %"));
     assert!(!verdict.contains("by 0.00 %"));
@@ -269,7 +269,7 @@ fn a_hundred_thousand_rows_make_a_page_that_says_what_is_missing() {
         [one(i, "per-entry", 5.0), one(i, "line", 5.0 - differs)]
     });
     let set = RecordSet::new(run(), rows.collect()).into();
-    // As `pageout report` makes it.
+    // The same tables as those of `pageout report`.
     let tables = Table::of_each_scenario(&set, &declared()).unwrap();
     let page = page_of(&set, &tables).unwrap();
     assert!(page.len() <= MAX_BYTES, "{}", page.len());

@@ -44,6 +44,7 @@ const PLAIN: &[&str] = &[
     "crates/check/",
     "crates/exhibits/",
     "crates/refusal/",
+    "crates/report/",
     "crates/sweep/",
     "crates/trace/",
     "xtask/",

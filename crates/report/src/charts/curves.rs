@@ -10,13 +10,13 @@ use pageout_record::compare::Row;
 use pageout_record::render::figure;
 use serde_json::{Value, json};
 
-/// With more places than these, not each is a tick of the axis.
+/// The most places that each have a tick of the axis.
 const TICKS: usize = 24;
-/// Charts of one comparison.
+/// The most charts of one comparison.
 const CHARTS: usize = 32;
 
 impl Drawn<'_> {
-    /// A chart for each metric along each such field.
+    /// Returns a chart for each metric along each such field.
     pub(super) fn curves(&self, budget: &mut Budget) -> Vec<Chart> {
         let all = curves(self.of, &self.labelling);
         some(all, (CHARTS, "curves"), budget, |curve, budget| self.curve(&curve, budget))

@@ -1,4 +1,4 @@
-//! Distributions: which share of the samples is at or below a value.
+//! Distributions: the share of the samples that is at or below a value.
 
 use super::{Drawn, some};
 use crate::budget::Budget;
@@ -9,13 +9,13 @@ use pageout_record::render::figure;
 use pageout_record::stats::quantile;
 use serde_json::json;
 
-/// Fewer samples have no shape.
+/// The fewest samples that have a shape.
 const SAMPLES: usize = 5;
-/// Charts of one comparison.
+/// The most charts of one comparison.
 const CHARTS: usize = 48;
 
 impl Drawn<'_> {
-    /// A chart for each row with enough samples that differ.
+    /// Returns a chart for each row with enough samples that differ.
     pub(super) fn distributions(&self, budget: &mut Budget) -> Vec<Chart> {
         let many = |row: &&Row| {
             let mut summaries = (0..self.columns.len()).filter_map(|c| row.summary(c));
@@ -71,8 +71,8 @@ impl Drawn<'_> {
     }
 }
 
-/// Values with the share of samples, in per cent, that are at or below them: of every sample, or at
-/// `most` shares that are equally far apart, with the least sample and the largest.
+/// Returns values with the share of samples, in per cent, that are at or below them: of every
+/// sample, or at `most` evenly spaced shares, with the least sample and the largest.
 fn steps(samples: &[f64], most: usize) -> Vec<(f64, f64)> {
     let mut sorted = samples.to_vec();
     sorted.sort_by(f64::total_cmp);

@@ -1,4 +1,4 @@
-//! Functions of kernels that take more or less of their own than under the base.
+//! Functions of kernels whose own cost is higher or lower than under the base.
 
 use super::{Drawn, some};
 use crate::budget::Budget;
@@ -12,14 +12,14 @@ use pageout_record::stats::median;
 use serde_json::json;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// What a function takes by itself; unlike what it takes with its callees it adds up.
+/// A function's cost without its callees. Such costs add up, and those with callees do not.
 const OWN: &str = "exclusive";
-/// Which way a function goes.
+/// The two directions of a change.
 const WAYS: [&str; 2] = ["shrank", "grew"];
-/// Functions shown each way.
+/// Functions shown in each direction.
 const EACH_WAY: usize = 15;
 
-/// A function before and after.
+/// A function before and after the change.
 struct Changed<'a> {
     name: &'a str,
     before: f64,
@@ -32,10 +32,10 @@ impl Changed<'_> {
     }
 }
 
-/// What the functions of one profile share: all but the function's name.
+/// The labels that the functions of one profile share: all but the function's name.
 type Profile<'a> = (&'a str, Ground, u64, Vec<(&'a String, &'a String)>);
 
-/// The profile that a function is of; `None` of what is no function.
+/// Returns the profile that a function is of; `None` if the record is no function.
 fn profile<'a>(
     scenario: &'a str,
     ground: Ground,
@@ -47,7 +47,7 @@ fn profile<'a>(
 }
 
 impl<'a> Drawn<'a> {
-    /// A chart for each other variant and profile.
+    /// Returns a chart for each other variant and profile.
     pub(super) fn functions(&self, budget: &mut Budget) -> Vec<Chart> {
         let profiles = self.profiles();
         let mut seen = HashSet::new();
@@ -71,7 +71,7 @@ impl<'a> Drawn<'a> {
         })
     }
 
-    /// The records of functions, by profile.
+    /// Returns the records of functions, by profile.
     fn profiles(&self) -> HashMap<Profile<'a>, Vec<&'a Record>> {
         let mut profiles: HashMap<Profile<'a>, Vec<&'a Record>> = HashMap::new();
         for record in self.lookup.records() {
@@ -83,8 +83,8 @@ impl<'a> Drawn<'a> {
         profiles
     }
 
-    /// The functions of one profile that differ under a column, by name. What one side lacks takes
-    /// nothing there; so they are looked for among the records: a row needs the base.
+    /// Returns the functions of one profile that differ under a column, by name. A function that
+    /// one side lacks costs nothing there. Rows need the base, so the search uses the records.
     fn changed(&self, records: &[&'a Record], column: usize) -> Vec<Changed<'a>> {
         let mut functions: BTreeMap<&'a str, [f64; 2]> = BTreeMap::new();
         for record in records {

@@ -9,18 +9,18 @@ use pageout_record::render::{exact, figure};
 use pageout_record::schema::{Matrix, Metric};
 use serde_json::json;
 
-/// Columns and rows that are drawn, at most, where there is room.
+/// The most columns and rows that are drawn, if there is room.
 const DRAWN: [usize; 2] = [120, 80];
 
-/// Cells of a heat map; where there are too many, each shows the largest of those that it stands
-/// for.
+/// Draws a heat map. If it has too many cells, each drawn cell shows the largest of those that it
+/// stands for.
 pub(crate) fn matrix(title: String, metric: &Metric, of: &Matrix, budget: &mut Budget) -> Chart {
-    // Where there is less room, columns and rows are fewer alike.
+    // With less room, there are proportionally fewer columns and rows.
     let room = budget.cells_of_a_map() as f64 / (DRAWN[0] * DRAWN[1]) as f64;
     let [columns, rows] = [(&of.x, DRAWN[0]), (&of.y, DRAWN[1])]
         .map(|(edges, most)| bands(edges, (most as f64 * room.sqrt().min(1.0)) as usize));
     let mut cells = Vec::new();
-    // The largest on top, as on any axis that goes up.
+    // The largest row is on top, as on any axis that goes up.
     let rows: Vec<_> = rows.into_iter().rev().collect();
     for (row, of_row) in rows.iter().enumerate() {
         for column in &columns {
@@ -74,7 +74,7 @@ pub(crate) fn matrix(title: String, metric: &Metric, of: &Matrix, budget: &mut B
     }
 }
 
-/// How many cells have something, and the largest.
+/// Returns the number of cells with a value, and the largest value, as a sentence.
 fn sentence(metric: &Metric, of: &Matrix, [x, y]: [&str; 2]) -> String {
     let mut cells = 0_usize;
     let mut largest: Option<(f64, usize, usize)> = None;

@@ -8,11 +8,11 @@ use pageout_record::chart::medians;
 use pageout_record::compare::{Role, Row};
 use serde_json::json;
 
-/// Charts of one comparison.
+/// The most charts of one comparison.
 const CHARTS: usize = 32;
 
 impl Drawn<'_> {
-    /// A chart for each group and unit.
+    /// Returns a chart for each group and unit.
     pub(super) fn medians(&self, budget: &mut Budget) -> Vec<Chart> {
         let bars = medians(self.of).into_iter().filter_map(|mut rows| {
             rows.retain(|row| row.role != Role::Part);

@@ -1,4 +1,4 @@
-//! What is drawn of a comparison, and of what metrics tell besides samples.
+//! Drawings of comparisons, and of metrics with more than samples.
 
 mod curves;
 mod distribution;
@@ -22,7 +22,7 @@ use pageout_record::render::{Labelling, figure};
 /// A comparison that is drawn.
 pub(crate) struct Drawn<'a> {
     pub(crate) of: &'a Comparison,
-    /// Its columns, the base first.
+    /// The columns of the comparison, the base first.
     pub(crate) columns: Vec<String>,
     pub(crate) labelling: Labelling,
     lookup: &'a Lookup<'a>,
@@ -33,7 +33,7 @@ impl<'a> Drawn<'a> {
         Self { of, columns: of.columns(), labelling: Labelling::of(&of.rows), lookup }
     }
 
-    /// All charts of it.
+    /// Returns all charts of the comparison.
     pub(crate) fn markup(&self, charts: &mut Charts, budget: &mut Budget) -> Markup {
         let parts = [
             ("Medians, with their intervals", self.medians(budget)),
@@ -55,7 +55,7 @@ impl<'a> Drawn<'a> {
         }
     }
 
-    /// `per-entry 50.1, line 31.7`.
+    /// Returns the medians of a row: `per-entry 50.1, line 31.7`.
     fn medians_of(&self, row: &Row) -> String {
         let told = self.columns.iter().enumerate().filter_map(|(column, name)| {
             let median = row.summary(column)?.median;
@@ -64,14 +64,14 @@ impl<'a> Drawn<'a> {
         told.collect::<Vec<_>>().join(", ")
     }
 
-    /// Each row's samples by column.
+    /// Returns the row's samples by column.
     fn samples(&self, row: &Row) -> Vec<Vec<f64>> {
         let columns = self.columns.iter();
         columns.map(|column| self.lookup.samples(self.of, row, column)).collect()
     }
 }
 
-/// Draws the first `most` of these, as far as there is room, and says how many are left out.
+/// Draws the first `most` charts, as far as there is room, and notes the number of the others.
 fn some<T>(
     all: impl IntoIterator<Item = T>,
     (most, what): (usize, &str),

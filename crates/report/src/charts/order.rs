@@ -1,4 +1,4 @@
-//! Every sample as a point, in the order taken: drift and outliers are seen.
+//! Every sample as a point, in the order taken, so that drift and outliers show.
 
 use super::{Drawn, some};
 use crate::budget::Budget;
@@ -9,11 +9,11 @@ use pageout_record::compare::Row;
 use pageout_record::render::figure;
 use serde_json::json;
 
-/// Charts of one comparison.
+/// The most charts of one comparison.
 const CHARTS: usize = 48;
 
 impl Drawn<'_> {
-    /// Rows of which samples differ.
+    /// Returns the rows whose samples differ.
     pub(super) fn spread(&self) -> impl Iterator<Item = &Row> {
         let columns = 0..self.columns.len();
         telling(self.of).filter(move |row| {
@@ -22,7 +22,7 @@ impl Drawn<'_> {
         })
     }
 
-    /// A chart for each row of which samples differ.
+    /// Returns a chart for each row whose samples differ.
     pub(super) fn order(&self, budget: &mut Budget) -> Vec<Chart> {
         some(self.spread(), (CHARTS, "samples"), budget, |row, budget| self.points(row, budget))
     }

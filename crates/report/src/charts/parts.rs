@@ -1,4 +1,4 @@
-//! The parts of a whole, one behind the other, a bar for each variant.
+//! The parts of a whole, one behind the other, with a bar for each variant.
 
 use super::{Drawn, some};
 use crate::budget::Budget;
@@ -8,11 +8,11 @@ use pageout_record::compare::{Role, Row};
 use pageout_record::render::figure;
 use serde_json::json;
 
-/// Charts of one comparison.
+/// The most charts of one comparison.
 const CHARTS: usize = 32;
 
 impl Drawn<'_> {
-    /// A chart for each cell that has parts.
+    /// Returns a chart for each cell that has parts.
     pub(super) fn parts(&self, budget: &mut Budget) -> Vec<Chart> {
         let of_parts = self.of.rows.iter().filter(|row| row.role == Role::Part);
         let of_parts: Vec<&Row> = of_parts.collect();

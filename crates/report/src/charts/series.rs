@@ -8,10 +8,10 @@ use pageout_record::render::figure;
 use pageout_record::schema::{Metric, Series};
 use serde_json::{Value, json};
 
-/// Lines that can be told apart.
+/// The most lines that can be distinguished.
 const LINES: usize = 24;
 
-/// Lines, or areas on top of each other.
+/// Draws lines, or areas on top of each other.
 pub(crate) fn series(title: String, metric: &Metric, of: &Series, budget: &mut Budget) -> Chart {
     let lines = &of.lines[..of.lines.len().min(LINES)];
     let places = places(of, budget.points_of_each(lines.len()));
@@ -58,7 +58,7 @@ pub(crate) fn series(title: String, metric: &Metric, of: &Series, budget: &mut B
     }
 }
 
-/// How lines of these names are drawn.
+/// Returns the specification for lines of these names.
 fn spec(names: &[String], stacked: bool, x: &str, unit: &str) -> Value {
     let mut colour = json!({
         "field": "line", "type": "nominal", "sort": null, "title": null,
@@ -90,20 +90,20 @@ fn spec(names: &[String], stacked: bool, x: &str, unit: &str) -> Value {
     json!({ "height": 220, "mark": mark, "encoding": encoding })
 }
 
-/// Says on the page what a chart's note says beside it.
+/// Repeats a chart's note among the notes of the page.
 pub(super) fn budget_note(title: &str, note: Option<&str>, budget: &mut Budget) {
     if let Some(note) = note {
         budget.note(format!("{title}: {note}"));
     }
 }
 
-/// Indices of the places that are drawn; every line has the same.
+/// Returns the indices of the places that are drawn; they are the same for every line.
 fn places(of: &Series, most: usize) -> Vec<usize> {
     let sum = |place: usize| of.lines.iter().filter_map(|line| line.values[place]).sum::<f64>();
     thin_with_ends(&(0..of.at.len()).map(sum).collect::<Vec<_>>(), most)
 }
 
-/// `generation 3 from 0 to 5120, at most 9000`.
+/// Returns the ends of a line: `generation 3 from 0 to 5120, at most 9000`.
 fn ends(metric: &Metric, name: &str, values: &[Option<f64>]) -> String {
     let number = |value| figure(metric.basis, value);
     let there: Vec<f64> = values.iter().flatten().copied().collect();
