@@ -44,12 +44,12 @@ impl OnHost for AgeFile {
     }
 }
 
-/// What is timed.
+/// The timed part.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Stage {
     /// `folio_referenced` of every folio, in file order.
     FolioReferenced,
-    /// The young helper alone over every folio's entries.
+    /// The young helper only, over every folio's entries.
     Helper,
 }
 
@@ -64,7 +64,7 @@ impl Stage {
     }
 }
 
-/// Times of one variant, a list a stage, in [`STAGES`]' order.
+/// The times of one variant, a list for each stage, in [`STAGES`]' order.
 type Samples = [Vec<f64>; STAGES.len()];
 
 struct AgeCell<'a, F> {
@@ -100,17 +100,18 @@ impl<'a, F: Arch> AgeCell<'a, F> {
         }
     }
 
-    /// 4K pages mapped, each as often as processes map it.
+    /// Returns the number of 4K pages mapped, each as often as processes map it.
     fn pages(&self) -> f64 {
         (self.scenario.bytes >> 12) as f64 * f64::from(self.scenario.processes)
     }
 
-    /// Asks every folio once; how many were referenced.
+    /// Checks every folio once; returns the number of referenced ones.
     fn age<E: Env<Format = F>>(&self, env: &E, aging: Aging) -> u64 {
         self.layout.ground.age(env, &self.layout.folios, aging)
     }
 
-    /// Checks the entries of every folio with the helper alone; how many calls found one young.
+    /// Checks the entries of every folio with only the helper; returns the number of calls that
+    /// found one young.
     fn sweep<E: Env<Format = F>>(&self, env: &E, aging: Aging) -> u64 {
         let nr = spec(&self.scenario).order.nr_pages();
         let mut young = 0;
@@ -143,7 +144,7 @@ impl<'a, F: Arch> AgeCell<'a, F> {
         variant.aging(self.scenario.format.flush_policy())
     }
 
-    /// What `stage` did, and the folios (or calls) that it found young.
+    /// Returns the operations of `stage`, and the number of folios (or calls) that it found young.
     fn counted(&self, stage: Stage, variant: Variant) -> (Counts, u64) {
         self.make_young();
         let counter = Counter::of::<F>();

@@ -1,5 +1,5 @@
-//! The counting environment: the same operations as `host`, each counted. For runs of their own,
-//! never timed.
+//! The counting environment: the same operations as those of `host`, each counted. Counting runs
+//! are separate and never timed.
 
 use crate::env::HostEnv;
 use crate::journal::Journal;
@@ -12,10 +12,10 @@ use pageout_reclaim::{Backing, Frames, Io, Submitted, World, WriteGuard};
 use pageout_record::schema::Metric;
 use std::cell::Cell;
 
-/// What was done to tables and TLBs.
+/// The operations on tables and TLBs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counts {
-    /// Entries read: one a load, eight a line.
+    /// Entries read: one for each load, eight for each line.
     pub entries_visited: u64,
     /// Atomic read-modify-writes of entries.
     pub atomics: u64,
@@ -26,7 +26,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// The counts of a pass over `pages` pages, each as so many a page.
+    /// Returns the counts of a pass over `pages` pages, divided by the pages.
     pub fn metrics(&self, pages: f64) -> Vec<Metric> {
         let counts = [self.entries_visited, self.atomics, self.invalidations, self.barriers];
         let all = TABLES.iter().zip(counts);
@@ -43,12 +43,12 @@ pub struct CountingEnv<'a, F> {
 }
 
 impl<'a, F: Arch> CountingEnv<'a, F> {
-    /// Counts in `counter` what is done through `host`'s tables.
+    /// Returns an environment that counts the operations on `host`'s tables in `counter`.
     pub fn new(host: HostEnv<'a, F>, counter: &'a Counter) -> Self {
         Self { host, counter, journal: None }
     }
 
-    /// The same, which also keeps a journal.
+    /// Adds a journal to the environment.
     #[must_use]
     pub fn with_journal(self, journal: &'a Journal) -> Self {
         Self { journal: Some(journal), ..self }
@@ -146,7 +146,7 @@ impl<F: Arch> World for CountingEnv<'_, F> {
     }
 }
 
-/// Counts, and plays the MMU whose maintenance is counted.
+/// A counter, which also plays the MMU whose maintenance is counted.
 #[derive(Debug)]
 pub struct Counter {
     caps: Caps,
@@ -154,12 +154,12 @@ pub struct Counter {
 }
 
 impl Counter {
-    /// Has counted nothing yet; the MMU is that of the format's architecture.
+    /// Returns a counter at zero; the MMU is that of the format's architecture.
     pub fn of<F: Arch>() -> Self {
         Self { caps: F::CAPS, counts: Cell::default() }
     }
 
-    /// The counts so far.
+    /// Returns the counts so far.
     pub fn counts(&self) -> Counts {
         self.counts.get()
     }

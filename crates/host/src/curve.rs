@@ -1,8 +1,8 @@
-//! Miss-ratio curves: one trace under many limits and replacement policies. It is decoded once; the
-//! points are independent of each other, and spread over the host's threads.
+//! Miss-ratio curves: one trace under many limits and replacement policies. The trace is decoded
+//! once. The points are independent of each other, and spread over the host's threads.
 //!
 //! A *miss* is an access whose page was not in memory: the first use of each page and each refault.
-//! Every policy is asked for the same accesses, those that the trace has.
+//! Every policy sees the same accesses, those that the trace has.
 
 use crate::memcg_trace::Surveyed;
 use crate::residency::ReplayError;
@@ -24,16 +24,16 @@ use pageout_trace::room::NoRoom;
 use pageout_trace::source::TraceSource;
 use std::num::NonZeroUsize;
 
-/// What records call it.
+/// The scenario's name in records.
 pub const SCENARIO: &str = "trace-curve";
 
-/// The axis that tells policies apart.
+/// The axis that distinguishes policies.
 pub const AXIS: &str = "policy";
 
-/// The field that tells limits apart.
+/// The field that distinguishes limits.
 pub const LIMIT: &str = "limit";
 
-/// Who decides which page goes.
+/// The policy that chooses the pages to evict.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Policy {
     /// The engine, on these lists, as scenario `trace` runs it under a limit.
@@ -56,41 +56,42 @@ impl Choice for Policy {
     ];
 }
 
-/// What is asked of a trace.
+/// The parameters of curves.
 #[derive(Clone, Debug)]
 pub struct Curve {
     /// The trace.
     pub source: TraceSource,
-    /// The limits, one at least.
+    /// The limits, at least one.
     pub limits: Vec<MemoryLimit>,
     /// The policies.
     pub policies: Vec<Policy>,
-    /// Threads of this host: nothing in a record depends on it.
+    /// The threads of this host to use: nothing in a record depends on their number.
     pub threads: NonZeroUsize,
 }
 
-/// Points that there are none of, for one cause.
+/// Missing points, with their one cause.
 #[derive(Debug)]
 pub struct Missing {
-    /// The limit and the policy of each, one at least.
+    /// The limit and the policy of each, at least one.
     pub points: Vec<(MemoryLimit, Policy)>,
     /// The cause.
     pub error: ReplayError,
 }
 
-/// What one policy came to under one limit.
+/// The result of one policy under one limit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Point {
     refaults: u64,
-    /// Faults that read from storage, where storage is modelled.
+    /// Faults that read from storage, if storage is modelled.
     major_faults: Option<u64>,
 }
 
 impl Curve {
-    /// A record for each limit and policy, in this order, but for points that could not be served.
+    /// Returns a record for each limit and policy, in this order, except for points that could not
+    /// be served.
     ///
     /// # Errors
-    /// [`ReplayError`] where the trace cannot be read or there is too little memory.
+    /// [`ReplayError`] if the trace cannot be read or there is too little memory.
     ///
     /// # Panics
     /// Without a limit.
@@ -107,7 +108,7 @@ impl Curve {
         let threads = self.threads_that_fit(&trace)?;
         let policies = self.policies.len();
         let mut cells: Vec<usize> = (0..self.limits.len() * policies).collect();
-        // What takes longest comes first, so that no thread is left alone with it at the end.
+        // The longest cells come first, so that no thread is left with one at the end.
         cells.sort_by_key(|cell| !matches!(self.policies[cell % policies], Policy::Engine(_)));
         let points = spread(cells.len(), threads, progress, |k| {
             let cell = cells[k];
@@ -139,7 +140,7 @@ impl Curve {
         Ok((records, missing))
     }
 
-    /// As many threads as memory is there for, with a point each.
+    /// Returns the number of threads for which memory is available, with a point each.
     fn threads_that_fit(&self, trace: &Surveyed<'_>) -> Result<NonZeroUsize, ReplayError> {
         let Some(available) = this_machine::available_memory() else {
             return Ok(self.threads);
@@ -169,7 +170,7 @@ impl Curve {
     }
 }
 
-/// Bytes of memory that a point takes.
+/// Returns the bytes of memory that a point takes.
 fn bytes(trace: &Surveyed<'_>, limit: MemoryLimit, policy: Policy) -> Result<u64, ReplayError> {
     let engine = || Ok(trace.under::<X86_64>(limit)?.map_or(0, |run| run.bytes::<X86_64>()));
     match policy {
@@ -183,12 +184,12 @@ fn on_demand_bytes(string: &ReferenceString) -> u64 {
     string.nr_pages() as u64 * replacement::BYTES_A_PAGE
 }
 
-/// A bit for each access, and those that sum up the bits.
+/// Returns the bytes of a bit for each access, and of those that summarise the bits.
 fn min_bytes(string: &ReferenceString) -> u64 {
     string.pages().len() as u64 / 7
 }
 
-/// A point; nothing where the engine cannot run the trace.
+/// Returns a point; `None` if the engine cannot run the trace.
 fn point(
     trace: &Surveyed<'_>,
     limit: MemoryLimit,
@@ -235,7 +236,7 @@ mod tests {
     use pageout_trace::{FilterShape, ImportOptions, import};
     use std::fmt::Write;
 
-    /// A program that uses a few of its pages most.
+    /// Returns the trace of a program that uses a few of its pages most.
     fn trace() -> TraceSource {
         let mut random = fastrand::Rng::with_seed(1);
         let mut log = String::new();
@@ -277,7 +278,7 @@ mod tests {
         assert_eq!(told.last(), Some(&(28, 28)));
     }
 
-    /// With room for all pages, the first use of each is the only miss; and nothing has fewer
+    /// With room for all pages, the first use of each is the only miss; and no policy has fewer
     /// misses than MIN.
     #[test]
     fn all_memory_leaves_first_uses_and_min_is_the_least() {

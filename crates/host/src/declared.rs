@@ -1,4 +1,4 @@
-//! The roles of the metrics that are of no scenario: of benchmarks and of curves.
+//! The roles of the metrics that belong to no scenario: those of benchmarks and of curves.
 
 use crate::{bench, curve};
 use pageout_experiment::metrics::MetricSpec;

@@ -10,8 +10,8 @@ use pageout_reclaim::{Backing, Frames, Io, Lock, Submitted, World, WriteGuard};
 use std::marker::PhantomData;
 use std::sync::atomic::AtomicU64;
 
-/// Frame number of the first page table: tables live apart from the folios' frames, which begin
-/// at 0. Within the addresses that every format can name.
+/// The frame number of the first page table. Tables are apart from the folios' frames, which begin
+/// at 0, and within the addresses that every format can name.
 pub const FIRST_TABLE: Pfn = Pfn::new(1 << 30);
 
 /// The timed environment. It counts nothing.
@@ -25,7 +25,8 @@ pub struct HostEnv<'a, F, O = ()> {
 }
 
 impl<'a, F: Arch> HostEnv<'a, F> {
-    /// Tables in `memory`, with a lock each; frames for both as `frames` has them.
+    /// Returns an environment over tables in `memory`, with a lock each; `frames` supplies the
+    /// frames for folios and tables.
     ///
     /// # Panics
     /// If there are fewer locks than tables.
@@ -35,12 +36,12 @@ impl<'a, F: Arch> HostEnv<'a, F> {
         Self { tables, locks, frames, mmu: NoTlb(PhantomData), observer: () }
     }
 
-    /// The page tables.
+    /// Returns the page tables.
     pub fn tables(&self) -> HostTables<'a, F> {
         self.tables
     }
 
-    /// The same ground, where `observer` is told of stages.
+    /// Returns the same ground, on which `observer` sees the stages.
     pub fn observed<O: Observer>(self, observer: O) -> HostEnv<'a, F, O> {
         let Self { tables, locks, frames, mmu, .. } = self;
         HostEnv { tables, locks, frames, mmu, observer }
@@ -105,10 +106,10 @@ impl<F: Arch, O: Observer> Frames for HostEnv<'_, F, O> {
         self.frames.free_table(frame);
     }
 
-    /// Nothing stands behind a frame.
+    /// Does nothing, since frames have no memory.
     fn zero(&self, _pfn: Pfn, _nr: usize) {}
 
-    /// Nothing stands behind a frame.
+    /// Does nothing, since frames have no memory.
     fn copy(&self, _from: Pfn, _to: Pfn, _nr: usize) {}
 
     fn free_pages(&self) -> usize {
@@ -116,7 +117,7 @@ impl<F: Arch, O: Observer> Frames for HostEnv<'_, F, O> {
     }
 }
 
-/// Storage that is done at once, since there is nothing to transfer.
+/// Storage whose transfers are complete at once, since there is nothing to transfer.
 impl<F: Arch, O: Observer> Backing for HostEnv<'_, F, O> {
     fn read(&self, _io: Io) -> Submitted {
         Submitted::Done
@@ -133,8 +134,8 @@ impl<F: Arch, O: Observer> World for HostEnv<'_, F, O> {
     }
 }
 
-/// No TLB, and the hardware that the ideal walker plays: invalidations and barriers cost nothing
-/// here and are not executed.
+/// An MMU without a TLB, for the hardware that the ideal walker plays. Invalidations and barriers
+/// cost nothing here and are not executed.
 #[derive(Clone, Copy, Debug)]
 pub struct NoTlb<F>(PhantomData<F>);
 

@@ -1,4 +1,4 @@
-//! What is asked for of a scenario on this ground, whatever its fields are.
+//! The interface of scenarios on this ground, independent of their fields.
 
 use crate::layout::Arena;
 use crate::replay::Replay;
@@ -19,22 +19,23 @@ use pageout_trace::source::TraceSource;
 
 /// A scenario with one value a field.
 pub trait Scenario {
-    /// Its name in records.
+    /// Returns the scenario's name in records.
     fn name(&self) -> &'static str;
 
-    /// Its fields as records carry them.
+    /// Returns the scenario's fields as records have them.
     fn labels(&self) -> Labels;
 
-    /// The axes in which its variants may differ.
+    /// Returns the axes in which its variants may differ.
     fn axes(&self) -> Axes;
 
-    /// What it takes, table by table; `None` where that is known once it has been played.
+    /// Returns the memory that it takes, table by table; `None` if that is known only once it has
+    /// been played.
     fn footprint(&self) -> Option<Footprint>;
 
-    /// Memory for its cell.
+    /// Allocates memory for its cell.
     fn arena(&self) -> Arena;
 
-    /// It on its [`Scenario::arena`], ready to be measured under `variants`.
+    /// Sets the scenario up on its [`Scenario::arena`], ready to be measured under `variants`.
     ///
     /// # Errors
     /// [`ReplayError`] of a trace.
@@ -45,9 +46,9 @@ pub trait Scenario {
         how: How,
     ) -> Result<Box<dyn Cell + 'a>, ReplayError>;
 
-    /// Runs it once under a variant of generations, then writes each of `commands` to `lru_gen` in
-    /// a call of its own; what that says in the end of the root and of its cgroup. `None` if it
-    /// leaves no generations.
+    /// Runs the scenario once under a variant of generations, then writes each of `commands` to
+    /// `lru_gen` in a call of its own. Returns the final content of that file for the root and for
+    /// its cgroup; `None` if the scenario leaves no generations.
     ///
     /// # Errors
     /// [`ReplayError`], also for the first command that is refused.
@@ -59,10 +60,10 @@ pub trait Scenario {
     ) -> Result<Option<String>, ReplayError>;
 }
 
-/// What `FIELD=VALUE` arguments ask for of a scenario; `trace` is for scenario `trace`.
+/// Returns the scenarios that `FIELD=VALUE` arguments select; `trace` is for scenario `trace`.
 ///
 /// # Errors
-/// [`FieldError`] names the field, what was found and what is accepted.
+/// [`FieldError`] names the field, the value found and the accepted values.
 ///
 /// # Panics
 /// If the scenario does not run on this ground.
@@ -85,15 +86,15 @@ pub fn scenarios(
     }
 }
 
-/// The scenarios, with their kind forgotten.
+/// Boxes the scenarios, which erases their type.
 pub fn boxed<S: Scenario + 'static>(all: Vec<S>) -> Vec<Box<dyn Scenario>> {
     all.into_iter().map(|one| Box::new(one) as Box<dyn Scenario>).collect()
 }
 
-/// Checks that the scenarios' memory, all at once, is there, as far as it is known.
+/// Checks that there is memory for all the scenarios at once, as far as it is known.
 ///
 /// # Errors
-/// [`FieldError::Together`] with what they need and what there is.
+/// [`FieldError::Together`] with the needed and the available memory.
 pub fn check_memory<'s>(all: impl IntoIterator<Item = &'s dyn Scenario>) -> Result<(), FieldError> {
     let mut known = all.into_iter().filter_map(|one| Some((one.name(), one.footprint()?.bytes())));
     let Some((name, first)) = known.next() else { return Ok(()) };
@@ -157,7 +158,7 @@ impl Scenario for Replay {
         None
     }
 
-    /// None: it takes its memory as it plays the trace.
+    /// Returns an empty arena: the scenario takes its memory as it plays the trace.
     fn arena(&self) -> Arena {
         Arena::new::<X86_64>(&Limits::NOTHING, 0)
     }

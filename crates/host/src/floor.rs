@@ -1,6 +1,6 @@
-//! Floors: the least that a sound check does on this CPU, which is to read the entries, and one
-//! locked operation a young entry. Kernels read words, since vector registers are their programs';
-//! who owns the registers may read with the widest loads there are.
+//! Floors: the least work of a sound check on this CPU, which is to read the entries, and one
+//! locked operation for each young entry. Kernels read words, since vector registers belong to
+//! their programs; code that owns the registers may read with the widest loads.
 
 use pageout_experiment::clock::timed;
 use pageout_experiment::metrics::measured;
@@ -14,11 +14,11 @@ use std::hint::black_box;
 use std::iter::repeat_with;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Scenario of the floors' records.
+/// The scenario of the floors' records.
 pub const FLOORS: &str = "floors";
 
-/// Reads every entry with the widest vector loads that the CPU has; their or. The entries are
-/// exclusively owned for as long as it takes.
+/// Reads every entry with the CPU's widest vector loads; returns the bitwise or of all. The entries
+/// are exclusively owned while it runs.
 #[inline(never)]
 pub fn wide_read(entries: &mut [AtomicU64]) -> u64 {
     Arch::new().dispatch(|| or_all(entries))
@@ -29,8 +29,8 @@ fn or_all(entries: &mut [AtomicU64]) -> u64 {
     entries.iter_mut().fold(0, |or, entry| or | *entry.get_mut())
 }
 
-/// Reads every entry of whole tables by a load of its own, as kernels can; their or. The next table
-/// is prefetched, without which it takes longer.
+/// Reads every entry of whole tables by a load of its own, as kernels can; returns the bitwise or
+/// of all. The next table is prefetched; without that it takes longer.
 #[inline(never)]
 pub fn scalar_read(entries: &[AtomicU64]) -> u64 {
     let tables = entries.chunks_exact(X86_64::PTES).filter_map(HostTable::<X86_64>::new);
@@ -46,7 +46,7 @@ pub fn scalar_read(entries: &[AtomicU64]) -> u64 {
     all
 }
 
-/// The vector loads that [`wide_read`] uses here, by name.
+/// Returns the name of the vector loads that [`wide_read`] uses here.
 pub fn wide_read_name() -> &'static str {
     #[cfg(target_arch = "x86_64")]
     match Arch::new() {
@@ -64,11 +64,12 @@ pub fn wide_read_name() -> &'static str {
     }
 }
 
-/// Nanoseconds of one uncontended locked read-modify-write of a word in the first-level cache.
+/// Returns the nanoseconds of one uncontended locked read-modify-write of a word in the first-level
+/// cache.
 pub fn locked_operation_ns() -> f64 {
     const OPERATIONS: u32 = 1 << 20;
     let word = AtomicU64::new(0);
-    // Opaque once: inside the loop its stores would be what the locked operation waits for.
+    // The black box is outside the loop: inside, the locked operation would wait for its stores.
     let word = black_box(&word);
     let (_, ns) = timed(|| {
         for _ in 0..OPERATIONS {
@@ -78,19 +79,19 @@ pub fn locked_operation_ns() -> f64 {
     ns as f64 / f64::from(OPERATIONS)
 }
 
-/// Nanoseconds an entry of [`wide_read`].
+/// Returns the nanoseconds for each entry of [`wide_read`].
 pub fn wide_read_ns(entries: &mut [AtomicU64]) -> f64 {
     let nr = entries.len();
     least_ns(nr, || wide_read(entries))
 }
 
-/// Nanoseconds an entry of [`scalar_read`].
+/// Returns the nanoseconds for each entry of [`scalar_read`].
 pub fn scalar_read_ns(entries: &[AtomicU64]) -> f64 {
     least_ns(entries.len(), || scalar_read(entries))
 }
 
-/// The least of three times, for each of `nr` entries: a floor is what is left when nothing
-/// disturbs.
+/// Returns the least of three times, for each of `nr` entries: a floor is the time without any
+/// disturbance.
 fn least_ns(nr: usize, mut read: impl FnMut() -> u64) -> f64 {
     let times = [(); 3].map(|()| {
         let (or, ns) = timed(&mut read);
@@ -100,18 +101,18 @@ fn least_ns(nr: usize, mut read: impl FnMut() -> u64) -> f64 {
     times.into_iter().min().unwrap_or(0) as f64 / nr as f64
 }
 
-/// The record of [`wide_read_ns`] over so many bytes of tables, a sample a round.
+/// Returns the record of [`wide_read_ns`] over `bytes` of tables, with one sample for each round.
 pub fn wide_read_record(bytes: usize, ns: &[f64]) -> Record {
     let floor = format!("{} read of {} MiB of tables", wide_read_name(), bytes >> 20);
     record(floor, "ns/entry", ns)
 }
 
-/// The record of [`scalar_read_ns`] over so many bytes of tables, a sample a round.
+/// Returns the record of [`scalar_read_ns`] over `bytes` of tables, with one sample for each round.
 pub fn scalar_read_record(bytes: usize, ns: &[f64]) -> Record {
     record(format!("scalar read of {} MiB of tables", bytes >> 20), "ns/entry", ns)
 }
 
-/// The record of [`locked_operation_ns`], a sample a round.
+/// Returns the record of [`locked_operation_ns`], with one sample for each round.
 pub fn locked_record(ns: &[f64]) -> Record {
     record("locked read-modify-write in L1".to_owned(), "ns", ns)
 }
@@ -136,10 +137,10 @@ pub struct Floors {
 }
 
 impl Floors {
-    /// The floors for so many bytes of page tables.
+    /// Allocates tables for the floors of `table_bytes` of page tables.
     pub fn new(table_bytes: usize) -> Self {
         let entries = table_bytes / size_of::<AtomicU64>() + LINE;
-        // Not zero: pages that were never written would all be one page of zeroes.
+        // Not zero: pages that were never written would all be one page of zeros.
         let tables = repeat_with(|| AtomicU64::new(1)).take(entries).collect();
         Self { tables, reads: Vec::new(), locked: Vec::new() }
     }

@@ -1,4 +1,4 @@
-//! Frames as ground `host` has them: numbers, with nothing behind those of folios.
+//! The frames of ground `host`: numbers, without memory behind those of folios.
 
 use crate::env::FIRST_TABLE;
 use pageout_paging::walk::TableFrames;
@@ -7,8 +7,9 @@ use std::cell::{Cell, RefCell};
 use std::iter::repeat_with;
 
 /// Two supplies of frames: for folios from 0 on, each aligned to its size, and for page tables from
-/// [`FIRST_TABLE`] on. What is freed goes on a stack of its size, where it is found again; runs are
-/// neither split nor merged, so that freeing costs one store, as it does on kernels' per-CPU lists.
+/// [`FIRST_TABLE`] on. A freed run goes on a stack of its size, from which it is allocated again.
+/// Runs are neither split nor merged, so that freeing costs one store, as it does on kernels'
+/// per-CPU lists.
 #[derive(Debug, Default)]
 pub struct HostFrames {
     next: Cell<u64>,
@@ -22,7 +23,7 @@ pub struct HostFrames {
 }
 
 impl HostFrames {
-    /// So many frames for folios, and for tables.
+    /// Returns `frames` frames for folios, and `tables` for tables.
     pub fn new(frames: usize, tables: usize) -> Self {
         let stacks = usize::from(Order::MAX.get()) + 1;
         Self {
@@ -34,22 +35,23 @@ impl HostFrames {
         }
     }
 
-    /// Milliseconds that have passed in the scenario.
+    /// Returns the milliseconds that have passed in the scenario.
     pub fn now_ms(&self) -> u64 {
         self.now_ms.get()
     }
 
-    /// Lets time pass in the scenario: nothing else does.
+    /// Advances the time of the scenario: nothing else does.
     pub fn pass(&self, ms: u64) {
         self.now_ms.set(self.now_ms.get() + ms);
     }
 
-    /// Makes room on the stack of `order` for so many, so that freeing them allocates nothing.
+    /// Reserves room for `runs` runs on the stack of `order`, so that freeing them allocates
+    /// nothing.
     pub fn reserve(&self, order: Order, runs: usize) {
         self.freed[usize::from(order.get())].borrow_mut().reserve(runs);
     }
 
-    /// A run of 2^`order` frames.
+    /// Allocates a run of 2^`order` frames.
     pub fn alloc(&self, order: Order) -> Option<Pfn> {
         let nr = order.nr_pages() as u64;
         let again = self.freed[usize::from(order.get())].borrow_mut().pop();
@@ -66,25 +68,26 @@ impl HostFrames {
         Some(pfn)
     }
 
-    /// Takes a run back.
+    /// Frees a run.
     #[inline]
     pub fn free(&self, pfn: Pfn, order: Order) {
         self.freed[usize::from(order.get())].borrow_mut().push(pfn);
         self.free.set(self.free.get() + order.nr_pages());
     }
 
-    /// The runs freed and not found again, by order, in the order they were freed.
+    /// Returns the runs freed and not allocated again, by order, in the order in which they were
+    /// freed.
     #[cfg(test)]
     pub(crate) fn freed(&self) -> Vec<Vec<Pfn>> {
         self.freed.iter().map(|stack| stack.borrow().clone()).collect()
     }
 
-    /// Frames of folios that are free; those skipped to align a run count as free.
+    /// Returns the number of free frames for folios; those skipped to align a run count as free.
     pub fn free_pages(&self) -> usize {
         self.free.get()
     }
 
-    /// A frame with an empty table.
+    /// Allocates a frame with an empty table.
     pub fn alloc_table(&self) -> Option<Pfn> {
         if let Some(again) = self.freed_tables.borrow_mut().pop() {
             return Some(again);
@@ -96,7 +99,7 @@ impl HostFrames {
         })
     }
 
-    /// Takes an empty table back.
+    /// Frees an empty table.
     pub fn free_table(&self, frame: Pfn) {
         self.freed_tables.borrow_mut().push(frame);
     }

@@ -6,17 +6,17 @@ use pageout_reclaim::{CpuCtx, Errno, Maps, MemcgId, Tuning, World};
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("lru_gen refuses `{command}`: {errno}")]
 pub struct Refused {
-    /// What was written in one call.
+    /// The command, as it was written in one call.
     pub command: String,
-    /// Why.
+    /// The reason.
     pub errno: Errno,
 }
 
-/// Writes each of `commands` to `lru_gen` in a call of its own; what that says in the end of the
-/// root and of a scenario's cgroup, which is called as the scenario is.
+/// Writes each of `commands` to `lru_gen` in a call of its own. Returns the final content of that
+/// file for the root and for a scenario's cgroup, which has the scenario's name.
 ///
 /// # Errors
-/// [`Refused`] for the first command that is.
+/// [`Refused`] for the first refused command.
 pub(crate) fn after<W: World>(
     (maps, world): (&Maps<'_>, &W),
     (memcg, name): (MemcgId, &str),

@@ -15,7 +15,8 @@ use pageout_reclaim::{
 use std::collections::TryReserveError;
 use std::sync::atomic::AtomicU64;
 
-/// Where the file is mapped: aligned to any folio, so that whole blocks are contiguous.
+/// The address at which the file is mapped: aligned to any folio, so that whole blocks are
+/// contiguous.
 pub const MAP_START: VirtAddr = VirtAddr::new(1 << 32);
 
 /// Memory for page tables and for the engine's tables.
@@ -23,7 +24,7 @@ pub const MAP_START: VirtAddr = VirtAddr::new(1 << 32);
 pub struct Arena {
     tables: Vec<AtomicU64>,
     locks: Vec<Lock>,
-    /// The spare capacity is the engine's.
+    /// The engine's memory: the spare capacity.
     engine: Vec<u8>,
     limits: Limits,
     supply: HostFrames,
@@ -36,12 +37,12 @@ pub struct Ground<'a, F> {
     pub env: HostEnv<'a, F>,
     /// The engine's state.
     pub maps: Maps<'a>,
-    /// Where frames and tables come from.
+    /// The supply of frames and tables.
     pub supply: &'a HostFrames,
 }
 
 impl Arena {
-    /// Room for `limits` and `tables` page tables of format `F`.
+    /// Allocates memory for `limits` and `tables` page tables of format `F`.
     ///
     /// # Panics
     /// If there is less memory than was checked before.
@@ -49,10 +50,10 @@ impl Arena {
         Self::try_new::<F>(limits, tables).expect("memory is checked before it is taken")
     }
 
-    /// The same, where memory may be too little.
+    /// Allocates like [`Arena::new`], if there may be too little memory.
     ///
     /// # Errors
-    /// If it is.
+    /// If there is too little.
     pub fn try_new<F: Format>(limits: &Limits, tables: usize) -> Result<Self, TryReserveError> {
         let mut arena = Self {
             tables: Vec::new(),
@@ -61,7 +62,7 @@ impl Arena {
             limits: *limits,
             supply: HostFrames::default(),
         };
-        // One page more, so that the tables can begin at a page boundary.
+        // There is one page more, so that the tables can begin at a page boundary.
         let words = (tables + 1) * F::PTES;
         arena.tables.try_reserve_exact(words)?;
         arena.tables.resize_with(words, AtomicU64::default);
@@ -71,7 +72,7 @@ impl Arena {
         Ok(arena)
     }
 
-    /// Puts an empty engine on the arena, whatever was there before.
+    /// Puts an empty engine on the arena; its previous content is lost.
     pub fn ground<F: Arch>(&mut self) -> Ground<'_, F> {
         let skip = self.tables.as_ptr().align_offset(F::PTES * size_of::<AtomicU64>());
         let tables = self.locks.len();
@@ -87,12 +88,12 @@ impl Arena {
 }
 
 impl<F: Arch> Ground<'_, F> {
-    /// Puts all cgroups on these lists, with what the architecture's hardware can do for them.
+    /// Puts all cgroups on these lists, with the features of the architecture's hardware.
     pub(crate) fn switch_to(&self, lru: Lru) {
         self.switch_with(lru, F::CAPS);
     }
 
-    /// The same, with what this hardware can do for them.
+    /// Puts all cgroups on these lists, with the features of this hardware.
     pub fn switch_with(&self, lru: Lru, hardware: Caps) {
         let caps = match lru {
             Lru::Classic => LruGenCaps::empty(),
@@ -108,7 +109,7 @@ impl<F: Arch> Ground<'_, F> {
             .set_lru_gen_caps(caps);
     }
 
-    /// Asks every one of `folios` once, through `env`; how many were referenced.
+    /// Checks every one of `folios` once, through `env`; returns the number of referenced ones.
     pub fn age<E: Env<Format = F>>(&self, env: &E, folios: &[FolioId], aging: Aging) -> u64 {
         let mut cpu = CpuCtx::new();
         let mut referenced = 0;
@@ -123,26 +124,26 @@ impl<F: Arch> Ground<'_, F> {
     }
 }
 
-/// How a file is mapped.
+/// The mapping of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FileSpec {
     /// Bytes of the file, a multiple of the folio size.
     pub bytes: u64,
-    /// Size of its folios.
+    /// The size of its folios.
     pub order: Order,
-    /// Processes that map all of it.
+    /// The number of processes that map all of it.
     pub processes: u32,
-    /// Entries that map a folio.
+    /// The entries that map a folio.
     pub map_as: MapAs,
 }
 
 impl FileSpec {
-    /// Pages of the file.
+    /// Returns the number of pages of the file.
     pub fn pages<F: Format>(&self) -> usize {
         (self.bytes >> F::PAGE_SHIFT) as usize
     }
 
-    /// What the engine is to have room for.
+    /// Returns the limits that the engine must have room for.
     pub(crate) fn limits<F: Format>(&self) -> Limits {
         let pages = self.pages::<F>();
         let processes = self.processes as usize;
@@ -156,14 +157,14 @@ impl FileSpec {
         }
     }
 
-    /// Page tables of all processes.
+    /// Returns the number of page tables of all processes.
     pub(crate) fn tables<F: Format>(&self) -> usize {
         tables_of::<F>(self.pages::<F>(), self.processes, self.map_as)
     }
 }
 
-/// Page tables of all processes that map so many pages: those of each level, one more for a ragged
-/// start, and a root.
+/// Returns the number of page tables of all processes that map `pages` pages: those of each level,
+/// one more for an unaligned start, and a root.
 pub fn tables_of<F: Format>(pages: usize, processes: u32, map_as: MapAs) -> usize {
     let above = |entries: usize| entries.div_ceil(F::PTES) + 1;
     let ptes = match map_as {
@@ -177,7 +178,7 @@ pub fn tables_of<F: Format>(pages: usize, processes: u32, map_as: MapAs) -> usiz
 /// The file's folios in list order, mapped.
 #[derive(Debug)]
 pub struct FileLayout<'a, F> {
-    /// Where it stands.
+    /// The ground that it is set up on.
     pub ground: Ground<'a, F>,
     /// The folios in file order.
     pub folios: Vec<FolioId>,

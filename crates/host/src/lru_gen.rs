@@ -1,4 +1,4 @@
-//! A session on the engine: each step as the lab's machine takes it.
+//! A session on the engine, with the same steps as on the lab's machine.
 
 use crate::layout::{Arena, Ground};
 use crate::walker::{Touch, make_young, touch};
@@ -17,25 +17,26 @@ use std::ops::Range;
 
 const SIZED: &str = "the arena is sized for the session";
 
-/// What kernels map around a fault (`fault_around_bytes`).
+/// The bytes that kernels map around a fault (`fault_around_bytes`).
 const FAULT_AROUND: u32 = 64 << 10;
 
-/// Where the process that brings a file in maps it, and its number, far from all others.
+/// The address at which the process that reads a file in maps it, and its number, far from all
+/// others.
 const FILLED_AT: VirtAddr = VirtAddr::new(64 << 30);
 const FILLER: Asid = Asid(1000);
 
-/// An access faults at most for a page that is not there, then for a store to what was mapped to be
-/// read.
+/// The most faults of an access: one for a page that is not present, and one for a store to a page
+/// that was mapped read-only.
 const FAULTS_AN_ACCESS: usize = 3;
 
-/// Folios, frames and slots beyond those in use, which a round of reclaim has in hand.
+/// Folios, frames and slots beyond those in use, for the pages that a round of reclaim has in hand.
 const IN_FLIGHT: usize = 256;
 
-/// A shadow may be in one of a few places only; with this many for each that there can be, hardly
-/// any gives way to another.
+/// Places for each possible shadow. A shadow may be in only a few places; with this many, hardly
+/// any replaces another.
 const PLACES_A_SHADOW: usize = 8;
 
-/// Runs a session on the engine, with entries of `format`; its transcript.
+/// Runs a session on the engine, with entries of `format`; returns its transcript.
 pub fn run(session: &Session, format: FormatName, variant: Variant) -> String {
     with_format!(format, F => run_as::<F>(session, variant))
 }
@@ -53,8 +54,8 @@ fn run_as<F: Arch>(session: &Session, variant: Variant) -> String {
     session.transcript(&answers)
 }
 
-/// What the engine is to have room for. Free frames are neither split nor merged, and some are
-/// skipped to align others: each size of folio may have all of them, and skip as many.
+/// Returns the limits that the engine must have room for. Free frames are neither split nor merged,
+/// and some are skipped to align others: each size of folio may use all of them, and skip as many.
 fn limits(session: &Session) -> Limits {
     let files: usize = session.files.iter().map(|file| file.pages as usize).sum();
     let anon = session.regions.iter().filter_map(|region| match region.backing {
@@ -79,8 +80,8 @@ fn limits(session: &Session) -> Limits {
     }
 }
 
-/// Page tables: of each process the two uppermost, of each region those below; so for what
-/// brings a file in.
+/// Returns the number of page tables: the two uppermost of each process, and those below for each
+/// region and for each file that is read in.
 fn tables<F: Arch>(session: &Session) -> usize {
     let below = |pages: u64| (pages as usize).div_ceil(F::PTES) + 2;
     let files = session.files.iter().map(|file| below(file.pages));
@@ -88,7 +89,7 @@ fn tables<F: Arch>(session: &Session) -> usize {
     2 * (session.processes.len() + session.files.len()) + files.chain(regions).sum::<usize>()
 }
 
-/// The engine, and what the session's names stand for in it.
+/// The engine, and the objects in it that the session's names stand for.
 struct Machine<'s, 'a, F> {
     session: &'s Session,
     ground: Ground<'a, F>,
@@ -106,7 +107,7 @@ impl<'s, 'a, F: Arch> Machine<'s, 'a, F> {
         Self { session, ground, cpu, tuning, memcgs, processes, files }
     }
 
-    /// Takes a step; its answer, if it has one.
+    /// Takes a step; returns its answer, if it has one.
     fn take(&mut self, step: &Step) -> Option<String> {
         match step {
             Step::Memcg(_) => self.add_memcg(),
@@ -175,8 +176,8 @@ impl<'s, 'a, F: Arch> Machine<'s, 'a, F> {
         engine.mmap(&new).expect(SIZED);
     }
 
-    /// A process of the cgroup reads every page through a mapping, and ends; that it did is taken
-    /// back, so that nothing was used.
+    /// Reads every page through a mapping of a process in the cgroup, which then exits. The marks
+    /// of these uses are cleared, so that no page counts as used.
     fn fill(&mut self, memcg: usize, file: usize) {
         let File { pages, order, .. } = self.session.files[file];
         let (mapping, memcg) = (self.files[file], self.memcgs[memcg]);
@@ -203,7 +204,7 @@ impl<'s, 'a, F: Arch> Machine<'s, 'a, F> {
         maps.mapping(mapping).set_order(Order::default());
     }
 
-    /// A page that read(2) does not find.
+    /// Reads a page in that read(2) does not find.
     fn read_in(&mut self, memcg: usize, file: usize, index: u64) {
         let Ground { env, maps, supply } = &self.ground;
         let cpu = &mut self.cpu;
@@ -221,8 +222,8 @@ impl<'s, 'a, F: Arch> Machine<'s, 'a, F> {
         engine.release(id, 1);
     }
 
-    /// Each read is a call of its own through a descriptor that all share: what reads on in the
-    /// folio it read last is no new use.
+    /// Reads pages. Each read is a call of its own through a shared descriptor: a read that
+    /// continues in the folio that was read last is no new use.
     fn read(&mut self, memcg: usize, file: usize, pages: Range<u64>) {
         let mut last = None;
         for index in pages {
@@ -250,7 +251,7 @@ impl<'s, 'a, F: Arch> Machine<'s, 'a, F> {
         self.access(mm, start, pages, if write { Access::Write } else { Access::Read });
     }
 
-    /// An access to each page, counted from `start`.
+    /// Accesses each page, counted from `start`.
     fn access(&mut self, mm: MmId, start: VirtAddr, pages: Range<u64>, access: Access) {
         let Ground { env, maps, .. } = &self.ground;
         let root = maps.mm(mm).root();

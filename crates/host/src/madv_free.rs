@@ -1,7 +1,7 @@
-//! Scenario `madv-free`: lazily freed folios, which reclaim unmaps and frees and writes nowhere.
+//! Scenario `madv-free`: lazily freed folios, which reclaim unmaps and frees without writing them.
 //!
-//! After "support batched unmap for lazyfree large folios during reclamation" (354dffd29575),
-//! whose benchmark it follows, but through `memory.reclaim`.
+//! It follows the benchmark of "support batched unmap for lazyfree large folios during reclamation"
+//! (354dffd29575), but reclaims through `memory.reclaim`.
 
 use crate::counting::{Counter, CountingEnv};
 use crate::layout::{Arena, Ground, MAP_START, tables_of};
@@ -41,9 +41,9 @@ impl OnHost for MadvFree {
             mms: 1,
             mappings: 1,
             memcgs: 1,
-            // Anonymous memory is looked at where there is room to swap it out.
+            // Reclaim scans anonymous memory only if there is room to swap it out.
             slots: pages,
-            // Two of each cgroup, the root among them.
+            // Each cgroup has two, the root included.
             filters: 4,
             ..Limits::NOTHING
         }
@@ -67,11 +67,11 @@ fn pages<F: Arch>(one: &MadvFree) -> usize {
     (one.bytes >> F::PAGE_SHIFT) as usize
 }
 
-/// The memory, given up and in part stored to again.
+/// The memory, freed lazily and in part stored to again.
 struct Setup<'a, F> {
     ground: Ground<'a, F>,
     memcg: MemcgId,
-    /// Bytes that were not stored to again.
+    /// The bytes that were not stored to again.
     free: u64,
 }
 
@@ -81,7 +81,7 @@ impl<'a, F: Arch> Setup<'a, F> {
         ground.switch_to(variant.lru);
         let Ground { env, maps, supply } = &ground;
         let cpu = &mut CpuCtx::new();
-        // Neither faults nor advice below a limit reclaim anything, whatever the variant.
+        // Neither faults nor advice below a limit reclaim anything, with any variant.
         let engine = &mut maps.on(env, cpu, variant.tuning(F::FLUSH));
         let memcg = engine.add_memcg(MemcgId::ROOT).expect(SIZED);
         let root = supply.alloc_table().expect(SIZED);
@@ -116,15 +116,15 @@ impl<'a, F: Arch> Setup<'a, F> {
         Self { ground, memcg, free }
     }
 
-    /// Asks for what was not stored to; pages reclaimed.
+    /// Asks for the bytes that were not stored to; returns the pages reclaimed.
     fn reclaim<W: World<Format = F>>(&self, world: &W, tuning: Tuning) -> Result<u64, Errno> {
         let bytes = self.free.to_string();
         self.ground.maps.on(world, &mut CpuCtx::new(), tuning).memory_reclaim(self.memcg, &bytes)
     }
 }
 
-/// The scenario under several variants, with nanoseconds a 4K page of each. Every sample is of
-/// memory set up anew.
+/// The scenario under several variants, with the nanoseconds of each for a 4K page. Memory is set
+/// up again for every sample.
 struct MadvFreeCell<'a, F> {
     scenario: MadvFree,
     arena: &'a mut Arena,
@@ -216,7 +216,7 @@ mod tests {
         let all = counts(&one, Variant::STEPS[1]);
         let freed = of(&all, "pages freed lazily");
         assert!((3000.0..5200.0).contains(&freed), "about half: {freed}");
-        // Reclaim that looks at other lists as well may swap out a batch.
+        // Reclaim also scans other lists, and may swap out a batch.
         assert!(of(&all, "pages swapped out") <= 64.0, "hardly any is written");
         assert_eq!(counts(&one, Variant::BEFORE).len(), all.len());
     }

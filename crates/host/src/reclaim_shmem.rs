@@ -25,11 +25,11 @@ use std::marker::PhantomData;
 
 const SIZED: &str = "the arena is sized for the scenario";
 
-/// Slots that are left when all of the memory is swapped out: with fewer, generations of such
+/// The slots that are left when all of the memory is swapped out: with fewer, generations of such
 /// memory are not evicted (Linux 7.3.4, MIN_LRU_BATCH).
 const SPARE_SLOTS: usize = 64;
 
-/// What the cgroup's counters say of it.
+/// The cgroup's counters that become metrics.
 const VMSTAT: [(MetricSpec, VmCounter); 4] = [
     (EXAMINED, VmCounter::PgscanProactive),
     (RECLAIMED, VmCounter::PgstealProactive),
@@ -52,7 +52,7 @@ impl OnHost for ReclaimShmem {
             mappings: 1,
             memcgs: 1,
             slots: pages + SPARE_SLOTS,
-            // Two of each cgroup, the root among them.
+            // Each cgroup has two, the root included.
             filters: 4,
             ..Limits::NOTHING
         }
@@ -76,7 +76,7 @@ fn pages<F: Arch>(one: &ReclaimShmem) -> usize {
     (one.bytes >> F::PAGE_SHIFT) as usize
 }
 
-/// The addresses of the pages that are young in a process at the start, in ascending order.
+/// Returns the addresses of the pages that are young in a process at the start, in ascending order.
 pub fn young_pages<F: Arch>(
     one: &ReclaimShmem,
     seed: u64,
@@ -87,7 +87,8 @@ pub fn young_pages<F: Arch>(
     pages.map(|page| MAP_START.add(page << F::PAGE_SHIFT)).filter(move |at| young(*at))
 }
 
-/// Which addresses are young in a process; asked in ascending order.
+/// Returns a function that is true for the young addresses in a process. Its caller passes
+/// addresses in ascending order.
 fn young(one: &ReclaimShmem, seed: u64, process: u32) -> impl FnMut(VirtAddr) -> bool + use<> {
     let mut random = fastrand::Rng::with_seed(seed.wrapping_add(u64::from(process) << 32));
     let percent = one.young_percent;
@@ -96,10 +97,10 @@ fn young(one: &ReclaimShmem, seed: u64, process: u32) -> impl FnMut(VirtAddr) ->
 
 /// The memory, in its index and mapped by all processes.
 pub struct Setup<'a, F> {
-    /// Where it stands.
+    /// The ground that it is set up on.
     pub ground: Ground<'a, F>,
     memcg: MemcgId,
-    /// Root tables of the processes.
+    /// The root tables of the processes.
     pub roots: Vec<Pfn>,
 }
 
@@ -109,7 +110,7 @@ impl<'a, F: Arch> Setup<'a, F> {
     }
 
     /// Sets the scenario up for this hardware, the same way for the same seed, on an arena that it
-    /// made; what was there before is gone.
+    /// made, whose previous content is lost.
     pub fn build_for(
         arena: &'a mut Arena,
         one: &ReclaimShmem,
@@ -140,20 +141,20 @@ impl<'a, F: Arch> Setup<'a, F> {
             }
             make_young(env, root, range.clone(), young(one, seed, process));
             roots.push(root);
-            // It ran, and sleeps from now on.
+            // The process ran, and sleeps from now on.
             maps.lru_gen_use_mm(mm);
         }
         Self { ground, memcg, roots }
     }
 
-    /// What the engine counted of the cgroup, in 4K pages.
+    /// Returns the engine's counters of the cgroup, in 4K pages.
     pub fn counted(&self) -> impl Iterator<Item = (MetricSpec, f64)> {
         let vmstat = self.ground.maps.memcg(self.memcg).vmstat();
         let in_4k = |pages: u64| (pages << (F::PAGE_SHIFT - 12)) as f64;
         VMSTAT.into_iter().map(move |(metric, counter)| (metric, in_4k(vmstat.get(counter))))
     }
 
-    /// Asks for a part; pages reclaimed.
+    /// Asks for the scenario's part to be reclaimed; returns the pages reclaimed.
     ///
     /// # Errors
     /// Those of `memory.reclaim`.
@@ -168,8 +169,8 @@ impl<'a, F: Arch> Setup<'a, F> {
     }
 }
 
-/// The folios, charged, in the index and on the inactive list, as first stores make them. That they
-/// were used to bring them in is taken back.
+/// Returns the folios, charged, in the index and on the inactive list, as after the first stores.
+/// The marks of those uses are cleared.
 fn add_folios<F: Arch>(
     ground: &Ground<'_, F>,
     one: &ReclaimShmem,
@@ -198,8 +199,8 @@ fn add_folios<F: Arch>(
     (0..one.bytes / one.folio_bytes()).map(&mut add).collect()
 }
 
-/// The scenario under several variants, with nanoseconds a 4K page of each. Every sample is of
-/// memory set up anew.
+/// The scenario under several variants, with the nanoseconds of each for a 4K page. Memory is set
+/// up again for every sample.
 struct ShmemCell<'a, F> {
     scenario: ReclaimShmem,
     arena: &'a mut Arena,

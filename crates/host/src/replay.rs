@@ -1,9 +1,9 @@
 //! Scenario `trace`: a real program's accesses set young bits through the ideal walker, and at each
-//! epoch's end every resident folio is aged under every variant; or, with a memory limit, the
-//! program runs on the engine ([`crate::memcg_trace`]).
+//! epoch's end every resident folio is aged under every variant. With a memory limit, the program
+//! instead runs on the engine ([`crate::memcg_trace`]).
 //!
-//! Protection changes are not replayed: every mapping is taken as writable, since only young bits
-//! are read. Pages that move (`mremap`) are faulted in anew where they are touched next.
+//! Protection changes are not replayed: every mapping is treated as writable, since only young bits
+//! are read. Pages that move (`mremap`) are faulted in again at their next access.
 
 use crate::counting::{Counter, CountingEnv, Counts};
 use crate::env::HostEnv;
@@ -49,26 +49,26 @@ pub struct Replay {
     pub format: FormatName,
     /// Largest folio order; folios are smaller where mappings begin, end or change.
     pub order: OrderName,
-    /// What is done with the program.
+    /// The use that is made of the program.
     pub what: What,
 }
 
-/// What is done with a traced program.
+/// The use that is made of a traced program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum What {
-    /// All it has is resident, and aged at the end of every so many epochs.
+    /// All its pages are resident, and aged whenever this number of epochs has ended.
     Age(u32),
-    /// It runs in so much memory.
+    /// The program runs with a memory limit.
     Limit(MemoryLimit),
 }
 
 impl Replay {
-    /// Scenarios from `FIELD=VALUE` arguments, each a value or several with commas between, of
-    /// which every combination is one scenario: with `limit` it runs in a cgroup, without all it
-    /// has is aged.
+    /// Parses scenarios from `FIELD=VALUE` arguments, each a value or several with commas between.
+    /// Every combination is one scenario. With `limit` it runs in a cgroup; without, all its pages
+    /// are aged.
     ///
     /// # Errors
-    /// [`FieldError`] names the field, what was found and what is accepted.
+    /// [`FieldError`] names the field, the value found and the accepted values.
     pub fn parse(arguments: &[String], trace: &TraceSource) -> Result<Vec<Self>, FieldError> {
         let with = |format, order, what| Self { source: trace.clone(), format, order, what };
         let given: Vec<_> = pairs(arguments)?.into_iter().map(|(field, _)| field).collect();
@@ -80,7 +80,7 @@ impl Replay {
         Ok(all.map(|of| with(of.format, of.order, What::Limit(of.limit))).collect())
     }
 
-    /// The axes in which variants of it may differ.
+    /// Returns the axes in which variants of it may differ.
     pub const fn axes(&self) -> Axes {
         match self.what {
             What::Age(_) => Axes::Aging,
@@ -103,7 +103,7 @@ impl Replay {
         }
     }
 
-    /// Runs the program once under every variant, since nothing is measured of it.
+    /// Runs the program once under every variant, since nothing is measured.
     fn run_limited<F: Arch>(
         &self,
         limit: MemoryLimit,
@@ -118,7 +118,7 @@ impl Replay {
             let (decisions, counts) = limited.run::<F>(*variant)?;
             let lru = variant.lru;
             let like = first.iter().find(|first| first.0 == lru);
-            // Batches of entries are weighed by generations, where folios have several.
+            // Generations weigh batches of entries only if folios have several.
             if lru == Lru::Classic || order == 0 {
                 let expected = like.map_or(decisions, |first| first.1);
                 assert_eq!(decisions, expected, "variants on the same lists decide alike");
@@ -134,8 +134,8 @@ impl Replay {
     }
 
     /// Runs the program under a variant of generations, then writes each of `commands` to `lru_gen`
-    /// in a call of its own; what that says in the end of the root and of the program's cgroup.
-    /// `None` if it runs without a limit: its folios are then on no list.
+    /// in a call of its own. Returns the final content of that file for the root and for the
+    /// program's cgroup. Returns `None` if it runs without a limit: then its folios are on no list.
     ///
     /// # Errors
     /// [`ReplayError`], also for the first command that is refused.
@@ -165,7 +165,7 @@ impl Replay {
         }
     }
 
-    /// The scenario's fields as records carry them.
+    /// Returns the scenario's fields as records have them.
     pub fn labels(&self) -> Labels {
         let what = match self.what {
             What::Age(every) => ("every", every.to_string()),
@@ -181,7 +181,7 @@ impl Replay {
     }
 }
 
-/// What one replay found under one variant.
+/// The result of one replay under one variant.
 #[derive(Clone, Copy, Default, Debug)]
 struct Found {
     agings: u64,
@@ -192,7 +192,7 @@ struct Found {
     ns: u64,
 }
 
-/// What was counted already.
+/// Records that were counted already.
 struct Counted(Vec<Record>);
 
 impl Cell for Counted {
@@ -210,7 +210,7 @@ struct ReplayCell<F> {
     steps: Steps,
     needs: Needs,
     variants: Vec<Variant>,
-    /// Times of every variant, a sample a replay.
+    /// The times of every variant, with one sample for each replay.
     samples: Vec<Vec<f64>>,
     found: Vec<Found>,
     format: std::marker::PhantomData<F>,
@@ -256,15 +256,15 @@ impl<F: Arch> ReplayCell<F> {
     }
 
     /// Replays the trace once under every variant, interleaved epoch by epoch and beginning with
-    /// another each time; `age` makes the environment in which the k-th variant's folios are aged,
-    /// and says what it saw.
+    /// another each time. `age` makes the environment in which the k-th variant's folios are aged,
+    /// and returns its counts.
     fn replay(
         &self,
         round: usize,
         mut age: impl FnMut(usize, &Program<'_, F>, Aging) -> Found,
     ) -> Vec<Found> {
         let mut arenas: Vec<_> = self.variants.iter().map(|_| self.arena()).collect();
-        // Which memory a variant has is chance, and so is another's each time.
+        // The memory of a variant is random, so it is another each time.
         arenas.rotate_left(round % self.variants.len());
         let mut programs: Vec<_> = arenas.iter_mut().map(Program::<F>::new).collect();
         let mut residency =
@@ -376,9 +376,9 @@ struct Program<'a, F> {
     root: Pfn,
     /// The VMA of each touched interval between cuts, by its first page.
     vmas: BTreeMap<u64, (VmaId, MappingId)>,
-    /// Folios in the order of their faults: how an LRU list has them.
+    /// Folios in the order of their faults, like an LRU list.
     list: BTreeMap<u64, (FolioId, VmaId)>,
-    /// By first page, where a folio stands in the list.
+    /// The place of a folio in the list, by its first page.
     faulted: BTreeMap<u64, u64>,
     next_fault: u64,
 }
@@ -448,7 +448,7 @@ impl<'a, F: Arch> Program<'a, F> {
         (vma, mapping)
     }
 
-    /// Drops folios whose content the program gave up.
+    /// Drops folios whose content the program freed.
     fn discard(&mut self, gone: &[Placed]) {
         let (env, maps) = (&self.ground.env, &self.ground.maps);
         let cpu = &mut CpuCtx::new();

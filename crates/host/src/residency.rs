@@ -1,5 +1,5 @@
-//! Which folios a traced program's pages live in: decided from the trace alone, the same for every
-//! variant.
+//! The folios of a traced program's pages: they are determined by only the trace, and the same for
+//! every variant.
 
 use crate::generations::Refused;
 use crate::steps::{Step, Steps};
@@ -15,16 +15,16 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Pages of the canonical 48-bit address space of 4K pages.
 const CANONICAL_PAGES: u64 = 1 << 36;
 
-/// Why a trace cannot be replayed.
+/// The reason why a trace cannot be replayed.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
     /// The trace cannot be read.
     #[error(transparent)]
     Trace(#[from] TraceError),
-    /// Its pages are not those of the entry format.
+    /// The trace's page size differs from the entry format's.
     #[error("the trace has pages of {found} bytes; the entry formats here have pages of 4096")]
     PageSize {
-        /// Bytes a page of the trace.
+        /// The bytes of a page of the trace.
         found: u64,
     },
     /// A page outside the address space that four levels of tables reach.
@@ -33,52 +33,52 @@ pub enum ReplayError {
         /// The page number.
         page: u64,
     },
-    /// Nothing to measure.
+    /// No page to age.
     #[error("no page is mapped at the end of an epoch: nothing to age")]
     Empty,
-    /// More memory than there is.
+    /// More memory than is available.
     #[error(
         "a replay needs {} MiB of memory, and {} MiB are available{}; a lower limit, a smaller \
          order or fewer variants need less",
         needed.div_ceil(1 << 20), available >> 20, memory_limit_note()
     )]
     TooLarge {
-        /// Bytes that it needs.
+        /// The bytes that it needs.
         needed: u64,
         /// Bytes that are available.
         available: u64,
     },
-    /// Nothing can be reclaimed to make room below the limit.
+    /// No page can be reclaimed to make room below the limit.
     #[error(
         "the limit of {limit} pages leaves no room for page {page:#x}: what is there cannot be \
          reclaimed, such as pages stored to through shared mappings of files, which only \
          flushers write out and there are none here"
     )]
     OutOfMemory {
-        /// Pages that the program may use.
+        /// The pages that the program may use.
         limit: u64,
         /// The page number.
         page: u64,
     },
-    /// A file is mapped from where no file reaches.
+    /// A mapping begins beyond the end of any possible file.
     #[error("a mapping begins at page {page:#x} of a file: too far into it")]
     FileOffset {
-        /// Page of the file.
+        /// The page of the file.
         page: u64,
     },
-    /// Nothing to miss.
+    /// No access, so no miss ratio.
     #[error("the trace has no access: there is no miss ratio")]
     NoAccess,
-    /// More memory than there is for what is kept of its accesses.
+    /// More memory than is available for the state of its accesses.
     #[error(transparent)]
     TooLong(#[from] TooLong),
-    /// A command written to `lru_gen` at its end.
+    /// A refused command, written to `lru_gen` at the end.
     #[error(transparent)]
     LruGen(#[from] Refused),
 }
 
 impl ReplayError {
-    /// Checks that so many bytes of memory are there.
+    /// Checks that `needed` bytes of memory are available.
     pub(crate) fn check_memory(needed: u64, available: Option<u64>) -> Result<(), Self> {
         match available {
             Some(available) if needed > available => Err(Self::TooLarge { needed, available }),
@@ -86,7 +86,7 @@ impl ReplayError {
         }
     }
 
-    /// Says that so many bytes could not be had.
+    /// Returns the error for `needed` bytes that could not be allocated.
     pub(crate) fn no_room(needed: u64) -> Self {
         let available = available_memory().unwrap_or(u64::MAX);
         Self::TooLarge { needed, available }
@@ -103,7 +103,7 @@ impl From<StringError> for ReplayError {
 }
 
 /// Page numbers at which the program ever changed its mappings. No folio straddles one, so that a
-/// change takes out whole folios only.
+/// change removes only whole folios.
 #[derive(Clone, Debug, Default)]
 pub struct Cuts(Vec<u64>);
 
@@ -112,7 +112,7 @@ pub struct Cuts(Vec<u64>);
 pub(crate) struct CutsSoFar(BTreeSet<u64>);
 
 impl CutsSoFar {
-    /// Of a trace with that header.
+    /// Returns the cuts of a trace with that header, before its first step.
     pub(crate) fn new(header: &Header) -> Result<Self, ReplayError> {
         let found = 1 << header.page_shift;
         if found != 4096 {
@@ -121,7 +121,7 @@ impl CutsSoFar {
         Ok(Self(BTreeSet::from([0, CANONICAL_PAGES])))
     }
 
-    /// Takes note of a step.
+    /// Notes a step.
     pub(crate) fn note_step(&mut self, step: PageStep<'_>) -> Result<(), ReplayError> {
         match step {
             PageStep::Access { at, .. } => check_canonical(at.number()),
@@ -166,19 +166,19 @@ impl Cuts {
         Ok(cuts.all())
     }
 
-    /// How many there are.
+    /// Returns the number of cuts.
     pub(crate) fn nr(&self) -> usize {
         self.0.len()
     }
 
-    /// The pages around `page` that the program always maps alike.
+    /// Returns the pages around `page` that the program always maps alike.
     pub fn interval(&self, page: u64) -> (u64, u64) {
         let after = self.0.partition_point(|cut| *cut <= page);
         (self.0[after - 1], self.0[after])
     }
 
-    /// The largest aligned folio of at most `order` that holds `page` and straddles no cut: its
-    /// first page and its order.
+    /// Returns the first page and the order of the largest aligned folio of at most `order` that
+    /// holds `page` and straddles no cut.
     fn window(&self, page: u64, order: u8) -> (u64, u8) {
         let (start, end) = self.interval(page);
         let at = |order: u8| page >> order << order;
@@ -188,7 +188,7 @@ impl Cuts {
     }
 }
 
-/// A page number with its sign extension dropped: one-to-one on canonical addresses.
+/// Returns a page number without its sign extension: one-to-one on canonical addresses.
 fn canonical(page: u64) -> u64 {
     page % CANONICAL_PAGES
 }
@@ -199,7 +199,8 @@ fn check_canonical(page: u64) -> Result<(), ReplayError> {
     if canonical { Ok(()) } else { Err(ReplayError::NotCanonical { page }) }
 }
 
-/// Refuses a range that leaves the canonical addresses, or reaches from one half into the other.
+/// Returns an error for a range that leaves the canonical addresses, or extends from one half into
+/// the other.
 fn check_canonical_range(range: PageRange) -> Result<(), ReplayError> {
     let (first, last) = (range.start(), range.end() - 1);
     check_canonical(first)?;
@@ -209,12 +210,13 @@ fn check_canonical_range(range: PageRange) -> Result<(), ReplayError> {
     if one_half { Ok(()) } else { Err(ReplayError::NotCanonical { page: half }) }
 }
 
-/// The canonical numbers of a checked range: its first page's, and one past its last page's.
+/// Returns the canonical numbers of a checked range: its first page's, and one past its last
+/// page's.
 pub fn canonical_range(pages: PageRange) -> (u64, u64) {
     (canonical(pages.start()), canonical(pages.end() - 1) + 1)
 }
 
-/// The canonical number of a traced page.
+/// Returns the canonical number of a traced page.
 pub fn page_number(page: Page) -> u64 {
     canonical(page.number())
 }
@@ -222,11 +224,11 @@ pub fn page_number(page: Page) -> u64 {
 /// A folio of the program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Placed {
-    /// First page.
+    /// The first page.
     pub page: u64,
     /// Order.
     pub order: u8,
-    /// First frame.
+    /// The first frame.
     pub pfn: Pfn,
 }
 
@@ -241,7 +243,7 @@ pub struct Residency<'a> {
 }
 
 impl<'a> Residency<'a> {
-    /// No folio yet; folios will have at most `order`.
+    /// Returns the state without any folio; folios will have at most `order`.
     pub fn new(cuts: &'a Cuts, order: u8) -> Self {
         let free = vec![Vec::new(); usize::from(order) + 1];
         Self { cuts, order, by_page: BTreeMap::new(), free, next_frame: 0 }
@@ -264,7 +266,7 @@ impl<'a> Residency<'a> {
         Some(placed)
     }
 
-    /// Takes out the folios of `pages`, which begin and end at cuts.
+    /// Removes the folios of `pages`, which begin and end at cuts.
     pub fn drop_range(&mut self, pages: PageRange) -> Vec<Placed> {
         let (start, end) = canonical_range(pages);
         let gone: Vec<_> = self.by_page.range(start..end).map(|(_, placed)| *placed).collect();
@@ -281,7 +283,7 @@ impl<'a> Residency<'a> {
     }
 }
 
-/// Says at which epoch ends folios are aged: every so many, and at the end of the trace.
+/// Determines the epoch ends at which folios are aged: every `every`-th, and the end of the trace.
 #[derive(Clone, Copy, Debug)]
 pub struct EpochEnds {
     every: u32,
@@ -289,12 +291,12 @@ pub struct EpochEnds {
 }
 
 impl EpochEnds {
-    /// At every `every`-th.
+    /// Ages folios at every `every`-th end.
     pub const fn new(every: u32) -> Self {
         Self { every, since: 0 }
     }
 
-    /// Takes an epoch's end; whether folios are aged at it.
+    /// Counts an epoch's end; returns true if folios are aged at it.
     pub const fn is_due(&mut self) -> bool {
         self.since += 1;
         if self.since == self.every {
@@ -303,30 +305,31 @@ impl EpochEnds {
         self.since == 0
     }
 
-    /// At the end of the trace: whether epochs ended since folios were aged.
+    /// Returns true at the end of the trace if epochs ended since folios were aged.
     pub const fn is_left_over(&self) -> bool {
         self.since > 0
     }
 }
 
-/// What a replay of a trace needs at most.
+/// The most that a replay of a trace needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Needs {
-    /// Page frames.
+    /// The number of page frames.
     pub frames: usize,
-    /// Folios at once.
+    /// The most folios at once.
     pub folios: usize,
-    /// Intervals between cuts that are ever touched.
+    /// The number of intervals between cuts that are ever touched.
     pub intervals: usize,
-    /// Page tables.
+    /// The number of page tables.
     pub tables: usize,
-    /// Folios aged, over all agings.
+    /// The number of folios aged, over all agings.
     pub folios_aged: usize,
 }
 
 impl Needs {
-    /// Plays the residency of a trace through, in folios of at most `order`, aged at the end of
-    /// every so many epochs; `available` bytes are there for it, if that is known.
+    /// Computes the needs by playing a trace's residency, in folios of at most `order`, aged
+    /// whenever `every` epochs have ended. `available` is the memory for it in bytes, if that is
+    /// known.
     ///
     /// # Errors
     /// [`ReplayError::TooLarge`].
@@ -377,7 +380,7 @@ impl Needs {
         Ok(needs)
     }
 
-    /// What the engine is to have room for.
+    /// Returns the limits that the engine must have room for.
     pub fn limits(&self) -> Limits {
         Limits {
             frames: self.frames,
@@ -390,7 +393,7 @@ impl Needs {
     }
 
     fn check<F: Format>(&self, available: Option<u64>) -> Result<(), ReplayError> {
-        // A folio's nodes in the maps of the replay and of the residency.
+        // The bytes of a folio's nodes in the maps of the replay and of the residency.
         const NODES: usize = 128;
         let footprint = Footprint::of::<F>(&self.limits(), self.tables);
         let bytes = footprint.bytes() + (self.folios * NODES) as u64;

@@ -1,8 +1,8 @@
-//! Time by stage: the engine's thread says which stage it enters, with a plain store; a thread on
-//! another CPU looks every microsecond or so. A stage's time is its share of the looks.
+//! Time by stage: the engine's thread stores the stage that it enters, with a plain store; a thread
+//! on another CPU reads it every microsecond or so. A stage's time is its share of these looks.
 //!
-//! While the engine's thread waits for its CPU, the looks would all see the stage it stopped in, so
-//! a stage that does not change for longer than any stage lasts is not looked at.
+//! While the engine's thread waits for its CPU, all looks would see the stage it stopped in. So
+//! looks at a stage that does not change for longer than any stage lasts are dropped.
 
 use pageout_paging::{Observer, Stage};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
@@ -11,14 +11,14 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The part of the work that has to have been looked at: what work consists of may change from its
+/// The share of the work that has to be covered by looks: its composition may change from its
 /// beginning to its end.
 const COVERED: f64 = 0.5;
 
-/// No stage lasts as long: batches are 32 pages, or one folio.
+/// The longest time without a change of stage: batches are 32 pages, or one folio.
 const STOPPED: Duration = Duration::from_micros(500);
 
-/// The stage the engine is in; alone on its cache lines.
+/// The stage that the engine is in, on cache lines of its own.
 #[derive(Debug)]
 #[repr(align(128))]
 pub struct StageCell(AtomicU8);
@@ -36,25 +36,25 @@ impl Observer for &StageCell {
     }
 }
 
-/// What the sampler saw.
+/// The looks of the sampler.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Looks {
-    /// How often it saw each stage, in [`Stage::ALL`]'s order.
+    /// The number of looks that saw each stage, in [`Stage::ALL`]'s order.
     stages: [u64; Stage::ALL.len()],
-    /// For how long the engine's thread was seen to move.
+    /// The time for which the engine's thread was seen to move.
     covered: Duration,
 }
 
 impl Looks {
-    /// The stages' shares of work that took so many nanoseconds, in [`Stage::ALL`]'s order; `None`
-    /// if less than half of it was looked at.
+    /// Returns the stages' shares of work that took `ns` nanoseconds, in [`Stage::ALL`]'s order;
+    /// `None` if the looks cover less than half of it.
     pub fn shares(&self, ns: f64) -> Option<[f64; Stage::ALL.len()]> {
         let all = self.all();
         let enough = all > 0 && self.covered.as_nanos() as f64 >= COVERED * ns;
         enough.then(|| self.stages.map(|looks| looks as f64 / all as f64))
     }
 
-    /// The standard error of the share that has the largest, taking looks as independent.
+    /// Returns the standard error of the share that has the largest, treating looks as independent.
     pub fn error(&self) -> f64 {
         let all = self.all() as f64;
         let error = |looks: &u64| {
@@ -64,7 +64,7 @@ impl Looks {
         self.stages.iter().map(error).fold(0.0, f64::max)
     }
 
-    /// Adds looks that saw one stage for so long without another.
+    /// Adds `seen` looks that saw one stage for a time without another stage in between.
     fn add(&mut self, stage: u8, seen: u64, lasting: Duration) {
         if lasting < STOPPED {
             self.stages[usize::from(stage)] += seen;
@@ -77,13 +77,13 @@ impl Looks {
     }
 }
 
-/// Whether there is a CPU for the sampler besides that of the engine's thread.
+/// Returns true if there is a CPU for the sampler besides that of the engine's thread.
 pub fn is_possible() -> bool {
     thread::available_parallelism().is_ok_and(|cpus| cpus.get() > 1)
 }
 
-/// Runs `work`, which enters stages on the cell, and looks at it all the while from another CPU, at
-/// times that the seed decides.
+/// Runs `work`, which enters stages on the cell, while a thread on another CPU looks at it, at
+/// times that the seed determines.
 pub fn sampled<R>(seed: u64, work: impl FnOnce(&StageCell) -> R) -> (R, Looks) {
     let (cell, begun, done) =
         (StageCell::default(), AtomicBool::new(false), AtomicBool::new(false));
@@ -105,8 +105,8 @@ pub fn sampled<R>(seed: u64, work: impl FnOnce(&StageCell) -> R) -> (R, Looks) {
     })
 }
 
-/// The CPUs that this process may use, and two parts of them. On a busy machine two threads may
-/// otherwise take turns on one CPU, and see nothing of each other.
+/// The CPUs that this process may use, in two parts. Otherwise two threads on a busy machine may
+/// share one CPU in turn, and never see each other run.
 struct Apart {
     all: Option<CpuSet>,
     one: Option<CpuSet>,
@@ -129,7 +129,7 @@ impl Apart {
         Self { all, one, others }
     }
 
-    /// Keeps this thread to a part. Where that is not permitted, it goes without.
+    /// Restricts this thread to a part, if that is permitted.
     fn take(&self, part: &Option<CpuSet>) {
         if let Some(part) = part {
             let _ = sched_setaffinity(None, part);
@@ -139,7 +139,7 @@ impl Apart {
 
 fn look_until(seed: u64, done: &AtomicBool, cell: &StageCell) -> Looks {
     let mut looks = Looks::default();
-    // Irregular steps, so that no stage is met by its rhythm.
+    // The steps are irregular, so that they cannot match the rhythm of a stage.
     let mut random = fastrand::Rng::with_seed(seed);
     let (mut stage, mut seen, mut since) = (Stage::Other as u8, 0, Instant::now());
     while !done.load(Relaxed) {
@@ -179,7 +179,7 @@ mod tests {
                 spend(short);
             }
         });
-        // On a machine too busy to run both threads there is nothing to judge.
+        // If the machine is too busy to run both threads, the test checks nothing.
         let work = short * 4 * 400;
         let Some(shares) = looks.shares(work.as_nanos() as f64) else { return };
         assert!((shares[Stage::Unmap as usize] - 0.75).abs() < 0.2, "{looks:?}");

@@ -1,4 +1,4 @@
-//! What this ground needs of every scenario on memory of its own.
+//! The interface of a scenario on this ground, on memory of its own.
 
 use crate::generations::Refused;
 use crate::layout::Arena;
@@ -11,12 +11,12 @@ use pageout_experiment::this_machine;
 use pageout_experiment::variant::{Axes, Variant};
 use pageout_reclaim::Limits;
 
-/// How scenarios are measured.
+/// The way in which scenarios are measured.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct How {
     /// The seed of everything chosen at random.
     pub seed: u64,
-    /// Whether time is taken by stage too, where a scenario can and there is a CPU for the sampler.
+    /// True to measure time by stage too, if the scenario can and there is a CPU for the sampler.
     pub by_stage: bool,
 }
 
@@ -25,41 +25,42 @@ pub trait OnHost: Checked {
     /// The axes in which its variants may differ.
     const AXES: Axes = Axes::Reclaim;
 
-    /// The entries of its page tables.
+    /// Returns the entry format of its page tables.
     fn format(&self) -> FormatName;
 
-    /// What the engine is to have room for.
+    /// Returns the limits that the engine must have room for.
     fn limits<F: Arch>(&self) -> Limits;
 
-    /// Page tables of all processes.
+    /// Returns the number of page tables of all processes.
     fn tables<F: Arch>(&self) -> usize;
 
-    /// What it takes, table by table.
+    /// Returns the memory that it takes, table by table.
     fn footprint(&self) -> Footprint {
         with_format!(self.format(), F => {
             Footprint::of::<F>(&self.limits::<F>(), self.tables::<F>())
         })
     }
 
-    /// Memory for it.
+    /// Allocates memory for it.
     fn arena(&self) -> Arena {
         with_format!(self.format(), F => Arena::new::<F>(&self.limits::<F>(), self.tables::<F>()))
     }
 
-    /// Checks that the scenarios' memory, all at once, is there.
+    /// Checks that there is memory for all the scenarios at once.
     ///
     /// # Errors
-    /// [`FieldError::Together`] with what they need and what there is.
+    /// [`FieldError::Together`] with the needed and the available memory.
     fn check_memory(all: &[Self]) -> Result<(), FieldError> {
         check_bytes(Self::NAME, all.iter().map(|one| one.footprint().bytes()).sum())
     }
 
-    /// It on memory of its own, ready to be measured under `variants`.
+    /// Sets the scenario up on the arena, ready to be measured under `variants`.
     fn cell<'a>(&self, arena: &'a mut Arena, variants: &[Variant], how: How) -> Box<dyn Cell + 'a>;
 
-    /// Runs it once under a variant of generations, then writes each of `commands` to `lru_gen` in
-    /// a call of its own; what that says in the end of the root and of its cgroup, or the first
-    /// command that is refused. `None` if it leaves no generations.
+    /// Runs the scenario once under a variant of generations, then writes each of `commands` to
+    /// `lru_gen` in a call of its own. Returns the final content of that file for the root and for
+    /// its cgroup, or the first command that is refused. Returns `None` if the scenario leaves no
+    /// generations.
     fn generations(
         &self,
         _variant: Variant,
@@ -70,7 +71,7 @@ pub trait OnHost: Checked {
     }
 }
 
-/// Checks that so many bytes are there for a scenario.
+/// Checks that `needed` bytes are available for a scenario.
 pub(crate) fn check_bytes(scenario: &'static str, needed: u64) -> Result<(), FieldError> {
     this_machine::check_memory(needed).map_err(|problem| FieldError::together(scenario, problem))
 }

@@ -1,4 +1,4 @@
-//! What a trace does to young bits, epoch by epoch: all that aging sees of it.
+//! The effects of a trace on young bits, epoch by epoch: aging sees nothing else of it.
 
 use crate::residency::ReplayError;
 use pageout_reclaim::MappingKind;
@@ -8,27 +8,27 @@ use pageout_trace::room::{NoRoom, Room};
 use pageout_trace::source::TraceSource;
 use pageout_trace::{Areas, Event, Kind, Page, PageRange};
 
-/// One step. Protection changes are none: only young bits are read.
+/// A step. Protection changes are left out: only young bits are read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Step {
-    /// The first access to a page, or the first that stores to it, since the last of the others;
-    /// of a program with many pages, now and then one that is not.
+    /// The first access to a page, or the first store to it, since the last step of another kind.
+    /// In a program with many pages it is occasionally a later one.
     Access { page: Page, store: bool, kind: MappingKind },
-    /// Pages lose what they hold. If they are unmapped, others may be mapped there.
+    /// Pages lose their content. If they are unmapped, others may be mapped there.
     Drop { pages: PageRange, unmapped: bool },
-    /// So many epochs end, of which all but the first are empty.
+    /// The ends of that many epochs, of which all but the first are empty.
     EpochEnds(u32),
 }
 
-/// The steps of a trace, in memory, since they are replayed again and again.
+/// The steps of a trace, in memory, since they are replayed many times.
 #[derive(Debug)]
 pub(crate) struct Steps(Vec<Step>);
 
 impl Steps {
-    /// Reads a trace; `available` bytes of memory are there for its steps, if that is known.
+    /// Reads a trace; `available` is the memory for its steps in bytes, if that is known.
     ///
     /// # Errors
-    /// [`ReplayError::Trace`] as the reader found it; [`ReplayError::TooLong`].
+    /// [`ReplayError::Trace`] with the reader's error; [`ReplayError::TooLong`].
     pub(crate) fn of_trace(
         source: &TraceSource,
         available: Option<u64>,

@@ -1,12 +1,12 @@
 //! The ideal walker: hardware without a TLB, which sets young on each access and dirty on each
-//! store; young also in the entry that leads to the PTE table, where the architecture's hardware
-//! does so.
+//! store. It also sets young in the entry that leads to the PTE table, if the architecture's
+//! hardware does.
 
 use pageout_paging::mmu::Mmu;
 use pageout_paging::walk::{Descent, Span, descend, spans};
 use pageout_paging::{Env, Format, Level, Pfn, Table, VirtAddr, VirtRange};
 
-/// What an access met.
+/// The result of an access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Touch {
     /// A translation: its young bit is set now, and on a store its dirty bit.
@@ -15,7 +15,7 @@ pub enum Touch {
     Fault,
 }
 
-/// One access to `addr` in the address space under `root`.
+/// Accesses `addr` once in the address space under `root`.
 pub fn touch<E: Env>(env: &E, root: Pfn, addr: VirtAddr, store: bool) -> Touch {
     match descend(env, root, addr) {
         Descent::PteTable(frame, pmds) => {
@@ -27,7 +27,7 @@ pub fn touch<E: Env>(env: &E, root: Pfn, addr: VirtAddr, store: bool) -> Touch {
     }
 }
 
-/// Goes through the entry of the PMD table `pmds` that leads to the PTE table of `addr`.
+/// Uses the entry of the PMD table `pmds` that leads to the PTE table of `addr`.
 fn touch_table<E: Env>(env: &E, pmds: Pfn, addr: VirtAddr) {
     if !env.mmu().caps().nonleaf_af {
         return;
@@ -62,8 +62,9 @@ fn touch_entry<E: Env>(env: &E, table: Pfn, level: Level, addr: VirtAddr, store:
     }
 }
 
-/// Plays hardware while nothing else runs: makes young those valid leaves of `range` for whose
-/// addresses, in ascending order, `chosen` holds, and the others old; returns how many are young.
+/// Sets young bits as hardware would, while nothing else runs. Of the valid leaves of `range`,
+/// those become young for whose addresses `chosen` is true, in ascending order, and the others old.
+/// Returns the number of young ones.
 pub fn make_young<E: Env>(
     env: &E,
     root: Pfn,
@@ -101,7 +102,7 @@ pub fn make_young<E: Env>(
 }
 
 /// Makes all of `range` old, and the entries that lead to its tables too, while nothing else runs:
-/// what walks leave of an address space that is not used.
+/// this is the state that walks leave in an unused address space.
 pub fn make_old<E: Env>(env: &E, root: Pfn, range: VirtRange) {
     make_young(env, root, range.clone(), |_| false);
     for span in spans(env, root, range) {
@@ -128,7 +129,7 @@ mod tests {
 
     const AT: VirtAddr = VirtAddr::new(1 << 32);
 
-    /// Whether the entry that leads to the PTE table is young after one access.
+    /// Returns true if the entry that leads to the PTE table is young after one access.
     fn table_is_young_after<F: Arch>(access: impl Fn(&crate::env::HostEnv<'_, F>, Pfn)) -> bool {
         let tables = tables_of::<F>(1, 1, MapAs::Ptes);
         let mut arena = Arena::new::<F>(&Limits::NOTHING, tables);

@@ -44,13 +44,13 @@ fn figure(record: &Record, name: &str) -> f64 {
     metric.unwrap_or_else(|| panic!("no {name} in {record:?}")).values[0]
 }
 
-/// All that reclaim decided, by name.
+/// Returns all decisions of reclaim, by name.
 fn decisions(record: &Record) -> Vec<(String, Vec<f64>)> {
     let alike = record.metrics.iter().filter(|metric| metric.unit != BY_VARIANT);
     alike.map(|metric| (metric.name.clone(), metric.values.clone())).collect()
 }
 
-/// What holds of every program in folios of one page.
+/// Checks the relations that hold for every program in folios of one page.
 fn assert_bounded(record: &Record) {
     let of = |name| figure(record, name);
     let (refaults, min) = (of("refaults"), of("bound: demand MIN, refaults"));
@@ -94,7 +94,7 @@ fn no_variant_decides_otherwise() {
             let bound = |name: &str| name.contains("bound");
             assert!(!record.metrics.iter().any(|metric| bound(&metric.name)), "pages come unasked");
         }
-        // What differs is what it took.
+        // Only the costs differ.
         let invalidations = |k: usize| figure(&records[k], "invalidations");
         assert!(invalidations(0) > invalidations(11), "immediate, and deferred in batches");
     }
@@ -116,7 +116,7 @@ fn a_program_that_fits_comes_back_to_nothing() {
 const LENGTH: u64 = 1000;
 const END: Event = Event::EpochEnd { references: LENGTH };
 
-/// A trace of those events that the format accepts.
+/// Returns a trace of those events that the format accepts.
 fn trace(events: impl FnOnce(FileId, FileId) -> Vec<Event>) -> TraceSource {
     let header = Header {
         page_shift: 12,
@@ -131,7 +131,7 @@ fn trace(events: impl FnOnce(FileId, FileId) -> Vec<Event>) -> TraceSource {
     let mut writer = TraceWriter::new(Vec::new(), &header).expect("begins");
     let files = ["/a", "/b"].map(|path| writer.file(path).expect("a file"));
     for event in events(files[0], files[1]).iter().chain([&END]) {
-        // What the format does not accept changes nothing.
+        // An event that the format refuses changes nothing.
         let _ = writer.write(event);
     }
     let (bytes, _) = writer.finish(Ending::Exited(0)).expect("ends");
@@ -299,7 +299,7 @@ proptest! {
                     }
                 }
             }
-            // Pages of shared files that were stored to stay.
+            // Pages of shared files that were stored to cannot be reclaimed.
             Err(error) => prop_assert!(matches!(error, ReplayError::OutOfMemory { .. }), "{error}"),
         }
     }

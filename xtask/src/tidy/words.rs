@@ -43,6 +43,7 @@ const PLAIN: &[&str] = &[
     "crates/catalog/",
     "crates/check/",
     "crates/exhibits/",
+    "crates/host/",
     "crates/refusal/",
     "crates/report/",
     "crates/sweep/",

@@ -13,7 +13,7 @@ use pageout_experiment::scenarios::metrics::aging_rounds as of;
 use pageout_experiment::variant::{Axes, Variant};
 use pageout_record::schema::{Ground, Metric, Record};
 
-/// Nothing in it is timed: it is run once under each variant.
+/// The cell of a scenario in which nothing is timed: it is run once under each variant.
 pub(super) struct RoundsCell<'a> {
     scenario: AgingRounds,
     arena: &'a mut Arena,
@@ -34,11 +34,11 @@ pub(super) fn count(one: &AgingRounds, arena: &mut Arena, variant: Variant) -> T
     })
 }
 
-/// Runs it under a variant, then writes each of `commands` to `lru_gen` in a call of its own; what
-/// that says in the end of the root and of the scenario's cgroup.
+/// Runs the scenario under a variant, then writes each of `commands` to `lru_gen` in a call of its
+/// own. Returns the final content of that file for the root and for the scenario's cgroup.
 ///
 /// # Errors
-/// [`Refused`] for the first command that is.
+/// [`Refused`] for the first refused command.
 pub(super) fn generations(
     one: &AgingRounds,
     variant: Variant,
@@ -69,7 +69,7 @@ impl Cell for RoundsCell<'_> {
     }
 }
 
-/// As records have them: sums over all rounds.
+/// Returns the metrics of the records: sums over all rounds.
 fn metrics(tally: &Tally, rounds: u32) -> Vec<Metric> {
     let Tally { walks, tables, .. } = tally;
     let filters = u64::from(rounds) - tally.unfiltered;

@@ -1,10 +1,10 @@
 //! Scenario `aging-rounds`: a process reads a file that is larger than its cgroup's limit, then
-//! uses a part of it again and again, and between rounds some memory is reclaimed. What generations
-//! make of it is counted, nothing is timed.
+//! uses a part of it again and again, and between rounds some memory is reclaimed. The work of
+//! generations is counted; nothing is timed.
 //!
-//! Young bits are set by the ideal walker, one entry an access, also in contiguous blocks. Faults
-//! map 64 KiB around them, as kernels do; reads are done at once, but a CPU switches to the process
-//! after each. Nothing is read ahead. The process sleeps during `memory.reclaim`.
+//! The ideal walker sets young bits, one entry for each access, also in contiguous blocks. Faults
+//! map 64 KiB around them, as kernels do. Reads are complete at once, but a CPU switches to the
+//! process after each. There is no read-ahead. The process sleeps during `memory.reclaim`.
 
 mod cell;
 mod process;
@@ -36,7 +36,7 @@ impl OnHost for AgingRounds {
             mappings: 1,
             memcgs: 1,
             shadows: folios,
-            // Two of each cgroup, the root among them.
+            // Each cgroup has two, the root included.
             filters: 4,
             ..Limits::NOTHING
         }

@@ -23,39 +23,41 @@ const OFF_TABLES: u64 = 1 << 20;
 
 const SIZED: &str = "the arena is sized for the scenario";
 
-/// What was counted, in pages unless named otherwise.
+/// The counts, in pages unless a field says otherwise.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Tally {
     /// Generations opened.
     pub(super) generations: u64,
-    /// What walks counted.
+    /// The counts of walks.
     pub(super) walks: MmStats,
-    /// Bits set in the filter that the next walk asks, summed over the ends of rounds.
+    /// Bits set in the filter that the next walk tests, summed over the ends of rounds.
     pub(super) filter_bits: u64,
-    /// Rounds at whose end the next walk has no filter to ask.
+    /// Rounds at whose end there is no filter for the next walk.
     pub(super) unfiltered: u64,
-    /// Examined by eviction.
+    /// Pages examined by eviction.
     pub(super) scanned: u64,
-    /// Moved to another generation by eviction, which met them on an old list.
+    /// Pages that eviction met on an old list and moved to another generation.
     pub(super) sorted: u64,
-    /// Found in a younger generation after `memory.reclaim` than before, and still in memory.
+    /// Pages that are in a younger generation after `memory.reclaim` than before, and still in
+    /// memory.
     pub(super) promoted: u64,
     pub(super) reclaimed: u64,
-    /// Of hot folios out of memory at the ends of rounds, as long as cold ones were in memory.
+    /// Pages of hot folios out of memory at the ends of rounds, up to the number of cold ones in
+    /// memory.
     pub(super) mistakes: u64,
-    /// Read because a hot page was used.
+    /// Pages read because a hot page was used.
     pub(super) hot_reads: u64,
-    /// All that were read again.
+    /// All pages that were read again.
     pub(super) refaults: u64,
-    /// Requests that got less than they asked for.
+    /// Requests that reclaimed less than they asked for.
     pub(super) short: u64,
-    /// What was done to tables and TLBs, by faults too.
+    /// The operations on tables and TLBs, also those of faults.
     pub(super) tables: Counts,
 }
 
 pub(super) struct Process<'a, F> {
     maps: Maps<'a>,
-    /// The ground as hardware and the scenario see it: not counted.
+    /// The ground for the accesses of hardware and of the scenario, which are not counted.
     hardware: HostEnv<'a, F>,
     world: CountingEnv<'a, F>,
     counting: &'a Counting,
@@ -66,14 +68,14 @@ pub(super) struct Process<'a, F> {
     memcg: MemcgId,
     file: MappingId,
     start: VirtAddr,
-    /// The page where reading besides goes on.
+    /// The page at which the additional reads continue.
     next_scanned: u64,
-    /// What is counted here, and not by the engine.
+    /// The counts that are taken here, and not by the engine.
     own: Tally,
 }
 
 impl<'a, F: Arch> Process<'a, F> {
-    /// Maps the file and reads it through.
+    /// Maps the file and reads all of it.
     pub(super) fn new(
         arena: &'a mut Arena,
         counting: &'a Counting,
@@ -121,8 +123,8 @@ impl<'a, F: Arch> Process<'a, F> {
         process
     }
 
-    /// Runs as many rounds that are not counted, so that filters are warm, as then are: what those
-    /// came to.
+    /// Runs as many rounds that are not counted, to warm the filters, as rounds that are. Returns
+    /// the counts of the latter.
     pub(super) fn run(&mut self) -> Tally {
         for _ in 0..self.scenario.rounds {
             self.round();
@@ -135,7 +137,7 @@ impl<'a, F: Arch> Process<'a, F> {
         self.tally().since(&before)
     }
 
-    /// Writes commands to `lru_gen`; what that says then.
+    /// Writes commands to `lru_gen`; returns its content after them.
     pub(super) fn lru_gen_after(&self, commands: &[String]) -> Result<String, Refused> {
         after((&self.maps, &self.world), (self.memcg, AgingRounds::NAME), commands, self.tuning)
     }
@@ -172,7 +174,7 @@ impl<'a, F: Arch> Process<'a, F> {
         }
     }
 
-    /// The program reads a page; pages that had to be read for it.
+    /// Reads a page as the program; returns the number of pages that had to be read for it.
     fn read(&self, page: u64) -> u64 {
         let addr = self.start.add(page << F::PAGE_SHIFT);
         let mut read = 0;
@@ -182,7 +184,7 @@ impl<'a, F: Arch> Process<'a, F> {
             match self.maps.on(&self.world, cpu, tuning).handle_fault(mm, addr, Access::Read) {
                 Fault::Done(FaultKind::Major) => {
                     read += self.folio_pages();
-                    // It waited for the read, and a CPU switched back to it.
+                    // The process waited for the read, and a CPU switched back to it.
                     self.maps.lru_gen_use_mm(self.mm);
                 }
                 Fault::Done(FaultKind::Minor) => {}
@@ -192,7 +194,7 @@ impl<'a, F: Arch> Process<'a, F> {
         read
     }
 
-    /// Asks for the scenario's part of the limit.
+    /// Reclaims the scenario's part of the limit.
     fn reclaim(&mut self) {
         let bytes = self.scenario.limit_bytes() * u64::from(self.scenario.reclaim_percent) / 100;
         let (cpu, text) = (&mut CpuCtx::new(), bytes.to_string());
@@ -203,8 +205,8 @@ impl<'a, F: Arch> Process<'a, F> {
         }
     }
 
-    /// The number of the generation that each folio of the file is in; `None` if it is not in
-    /// memory or in none.
+    /// Returns the number of the generation of each folio of the file; `None` if the folio is not
+    /// in memory or in no generation.
     fn generations(&self) -> Vec<Option<u64>> {
         let nr = self.folio_pages();
         (0..self.pages() / nr).map(|k| self.generation_at(k * nr)).collect()
@@ -221,8 +223,8 @@ impl<'a, F: Arch> Process<'a, F> {
         generation.map(|generation| youngest - (youngest + gens - generation as u64) % gens)
     }
 
-    /// Pages of hot folios that are not in memory, as far as cold ones are, by the folios'
-    /// generations.
+    /// Returns the pages of hot folios that are not in memory, up to the number of cold ones that
+    /// are, by the folios' generations.
     fn mistakes(&self, generations: &[Option<u64>]) -> u64 {
         let (nr, pages, pattern) = (self.folio_pages(), self.pages(), self.scenario.pattern);
         let is_hot = |k: usize| {
@@ -244,7 +246,7 @@ impl<'a, F: Arch> Process<'a, F> {
         1 << self.scenario.order.in_format(self.scenario.format)
     }
 
-    /// All that was counted so far.
+    /// Returns all counts so far.
     fn tally(&self) -> Tally {
         let vmstat = self.maps.memcg(self.memcg).vmstat();
         Tally {
@@ -259,7 +261,8 @@ impl<'a, F: Arch> Process<'a, F> {
         }
     }
 
-    /// Ages the cgroup's folios once by a walk that visits every table; what the walk counted.
+    /// Ages the cgroup's folios once by a walk that visits every table; returns the counts of the
+    /// walk.
     #[cfg(test)]
     pub(super) fn age_by_force(&self) -> MmStats {
         let (cpu, seq) = (&mut CpuCtx::new(), self.maps.lru_gen_seqs(self.memcg).0);
@@ -274,7 +277,7 @@ impl<'a, F: Arch> Process<'a, F> {
 }
 
 impl Tally {
-    /// What came after `before`.
+    /// Returns the difference to `before`.
     fn since(&self, before: &Self) -> Self {
         let walks = |of: fn(&MmStats) -> u64| of(&self.walks) - of(&before.walks);
         let tables = |of: fn(&Counts) -> u64| of(&self.tables) - of(&before.tables);

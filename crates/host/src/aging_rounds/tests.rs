@@ -1,4 +1,4 @@
-//! What each family counts of the same accesses, worked out by hand, and beside real kernels.
+//! The counts of each family for the same accesses, worked out by hand, and beside real kernels.
 
 use super::cell::count;
 use super::process::{Process, Tally};
@@ -11,7 +11,7 @@ use pageout_experiment::variant::{Lru, Variant};
 use pageout_paging::young::Family;
 use pageout_reclaim::mglru::MmStats;
 
-/// All of it stays in memory: 4 MiB on either side of a table's edge, in 5 tables.
+/// A scenario that fits in memory: 4 MiB on either side of a table's edge, in 5 tables.
 const SMALL: AgingRounds =
     AgingRounds { bytes: 8 << 20, limit_percent: 100, ..AgingRounds::DEFAULT };
 const GIB: AgingRounds = AgingRounds { bytes: 1 << 30, ..SMALL };
@@ -29,7 +29,7 @@ fn variant(family: Family) -> Variant {
     Variant::of(family).on(Lru::Mglru)
 }
 
-/// What a forced walk counts once the pattern was used, all else being old.
+/// Returns the counts of a forced walk after the pattern was used, while all other entries are old.
 fn walked(scenario: &AgingRounds, family: Family) -> MmStats {
     with_format!(scenario.format, F => {
         let (counter, mut arena) = (Counter::of::<F>(), scenario.arena());
@@ -40,8 +40,8 @@ fn walked(scenario: &AgingRounds, family: Family) -> MmStats {
     })
 }
 
-/// Entries counted young and tables added to the filter, per entry and in batches; all entries and
-/// tables are seen in every case.
+/// Returns the young entries and the tables added to the filter, per entry and in batches. All
+/// entries and tables are seen in every case.
 fn young_and_added(scenario: &AgingRounds) -> [(u64, u64); 2] {
     let (entries, tables) = (scenario.bytes >> 12, (scenario.bytes >> 21) + 1);
     let [per_entry, batched, line] = Family::ALL.map(|family| {
@@ -84,8 +84,9 @@ fn batches_make_tables_of_few_used_folios_look_young() {
     }
 }
 
-/// Linux 6.12 under QEMU: 262144 entries, of which 16399 young and no table added before, 262144
-/// and 513 after. Fifteen more than blocks: as if one block had been mapped entry by entry.
+/// Linux 6.12 under QEMU: 262144 entries, of which 16399 are young and no table is added before,
+/// 262144 and 513 after. That is fifteen more than blocks, as if one block had been mapped entry by
+/// entry.
 #[test]
 fn a_contiguous_gibibyte_all_young_counts_as_on_a_real_kernel() {
     assert_eq!(young_and_added(&arm64(ALL, GIB)), [(16384, 0), (262_144, 513)]);
@@ -103,7 +104,7 @@ fn tally(scenario: &AgingRounds, family: Family) -> Tally {
     count(scenario, &mut scenario.arena(), variant(family))
 }
 
-/// Without what is done to tables, in which families differ by design.
+/// Returns the counts without the operations on tables, in which families differ by design.
 fn decisions(scenario: &AgingRounds, family: Family) -> Tally {
     Tally { tables: Default::default(), ..tally(scenario, family) }
 }

@@ -1,5 +1,5 @@
-//! `bench aging`: one walk of page tables for young bits, as aging makes it: what it costs by what
-//! is mapped, by what is populated, and by what lets it skip tables.
+//! `bench aging`: one walk of page tables for young bits, as aging makes it. It measures the cost
+//! by mapped space, by populated entries, and by the means that let the walk skip tables.
 
 use super::goals::{Bound, goal_record};
 use super::walked::{Layout, Walked};
@@ -15,14 +15,14 @@ use pageout_paging::young::Family;
 use pageout_record::schema::{Basis, Better, Ground, Labels, Metric, Record};
 use std::time::Duration;
 
-/// Scenario of the walks' records.
+/// The scenario of the walks' records.
 pub const WALKS: &str = "bench aging";
-/// Name of the time of a walk.
+/// The name of the time of a walk.
 pub const WALK: &str = "walk";
-/// Rounds where nothing else is asked: one takes several seconds.
+/// The default rounds: one takes several seconds.
 pub const AGING_ROUNDS: Rounds =
     Rounds::Within { budget: Duration::from_secs(40), at_least: 5, at_most: 15 };
-/// What a walk's cost grows with.
+/// The quantities that a walk's cost grows with.
 pub const GROWS_WITH: [&str; 2] = ["mapped space", "populated entries"];
 
 /// The file that eight processes share, and its folios' order.
@@ -33,21 +33,21 @@ const POPULATED: u64 = 1 << 15;
 /// Entries populated, with as much mapped.
 const ENTRIES: [u64; 4] = [1 << 12, 1 << 14, 1 << 16, 1 << 18];
 const LARGEST: u64 = 1024;
-/// All that is mapped is populated, and nothing of it was used: as much as the benchmark of reclaim
-/// maps, beside which what opening a generation takes is small.
+/// A layout in which all mapped memory is populated and unused. It is as large as that of the
+/// benchmark of reclaim, so that the cost of opening a generation is small beside it.
 const UNUSED: Layout = Layout::Sparse { gib: 10, populated: 10 << 18 };
 
-/// What lets a walk skip tables.
+/// The means that let a walk skip tables.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Skip {
-    /// Nothing: the walk is forced.
+    /// A forced walk, which skips nothing.
     Forced,
-    /// Old entries that lead to tables, if hardware sets their accessed bits; a filter of tables
-    /// worth entering, if there is one from the walk before.
+    /// Old entries that lead to tables, if hardware sets their accessed bits; and a filter of
+    /// tables worth entering, if the previous walk left one.
     What {
-        /// Whether it does.
+        /// True if hardware sets them.
         nonleaf: bool,
-        /// Whether there is.
+        /// True if there is a filter.
         filter: bool,
     },
 }
@@ -61,7 +61,7 @@ impl Skip {
         Self::What { nonleaf: true, filter: true },
     ];
 
-    /// The name in records and tables.
+    /// Returns the name in records and tables.
     const fn name(self) -> &'static str {
         match self {
             Self::Forced => "forced",
@@ -73,22 +73,22 @@ impl Skip {
     }
 }
 
-/// Without non-leaf young, and with it; no filter either way.
+/// Walks without non-leaf young, and with it; no filter either way.
 const NONLEAF: [Skip; 2] = [Skip::ALL[1], Skip::ALL[2]];
 
-/// The merged form, and ours, which costs less where nothing is skipped.
+/// The merged form, and ours, which costs less if nothing is skipped.
 const KERNELS_AND_OURS: [Family; 2] = [Family::Batched, Family::Line];
 
-/// What was used since the walk before.
+/// The memory that was used since the previous walk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Used {
-    /// Nothing, so that entries that lead to tables are old as well.
+    /// No memory was used, so that entries that lead to tables are old as well.
     Nothing,
     /// A sixteenth of the populated tables, the same ones each time; of a shared file all of it.
     Part,
 }
 
-/// One walk.
+/// The parameters of a walk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Walk {
     layout: Layout,
@@ -131,7 +131,7 @@ impl Walk {
         ])
     }
 
-    /// Microseconds of the walk, and what it counted, in entries and tables.
+    /// Returns the microseconds of the walk.
     fn time(&self) -> f64 {
         let mut walked = Walked::<X86_64>::arena(self.layout, self.skip);
         let walked = Walked::<X86_64>::build(&mut walked, self.layout, self.skip, self.used);
@@ -191,11 +191,11 @@ pub fn aging(rounds: Rounds, seed: u64, progress: &mut dyn FnMut(usize, usize)) 
     measured.records().chain(rest).collect()
 }
 
-/// Microseconds of each walk, a sample a round.
+/// The microseconds of each walk, a sample for each round.
 struct Measured {
     walks: Vec<Walk>,
     times: Vec<Vec<f64>>,
-    /// Nanoseconds of a locked operation, likewise.
+    /// The nanoseconds of a locked operation, likewise.
     locked: Vec<f64>,
     seed: u64,
 }
@@ -226,7 +226,8 @@ impl Measured {
         &self.times[found.expect("every walk was measured")]
     }
 
-    /// By which power of what is mapped, and of what is populated, the time of a walk grows.
+    /// Returns the exponents by which the time of a walk grows with mapped and with populated
+    /// memory.
     fn exponents(&self, skip: Skip) -> Record {
         let sparse = sparse();
         let (mapped, populated) = sparse.split_at(MAPPED.len());
@@ -252,7 +253,8 @@ impl Measured {
         self.record(fields, Family::Line, metrics.collect())
     }
 
-    /// What a walk of memory that nobody used costs with non-leaf young, of what it costs without.
+    /// Returns the goal for a walk of unused memory: its cost with non-leaf young, relative to the
+    /// cost without.
     fn goal(&self, family: Family) -> Record {
         let time = |skip| self.of(UNUSED, skip, Used::Nothing, family);
         let [without, with] = NONLEAF.map(time);
@@ -263,7 +265,8 @@ impl Measured {
         goal_record(&what, Bound::AtMost(0.02), ("times", Basis::Measured), ratios, self.seed)
     }
 
-    /// What a walk costs an entry where all are young, beside the locked operation that each takes.
+    /// Returns the goal for the cost of a walk for each entry when all are young, relative to the
+    /// locked operation that each takes.
     fn above_floor(&self, family: Family) -> Record {
         let entries = f64::from(SHARED.processes()) * SHARED.sizes().1 as f64;
         let times = self.of(SHARED, Skip::Forced, Used::Part, family).iter().zip(&self.locked);
@@ -278,7 +281,7 @@ impl Measured {
 mod tests {
     use super::*;
 
-    /// Tables entered, and leaf entries seen in them, under each way to skip.
+    /// Returns the tables entered, and the leaf entries seen in them, under each way to skip.
     fn entered(layout: Layout, used: Used) -> [(u64, u64); 5] {
         Skip::ALL.map(|skip| {
             let counts = Walk { layout, skip, used, family: Family::Line }.count();
@@ -290,7 +293,7 @@ mod tests {
         })
     }
 
-    /// Of 32 tables two are used.
+    /// Two of 32 tables are used.
     #[test]
     fn a_walk_enters_what_nothing_lets_it_skip() {
         let layout = Layout::Sparse { gib: 16, populated: 32 << 9 };

@@ -1,4 +1,4 @@
-//! What the hot path is held to, as ratios of figures from one run.
+//! The goals of the hot path, as ratios of figures from one run.
 
 use super::sweep::{By, Reached, Sweep};
 use super::{GOAL_RATIOS, Times};
@@ -8,16 +8,16 @@ use pageout_paging::young::Family;
 use pageout_record::schema::{Basis, Better, Ground, Labels, Metric, Record};
 use std::str::FromStr;
 
-/// One figure of a run, a sample a round.
+/// A figure of a run, with one sample for each round.
 #[derive(Clone, Copy, Debug)]
 enum Figure {
-    /// A sweep in a family, or by the single helper.
+    /// A sweep with a family, or with the single helper.
     Time(Sweep, By),
-    /// One locked operation.
+    /// A locked operation.
     Locked,
 }
 
-/// Which side of a number a ratio is held to.
+/// The bound of a ratio, from above or below.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Bound {
     /// At most this.
@@ -29,11 +29,11 @@ pub enum Bound {
 /// A ratio and the number it is held to.
 #[derive(Clone, Copy, Debug)]
 pub struct Goal {
-    /// What is held.
+    /// The ratio, in words.
     pub what: &'static str,
     over: Figure,
     under: Figure,
-    /// The number.
+    /// The bound of the ratio.
     pub bound: Bound,
 }
 
@@ -61,7 +61,7 @@ const fn at_least(what: &'static str, over: Figure, under: Figure, bound: f64) -
     Goal { what, over, under, bound: Bound::AtLeast(bound) }
 }
 
-/// The goals, in the order they are shown.
+/// The goals, in the order in which they are shown.
 pub const GOALS: [Goal; 18] = [
     at_most(
         "x86-64, nr 16, all old: line / scalar read",
@@ -174,7 +174,7 @@ pub const GOALS: [Goal; 18] = [
 ];
 
 impl Bound {
-    /// Whether a ratio keeps to the bound.
+    /// Returns true if a ratio keeps to the bound.
     pub fn holds(self, ratio: f64) -> bool {
         match self {
             Self::AtMost(most) => ratio <= most,
@@ -192,7 +192,7 @@ impl std::fmt::Display for Bound {
     }
 }
 
-/// Why a text is no [`Bound`].
+/// The error for a text that is no [`Bound`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("a bound is `<= NUMBER` or `>= NUMBER`")]
 pub struct NoBound;
@@ -211,7 +211,8 @@ impl FromStr for Bound {
     }
 }
 
-/// A goal with what was found for it: measured, a sample a round, or counted.
+/// Returns the record of a goal with its ratio: measured, with one sample for each round, or
+/// counted.
 pub fn goal_record(
     what: &str,
     bound: Bound,
@@ -235,7 +236,7 @@ pub fn goal_record(
 }
 
 impl Goal {
-    /// The goal's ratio, a sample a round.
+    /// Returns the goal's ratio, with one sample for each round.
     pub(super) fn record(&self, times: &Times, seed: u64) -> Record {
         let pairs = self.over.of(times).iter().zip(self.under.of(times));
         let ratios = pairs.map(|(over, under)| over / under).collect();

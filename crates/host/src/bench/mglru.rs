@@ -1,5 +1,5 @@
-//! `bench mglru`: what batching saves of reclaim by generations, by the share of what is young,
-//! beside what it is held to.
+//! `bench mglru`: the time that batching saves in reclaim by generations, by the share of young
+//! entries, and its goals.
 
 use super::figures::{Measured, zip};
 use super::goals::{Bound, goal_record};
@@ -17,17 +17,17 @@ use pageout_paging::Stage;
 use pageout_record::schema::{Basis, Record};
 use std::time::Duration;
 
-/// Rounds where nothing else is asked: one takes several seconds.
+/// The default rounds: one takes several seconds.
 pub const MGLRU_ROUNDS: Rounds =
     Rounds::Within { budget: Duration::from_secs(60), at_least: 5, at_most: 15 };
 
-/// Bytes of files of which a part is young or whose folios are single pages, so that a round does
-/// not take a minute.
+/// Bytes of files that are partly young or have folios of single pages, so that a round does not
+/// take a minute.
 const SMALLER: u64 = 2 << 30;
 /// Bytes of page tables of the floors, which are measured in the same rounds.
 const FLOOR_TABLES: usize = 20 << 20;
-/// What part of the entries is young, in per cent, and by what they are chosen. All are in the
-/// threads' benchmark.
+/// The share of young entries, in per cent, and the unit by which they are chosen. The threads'
+/// benchmark has all entries young.
 const SHARES: [(u8, Chosen); 7] = [
     (0, Chosen::Entries),
     (1, Chosen::Entries),
@@ -37,15 +37,15 @@ const SHARES: [(u8, Chosen); 7] = [
     (10, Chosen::Folios),
     (50, Chosen::Folios),
 ];
-/// Where it is asked what is young: reverse maps and page tables walked, young bits read and
-/// cleared.
+/// The stages that check young bits: walks of reverse maps and page tables, and reads and clears of
+/// young bits.
 const YOUNG: [Stage; 3] = [Stage::RmapWalk, Stage::Young, Stage::Aging];
 
 const BEFORE: Variant = Variant::MGLRU_BEFORE;
 const MERGED: Variant = Variant::MGLRU_STEPS[0];
 const OURS: Variant = Variant::MGLRU_STEPS[1];
 
-/// Runs reclaim on generations in every family, and returns its records: times (by stage at order
+/// Runs reclaim on generations with every family, and returns its records: times (by stage at order
 /// 4), counts, the floors and goals.
 pub fn mglru(rounds: Rounds, seed: u64, progress: &mut dyn FnMut(usize, usize)) -> Vec<Record> {
     let scenarios: Vec<_> = FormatName::MAIN.into_iter().flat_map(scenarios).collect();
@@ -65,7 +65,7 @@ pub fn mglru(rounds: Rounds, seed: u64, progress: &mut dyn FnMut(usize, usize)) 
     records
 }
 
-/// The threads' benchmark, the same with a part young, and single pages.
+/// Returns the threads' benchmark, the same with a part of the entries young, and single pages.
 fn scenarios(format: FormatName) -> Vec<ReclaimFile> {
     let shares = SHARES.map(|share| with_share(format, share));
     [all_young(format)].into_iter().chain(shares).chain([single_pages(format)]).collect()
@@ -84,7 +84,7 @@ fn single_pages(format: FormatName) -> ReclaimFile {
     ReclaimFile { format, orders, bytes: SMALLER, ..ReclaimFile::DEFAULT }
 }
 
-/// A goal and what was measured for it.
+/// A goal and the measured samples for it.
 struct Found {
     what: String,
     bound: Bound,
@@ -98,13 +98,13 @@ impl Found {
     }
 }
 
-/// What is held of walk and young where all entries are young, of the merged form against entry by
-/// entry: at most so much.
+/// Returns the bound for the stages walk and young when all entries are young: the most that the
+/// merged form may take, relative to entry by entry.
 const fn held(format: FormatName) -> f64 {
     match format {
         // Contiguous blocks are read once rather than entry by entry.
         FormatName::Arm64_4K => 0.4,
-        // A locked operation an entry is left: see `bench aging`.
+        // One locked operation for each entry is left: see `bench aging`.
         _ => 1.0,
     }
 }
@@ -144,7 +144,8 @@ fn goals(measured: Measured<'_>, format: FormatName) -> Vec<Found> {
     goals
 }
 
-/// From the request to its end: nanoseconds saved at order 4, and what single pages lose.
+/// Returns the results for the whole request: nanoseconds saved at order 4, and the loss for single
+/// pages.
 fn end_to_end(measured: Measured<'_>, format: FormatName) -> Vec<Found> {
     let name = format.name();
     let whole = |scenario: &ReclaimFile, variant| measured.metric(scenario, variant, WHOLE.name);

@@ -1,6 +1,6 @@
 //! Benchmarks: paths beside their floors and goals, as ratios inside one run.
 //!
-//! `bench young`: sweeps over page tables, in each family and with each share of entries young; the
+//! `bench young`: sweeps over page tables, with each family and each share of young entries. The
 //! reads of the same tables and one locked operation are timed in the same rounds.
 
 mod aging;
@@ -29,22 +29,23 @@ use pageout_record::schema::{Ground, Record};
 use std::collections::BTreeMap;
 use tables::SweepTables;
 
-/// Scenario of the sweeps' records.
+/// The scenario of the sweeps' records.
 pub const SWEEPS: &str = "bench young";
-/// Metric of the sweeps' records: time of an entry.
+/// The metric of the sweeps' records: the time for each entry.
 pub const SWEEP_TIME: &str = "time";
-/// Scenario of the goals' records.
+/// The scenario of the goals' records.
 pub const GOAL_RATIOS: &str = "goals";
 
-/// Nanoseconds an entry of every sweep, and of one locked operation, a sample a round.
+/// The nanoseconds for each entry of every sweep, and those of one locked operation, with one
+/// sample for each round.
 #[derive(Debug, Default)]
 pub(crate) struct Times {
     sweeps: BTreeMap<(Sweep, By), Vec<f64>>,
     locked: Vec<f64>,
 }
 
-/// Runs the benchmark and returns its records: sweeps, floors and goals. Tells `progress` the steps
-/// done and the most there can be.
+/// Runs the benchmark and returns its records: sweeps, floors and goals. Calls `progress` with the
+/// steps done and the most steps.
 pub fn young(rounds: Rounds, seed: u64, progress: &mut dyn FnMut(usize, usize)) -> Vec<Record> {
     let sweeps = Sweep::all();
     let most = rounds.most() * sweeps.len();
@@ -101,7 +102,7 @@ impl Times {
 }
 
 impl By {
-    /// The name that records and tables use.
+    /// Returns the name in records and tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Family(family) => family_name(family),

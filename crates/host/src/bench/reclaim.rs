@@ -1,4 +1,4 @@
-//! `bench reclaim`: what batching saves of reclaim, by stage, beside what it is held to.
+//! `bench reclaim`: the time that batching saves in reclaim, by stage, and its goals.
 
 use super::figures::{Measured, zip};
 use super::goals::{Bound, goal_record};
@@ -14,7 +14,7 @@ use pageout_experiment::variant::Variant;
 use pageout_paging::Stage;
 use pageout_record::schema::{Basis, Record};
 
-/// Stages that no variant changes: what is fixed around walks, young bits and unmapping.
+/// Stages that no variant changes: the fixed work around walks, young bits and unmapping.
 pub const FIXED: [Stage; 4] = [Stage::Isolate, Stage::CacheRemoval, Stage::Free, Stage::Other];
 /// Bytes of the file of single pages, so that a round does not take a minute.
 const SINGLE_PAGES: u64 = 2 << 30;
@@ -44,7 +44,7 @@ pub fn reclaim(rounds: Rounds, seed: u64, progress: &mut dyn FnMut(usize, usize)
     records
 }
 
-/// Every format at orders 4 and 0.
+/// Returns the scenarios: every format at orders 4 and 0.
 fn scenarios() -> Vec<ReclaimFile> {
     let of_format = |format| [4, 0].map(|order| scenario(format, order));
     FormatName::MAIN.into_iter().flat_map(of_format).collect()
@@ -56,8 +56,8 @@ fn scenario(format: FormatName, order: u8) -> ReclaimFile {
     ReclaimFile { format, orders, bytes, ..ReclaimFile::DEFAULT }
 }
 
-/// What a format is held to: young and walk stages after batching, unmapping after batching, and
-/// nanoseconds a page saved from end to end.
+/// Returns the goals of a format: young and walk stages after batching, unmapping after batching,
+/// and nanoseconds saved for each page from end to end.
 const fn held(format: FormatName) -> (f64, f64, f64) {
     match format {
         FormatName::X86_64 => (0.75, 0.5, 18.0),

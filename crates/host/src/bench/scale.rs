@@ -1,4 +1,5 @@
-//! `bench scale`: reclaim of files up to 1 TiB, and by which power of the size its time grows.
+//! `bench scale`: reclaim of files up to 1 TiB, and the exponent by which its time grows with their
+//! size.
 
 use super::goals::{Bound, goal_record};
 use crate::layout::Arena;
@@ -11,16 +12,16 @@ use pageout_experiment::variant::Variant;
 use pageout_record::schema::{Basis, Metric, Record};
 use std::time::Duration;
 
-/// GiB of the files.
+/// The sizes of the files, in GiB.
 pub const SIZES: [u64; 5] = [10, 32, 100, 320, 1024];
-/// Rounds where nothing else is asked: one takes several seconds.
+/// The default rounds: one takes several seconds.
 pub const SCALE_ROUNDS: Rounds =
     Rounds::Within { budget: Duration::from_secs(30), at_least: 3, at_most: 7 };
-/// GiB that the largest file may take of memory.
+/// The most GiB of memory that the largest file may take.
 const MAX_MEMORY: f64 = 24.0;
 const MAX_EXPONENT: f64 = 1.05;
 
-/// Files of [`SIZES`] in PMD-sized folios.
+/// Returns the scenarios: files of [`SIZES`] in PMD-sized folios.
 pub fn scale_scenarios() -> Vec<ReclaimFile> {
     let of_size = |gib: u64| ReclaimFile {
         orders: Orders::All(OrderName::Pmd),
@@ -30,10 +31,10 @@ pub fn scale_scenarios() -> Vec<ReclaimFile> {
     SIZES.map(of_size).to_vec()
 }
 
-/// Runs the benchmark in our variant, and returns its records: times and goals.
+/// Runs the benchmark with our variant, and returns its records: times and goals.
 ///
 /// # Errors
-/// [`FieldError`] if the memory for it is not there.
+/// [`FieldError`] if there is too little memory for it.
 pub fn scale(
     rounds: Rounds,
     seed: u64,
@@ -77,8 +78,8 @@ fn nanoseconds_a_page(record: &Record) -> &[f64] {
     whole.map(|metric| &metric.values[..]).unwrap_or_default()
 }
 
-/// The slope of time over size, both as logarithms, by least squares. Time is the file's pages
-/// times what each took, so the slope of that, and 1.
+/// Returns the slope of time over size, both as logarithms, by least squares. The time is that of the
+/// whole file: the sample, which is for each page, times the size.
 fn exponent(times: &[&[f64]], round: usize) -> f64 {
     let points: Vec<_> = SIZES
         .iter()

@@ -1,4 +1,4 @@
-//! One sweep: which entries, how many a call, and how they are reached.
+//! A sweep: its entries, the number for each call, and the way to reach them.
 
 use super::tables::SweepTables;
 use crate::env::HostEnv;
@@ -12,45 +12,45 @@ use pageout_paging::{Env, Level, LockedTable, Pfn, VirtAddr, VirtRange};
 use pageout_record::schema::Labels;
 use std::hint::black_box;
 
-/// Bytes of tables of the main sweep: what maps 10 GiB.
+/// The bytes of tables of the main sweep, which map 10 GiB.
 pub(super) const SMALL_TABLES: usize = 20 << 20;
-/// Bytes of tables that exceed a second-level cache by far.
+/// The bytes of tables that exceed a second-level cache by far.
 pub(super) const LARGE_TABLES: usize = 200 << 20;
 
-/// Who checks.
+/// The code that checks.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum By {
     /// A family.
     Family(Family),
-    /// The helper for a single entry, called directly: as kernels' is.
+    /// The helper for a single entry, called directly, like that of kernels.
     Single,
-    /// Nobody: a read of the same tables in their place, word by word as kernels can.
+    /// A read of the same tables without a check, word by word as kernels can.
     ScalarRead,
-    /// Nobody: the widest read of the same tables in their place.
+    /// The widest read of the same tables, without a check.
     WideRead,
 }
 
-/// How entries are reached.
+/// The way in which entries are reached.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Reached {
-    /// Table by table, the helper called once a folio.
+    /// Table by table, with one call of the helper for each folio.
     BySweep,
     /// Folio by folio, through the rmap walk that `folio_referenced` makes.
     ByWalk,
 }
 
-/// What is swept.
+/// The parameters of a sweep.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Sweep {
     /// Entry format; arm64-4k entries are contiguous where folios are large enough.
     pub format: FormatName,
     /// Bytes of tables.
     pub table_bytes: usize,
-    /// Pages a folio, and entries a call.
+    /// Pages of each folio, and entries of each call.
     pub nr: usize,
-    /// Per cent of entries young, chosen at random.
+    /// The share of young entries in per cent, chosen at random.
     pub young_percent: u8,
-    /// How entries are reached.
+    /// The way in which entries are reached.
     pub reached: Reached,
 }
 
@@ -64,12 +64,12 @@ impl Sweep {
         Self { format, table_bytes: SMALL_TABLES, nr, young_percent, reached }
     }
 
-    /// The sweep over tables that no second-level cache holds.
+    /// Returns the sweep over tables that no second-level cache holds.
     pub(super) const fn large() -> Self {
         Self { table_bytes: LARGE_TABLES, ..Self::new(FormatName::X86_64, 16, 0, Reached::BySweep) }
     }
 
-    /// Every sweep, in the order of the table.
+    /// Returns every sweep, in the order of the table.
     pub(super) fn all() -> Vec<Self> {
         let mut all = Vec::new();
         for format in FormatName::MAIN {
@@ -77,7 +77,8 @@ impl Sweep {
                 (16, Reached::BySweep, &[0, 1, 50, 100][..]),
                 (16, Reached::ByWalk, &[0, 50, 100]),
                 (1, Reached::BySweep, &[0, 100]),
-                // One call a table: what calls cost beside their reads shows against 16.
+                // One call for each table: compared with 16, it shows the cost of calls besides
+                // their reads.
                 (512, Reached::BySweep, &[0]),
             ] {
                 all.extend(shares.iter().map(|young| Self::new(format, nr, *young, reached)));
@@ -87,8 +88,8 @@ impl Sweep {
         all
     }
 
-    /// Who checks in this sweep: every family; where a call checks one entry, the single helper;
-    /// where all that is left is to read old entries, also the reads that are its floors.
+    /// Returns the code that checks in this sweep: every family; the single helper, if a call
+    /// checks one entry; and the reads that are its floors, if the sweep only reads old entries.
     pub(super) fn ways(&self) -> Vec<By> {
         let single = (self.nr == 1).then_some(By::Single);
         let floor = self.reached == Reached::BySweep && self.nr == 16 && self.young_percent == 0;
@@ -111,7 +112,8 @@ impl Sweep {
         ])
     }
 
-    /// Nanoseconds an entry of one sweep over `tables`, whose young bits are set up before.
+    /// Returns the nanoseconds for each entry of one sweep over `tables`, whose young bits are set
+    /// up before.
     pub(super) fn time(&self, tables: &mut SweepTables, by: By, seed: u64) -> f64 {
         with_format!(self.format, F => self.time_in::<F>(tables, by, seed))
     }
@@ -143,7 +145,8 @@ impl Sweep {
     }
 }
 
-/// Calls `helper` for every `nr` entries of `range`; how many calls found one young.
+/// Calls `helper` for every `nr` entries of `range`; returns the number of calls that found one
+/// young.
 #[inline(never)] // a loop of its own for every helper, whatever else is compiled beside it
 fn sweep<'e, F: Arch>(
     check: &YoungCheck<'e, HostEnv<'e, F>>,
@@ -169,7 +172,8 @@ fn sweep<'e, F: Arch>(
     young
 }
 
-/// Walks to every folio of `nr` pages in `range` as `folio_referenced` does; how many were young.
+/// Walks to every folio of `nr` pages in `range` as `folio_referenced` does; returns the number of
+/// young ones.
 #[inline(never)] // as above
 fn walk<'e, F: Arch>(
     check: &YoungCheck<'e, HostEnv<'e, F>>,

@@ -12,14 +12,14 @@ use pageout_reclaim::Lock;
 use std::iter::repeat_with;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Entries a table, in both formats.
+/// The entries of a table, in both formats.
 const PTES: usize = 512;
 
 /// Page tables with a root, mapping addresses from zero to frames from zero.
 #[derive(Debug)]
 pub(super) struct SweepTables {
     memory: Vec<AtomicU64>,
-    /// Where the tables begin: at a page boundary.
+    /// The number of words before the tables, so that they begin at a page boundary.
     skip: usize,
     locks: Vec<Lock>,
     frames: HostFrames,
@@ -28,7 +28,7 @@ pub(super) struct SweepTables {
 }
 
 impl SweepTables {
-    /// Room for `bytes` of PTE tables and the tables above them.
+    /// Allocates memory for `bytes` of PTE tables and the tables above them.
     pub(super) fn new(bytes: usize) -> Self {
         let pte_tables = bytes / (PTES * size_of::<AtomicU64>());
         let tables = pte_tables + pte_tables.div_ceil(PTES) + 2;
@@ -39,12 +39,13 @@ impl SweepTables {
         Self { memory, skip, locks, frames: HostFrames::default(), pte_tables, filled: None }
     }
 
-    /// Entries of the PTE tables.
+    /// Returns the number of entries of the PTE tables.
     pub(super) fn entries(&self) -> usize {
         self.pte_tables * PTES
     }
 
-    /// Maps every page in folios of `nr` pages, unless it is so already; the addresses mapped.
+    /// Maps every page in folios of `nr` pages, unless they are mapped so already; returns the
+    /// mapped addresses.
     pub(super) fn fill<F: Arch>(&mut self, nr: usize) -> VirtRange {
         let end = VirtAddr::new((self.entries() as u64) << F::PAGE_SHIFT);
         let range = VirtAddr::new(0)..end;
@@ -74,18 +75,18 @@ impl SweepTables {
         }
     }
 
-    /// The environment over the tables, and the root's frame.
+    /// Returns the environment over the tables, and the root's frame.
     pub(super) fn env<F: Arch>(&self) -> (HostEnv<'_, F>, Pfn) {
         let tables = &self.memory[self.skip..self.skip + self.locks.len() * PTES];
         (HostEnv::new(tables, &self.locks, &self.frames), FIRST_TABLE)
     }
 
-    /// Nanoseconds an entry of the widest read of all the tables.
+    /// Returns the nanoseconds for each entry of the widest read of all the tables.
     pub(super) fn wide_read_ns(&mut self) -> f64 {
         wide_read_ns(&mut self.memory[self.skip..])
     }
 
-    /// Nanoseconds an entry of a read of all the tables word by word.
+    /// Returns the nanoseconds for each entry of a read of all the tables word by word.
     pub(super) fn scalar_read_ns(&self) -> f64 {
         scalar_read_ns(&self.memory[self.skip..])
     }

@@ -19,20 +19,20 @@ use pageout_reclaim::{
 
 const SIZED: &str = "the arena is sized for the layout";
 const SWAPPINESS: u8 = 60;
-/// Of so many populated tables one is used.
+/// The number of populated tables of which one is used.
 const USED: usize = 16;
 
-/// What is mapped.
+/// The mapped memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Layout {
     /// A file in folios of order 4, mapped by several processes.
     Shared {
-        /// How many.
+        /// The number of processes.
         processes: u32,
         /// Bytes of the file.
         bytes: u64,
     },
-    /// One process's anonymous memory, of which whole tables at equal distances are populated.
+    /// The anonymous memory of one process, of which whole tables at equal distances are populated.
     Sparse {
         /// GiB mapped.
         gib: u64,
@@ -49,7 +49,7 @@ impl Layout {
         }
     }
 
-    /// Bytes mapped, and entries populated, in each process.
+    /// Returns the bytes mapped, and the entries populated, in each process.
     pub(super) const fn sizes(self) -> (u64, u64) {
         match self {
             Self::Shared { bytes, .. } => (bytes, bytes >> 12),
@@ -67,13 +67,13 @@ impl Layout {
     }
 }
 
-/// Address spaces of one cgroup, ready for the walk that is measured: the second one, so that the
-/// first has filled the filter, and folios need not be moved for want of a generation.
+/// Address spaces of one cgroup, ready for the measured walk. That walk is the second one, so that
+/// the first has filled the filter, and no folios need to be moved because generations run out.
 pub(super) struct Walked<'a, F> {
     pub(super) ground: Ground<'a, F>,
     memcg: MemcgId,
     spaces: Vec<(MmId, Pfn)>,
-    /// What is populated in each of them.
+    /// The populated addresses in each of them.
     chunks: Vec<VirtRange>,
     forced: bool,
 }
@@ -170,7 +170,7 @@ impl<'a, F: Arch> Walked<'a, F> {
         Self::new(ground, memcg, vec![(mm, root)], chunks)
     }
 
-    /// The processes run, and use only a part of what they have.
+    /// Runs the processes, which use only a part of their memory.
     fn run(&self, used: Used) {
         let Ground { env, maps, .. } = &self.ground;
         for (mm, root) in &self.spaces {
@@ -184,7 +184,7 @@ impl<'a, F: Arch> Walked<'a, F> {
         }
     }
 
-    /// Walks all of it, and opens a generation.
+    /// Walks all address spaces, and opens a generation.
     pub(super) fn walk<W: World<Format = F>>(&self, world: &W, family: Family) {
         let maps = &self.ground.maps;
         let aging = Variant::of(family).aging(F::FLUSH);
@@ -196,7 +196,7 @@ impl<'a, F: Arch> Walked<'a, F> {
         assert!(opened, "nobody else walks");
     }
 
-    /// What walks counted so far.
+    /// Returns the counts of walks so far.
     pub(super) fn stats(&self) -> MmStats {
         self.ground.maps.mm_stats(self.memcg)
     }

@@ -1,5 +1,5 @@
-//! What became of a program's memory from epoch to epoch: which of its pages it used, which reclaim
-//! took and which came back, and how many pages were on each list.
+//! The history of a program's memory from epoch to epoch: the pages that it used, those that were
+//! reclaimed and refaulted, and the number of pages on each list.
 
 use pageout_experiment::metrics::MetricSpec;
 use pageout_experiment::scenarios::metrics::trace::{BY_LIST, RECLAIMED_AT, USED, USED_AGAIN};
@@ -8,9 +8,9 @@ use pageout_reclaim::mglru::{MAX_NR_GENS, MAX_NR_ZONES};
 use pageout_reclaim::{LruList, Maps, MemcgId};
 use pageout_record::schema::{Axis, Edges, Line, Matrix, Metric, Series};
 
-/// Ranges of pages that are told apart, at most.
+/// The most ranges of pages that are distinguished.
 const ROWS: usize = 48;
-/// Ranges of epochs that are told apart, at most.
+/// The most ranges of epochs that are distinguished.
 const COLUMNS: usize = 96;
 
 const LISTS: [LruList; 4] =
@@ -27,7 +27,7 @@ pub(super) struct History {
     /// For each page, the epoch after the one in which it was last used.
     used_in: Vec<u64>,
     epoch: u64,
-    /// Epochs of a column.
+    /// The number of epochs in a column.
     span: u64,
     used: Grid,
     reclaimed: Grid,
@@ -41,7 +41,7 @@ pub(super) struct History {
 struct Grid(Vec<[u64; ROWS]>);
 
 impl History {
-    /// Of a program whose pages were first used at these addresses.
+    /// Returns an empty history of a program whose pages were first used at these addresses.
     pub(super) fn new(addresses: &[u64]) -> Self {
         let mut sorted: Vec<usize> = (0..addresses.len()).collect();
         sorted.sort_by_key(|&page| addresses[page]);
@@ -61,7 +61,7 @@ impl History {
         }
     }
 
-    /// The program used a page; several uses in an epoch are one.
+    /// Counts a use of a page by the program; several uses in an epoch are one.
     pub(super) fn used(&mut self, page: usize) {
         if self.used_in[page] <= self.epoch {
             self.used_in[page] = self.epoch + 1;
@@ -70,13 +70,13 @@ impl History {
         }
     }
 
-    /// Reclaim took a page.
+    /// Counts a page that was reclaimed.
     pub(super) fn reclaimed(&mut self, page: usize) {
         let (row, column) = self.cell(page);
         self.reclaimed.add(row, column);
     }
 
-    /// The program used a page that reclaim had taken.
+    /// Counts a use of a page that had been reclaimed.
     pub(super) fn refaulted(&mut self, page: usize) {
         let (row, column) = self.cell(page);
         self.refaulted.add(row, column);
@@ -91,7 +91,7 @@ impl History {
         ROWS.min(self.places.len())
     }
 
-    /// So many epochs end, at whose ends `lists` has the pages on each list.
+    /// Ends `nr` epochs; `lists` returns the pages on each list at their ends.
     pub(super) fn end_epochs(&mut self, nr: u64, lists: impl Fn() -> Vec<u64>) {
         let end = self.epoch + nr;
         while self.epoch < end {
@@ -106,7 +106,7 @@ impl History {
         }
     }
 
-    /// Makes two columns one.
+    /// Merges each two columns into one.
     fn widen(&mut self) {
         self.span *= 2;
         for grid in [&mut self.used, &mut self.reclaimed, &mut self.refaulted] {
@@ -115,8 +115,8 @@ impl History {
         self.lists = self.lists.drain(..).skip(1).step_by(2).collect();
     }
 
-    /// As records have it. Empty for a program without a page, or that ended within its first
-    /// column.
+    /// Returns the metrics of records. They are empty for a program without a page, or that ended
+    /// within its first column.
     pub(super) fn metrics(&self, lru: Lru) -> Vec<Metric> {
         if self.places.is_empty() || self.lists.is_empty() {
             return Vec::new();
@@ -151,7 +151,8 @@ impl History {
         }
     }
 
-    /// A page is counted once an epoch, so a column of several epochs has it as often.
+    /// Returns the counts as a matrix. A page is counted once for each epoch, so a column of
+    /// several epochs counts it several times.
     fn matrix(&self, grid: &Grid) -> Matrix {
         let (rows, columns) = (self.rows(), self.epoch.div_ceil(self.span) as usize);
         let first_of = |row: usize| (row * self.places.len()).div_ceil(rows) as f64;
@@ -178,7 +179,7 @@ impl Grid {
         self.0.get(column).map_or(0, |column| column[row])
     }
 
-    /// Makes two columns one.
+    /// Merges each two columns into one.
     fn halve(&mut self) {
         let pair = |pair: &[[u64; ROWS]]| {
             std::array::from_fn(|row| pair.iter().map(|column| column[row]).sum())
@@ -187,7 +188,7 @@ impl Grid {
     }
 }
 
-/// Pages on the lists that count: classic lists, or generations by age.
+/// Returns the pages on the lists that count: classic lists, or generations by age.
 pub(super) fn on_lists(maps: &Maps<'_>, memcg: MemcgId, lru: Lru) -> Vec<u64> {
     let (youngest, oldest) = maps.lru_gen_seqs(memcg);
     let of_kind = |seq: u64, kind: usize| -> i64 {
@@ -215,8 +216,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// However many epochs there are, every use stays counted, in its row, and columns cover
-        /// all epochs once.
+        /// With any number of epochs, every use stays counted, in its row, and columns cover each
+        /// epoch once.
         #[test]
         fn columns_that_are_made_one_keep_what_was_counted(
             uses in prop::collection::vec((0..1000u64, 0..200usize), 1..60),

@@ -3,18 +3,18 @@
 
 use pageout_paging::Pfn;
 
-/// Stands for no page.
+/// The value for no page.
 const NONE: u32 = u32::MAX;
-/// Stands for no epoch.
+/// The value for no epoch.
 const NEVER: u64 = u64::MAX;
 
-/// Which frame holds which page of the program, and when pages were reclaimed. Pages are those of
-/// the trace's reference string.
+/// The page of the program in each frame, and the epochs in which pages were reclaimed. Pages are
+/// those of the trace's reference string.
 #[derive(Debug)]
 pub(super) struct Mistakes {
-    /// For each frame, the page that is in it.
+    /// For each frame, the page in it.
     page_in: Vec<u32>,
-    /// For each page, whether it is in a frame and was used there.
+    /// For each page, true if it is in a frame and was used there.
     known: Vec<bool>,
     /// For each page, the epoch in which it was reclaimed; [`NEVER`] if it was used since.
     reclaimed_in: Vec<u64>,
@@ -23,7 +23,7 @@ pub(super) struct Mistakes {
 }
 
 impl Mistakes {
-    /// Of a program with so many pages, on so many frames.
+    /// Returns the state for a program with `nr_pages` pages, on `frames` frames.
     pub(super) fn new(nr_pages: usize, frames: usize) -> Self {
         Self {
             page_in: vec![NONE; frames],
@@ -38,18 +38,18 @@ impl Mistakes {
         self.epoch += nr;
     }
 
-    /// The program ends, and another begins that uses the same pages.
+    /// Ends the program, and begins another that uses the same pages.
     pub(super) fn begin_again(&mut self) {
         self.reclaimed_in.fill(NEVER);
     }
 
-    /// Whether another use of the page, without a fault, would tell nothing new.
+    /// Returns true if another use of the page, without a fault, would change nothing.
     pub(super) fn knows(&self, page: usize) -> bool {
         self.known[page]
     }
 
-    /// The program used a page that is in this frame now.
-    /// Whether it had been reclaimed.
+    /// Notes that the program used a page that is now in this frame. Returns true if the page had
+    /// been reclaimed.
     pub(super) fn used(&mut self, page: usize, frame: Pfn) -> bool {
         self.page_in[frame.get() as usize] = page as u32;
         self.known[page] = true;
@@ -61,19 +61,19 @@ impl Mistakes {
         true
     }
 
-    /// Reclaim gave a frame back: the page that was in it, if one was.
+    /// Notes a frame freed by reclaim; returns the page that was in it, if there was one.
     pub(super) fn reclaimed(&mut self, frame: Pfn) -> Option<usize> {
         let page = self.take(frame)?;
         self.reclaimed_in[page] = self.epoch;
         Some(page)
     }
 
-    /// The program gave up what was in a frame.
+    /// Notes that the program freed the content of a frame.
     pub(super) fn given_up(&mut self, frame: Pfn) {
         self.take(frame);
     }
 
-    /// The page that is in a frame, which loses it.
+    /// Removes and returns the page that is in a frame.
     fn take(&mut self, frame: Pfn) -> Option<usize> {
         let page = std::mem::replace(&mut self.page_in[frame.get() as usize], NONE);
         if page == NONE {
@@ -83,7 +83,7 @@ impl Mistakes {
         Some(page as usize)
     }
 
-    /// How often it happened so far.
+    /// Returns the number of mistakes so far.
     pub(super) fn nr(&self) -> u64 {
         self.nr
     }

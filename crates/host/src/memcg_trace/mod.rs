@@ -1,9 +1,9 @@
 //! Scenario `trace` with a memory limit: the program runs on the engine, in a cgroup whose
-//! `memory.max` its faults meet, and what that costs is counted beside demand MIN.
+//! `memory.max` limits its faults, and the cost is counted beside demand MIN.
 //!
-//! Fault-around is off, and nothing is read ahead: with folios of one page, pages come on demand
-//! alone, and [`demand MIN`](pageout_trace::demand_min) is a bound. There is no time in it:
-//! transfers are complete at once, and epochs are the only clock.
+//! Fault-around and read-ahead are off. With folios of one page, pages are loaded only on demand,
+//! and [`demand MIN`](pageout_trace::demand_min) is a bound. Nothing is timed: transfers are
+//! complete at once, and epochs are the only clock.
 
 mod history;
 mod mistakes;
@@ -34,24 +34,24 @@ use program::Setting;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-/// What a program's memory under a limit came to.
+/// The counts of a program's memory under a limit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Decisions {
-    /// Pages it may use.
+    /// The pages that it may use.
     pub limit: u64,
-    /// Different pages it uses, told apart by what backs them.
+    /// The number of different pages that it uses, distinguished by their backing.
     pub pages: u64,
     /// Faults that read from storage (`pgmajfault`).
     pub major_faults: u64,
-    /// All others.
+    /// All other faults.
     pub minor_faults: u64,
-    /// Pages of files that came back (`workingset_refault_file`).
+    /// Pages of files that were refaulted (`workingset_refault_file`).
     pub file_refaults: u64,
-    /// Anonymous pages that came back (`workingset_refault_anon`).
+    /// Anonymous pages that were refaulted (`workingset_refault_anon`).
     pub anon_refaults: u64,
-    /// Pages made active because they came back soon (`workingset_activate_*`).
+    /// Pages activated because they were refaulted soon (`workingset_activate_*`).
     pub activated: u64,
-    /// Pages of those that had been a working set before (`workingset_restore_*`).
+    /// Refaulted pages that had been part of a working set before (`workingset_restore_*`).
     pub restored: u64,
     /// Pages examined (`pgscan_direct`).
     pub scanned: u64,
@@ -65,19 +65,19 @@ pub struct Decisions {
     pub mistakes: u64,
 }
 
-/// What a trace needs of the engine, whatever the limit.
+/// The needs of a trace on the engine, for any limit.
 #[derive(Debug)]
 struct Survey {
     cuts: Cuts,
     needs: Needs,
 }
 
-/// It, while a trace is read.
+/// A survey while the trace is read.
 struct SurveySoFar {
     cuts: CutsSoFar,
     needs: NeedsSoFar,
     order: u8,
-    /// Bytes of memory that are there for a run, if that is known.
+    /// The bytes of memory that are available for a run, if known.
     available: Option<u64>,
 }
 
@@ -115,7 +115,7 @@ impl<'t> Plan<'t> {
     /// Reads the trace.
     ///
     /// # Errors
-    /// [`ReplayError`], also where there is too little memory.
+    /// [`ReplayError`], also if there is too little memory.
     pub fn new<F: Arch>(
         source: &'t TraceSource,
         limit: MemoryLimit,
@@ -151,12 +151,13 @@ impl<'t> Plan<'t> {
         Ok(Self { source, survey, order, limit })
     }
 
-    /// Bytes of memory for a run: page tables, the engine, and what is known of the program.
+    /// Returns the bytes of memory for a run: page tables, the engine, and the state that is kept
+    /// of the program.
     pub fn bytes<F: Arch>(&self) -> u64 {
         self.survey.needs.bytes::<F>(self.limit, self.order)
     }
 
-    /// Memory for page tables and the engine.
+    /// Allocates memory for page tables and the engine.
     ///
     /// # Errors
     /// [`ReplayError::TooLarge`].
@@ -166,8 +167,8 @@ impl<'t> Plan<'t> {
         arena.map_err(|_| ReplayError::no_room(self.bytes::<F>()))
     }
 
-    /// The program before it begins, on a ground whose lists are chosen; `mappings`: its trace
-    /// tells them.
+    /// Returns the program before it begins, on a ground whose lists are chosen; `mappings` is true
+    /// if its trace has them.
     pub fn program<'a, F: Arch>(
         &'a self,
         ground: Ground<'a, F>,
@@ -184,7 +185,8 @@ impl<'t> Plan<'t> {
         Program::new(ground, journal, setting)
     }
 
-    /// What became of the program, of whose faults so many were tried again after a transfer.
+    /// Returns the counts of the program; `tried_again` of its faults were repeated after a
+    /// transfer.
     pub fn decisions<F: Arch>(
         &self,
         program: &Program<'_, F>,
@@ -223,8 +225,8 @@ pub(crate) struct Surveyed<'t> {
 }
 
 impl<'t> Surveyed<'t> {
-    /// Reads the trace, once. A reason why the engine cannot run it is kept: others need its page
-    /// reference string alone.
+    /// Reads the trace once. A reason why the engine cannot run it is stored and not returned:
+    /// other policies only need its page reference string.
     pub(crate) fn read<F: Arch>(source: &'t TraceSource, order: u8) -> Result<Self, ReplayError> {
         let available = this_machine::available_memory();
         let mut survey = SurveySoFar::new(source, order, available)?;
@@ -241,7 +243,7 @@ impl<'t> Surveyed<'t> {
         Ok(Self { source, decoded, survey, order })
     }
 
-    /// The trace under a limit, or nothing if the engine cannot run it under any.
+    /// Returns the trace under a limit; `None` if the engine cannot run it under any.
     ///
     /// # Errors
     /// [`ReplayError::TooLarge`].
@@ -254,29 +256,29 @@ impl<'t> Surveyed<'t> {
         Ok(Some(Limited { plan, decoded: Arc::clone(&self.decoded) }))
     }
 
-    /// The reason why the engine cannot run it, if there is one.
+    /// Returns the reason why the engine cannot run it, if there is one.
     pub(crate) fn refused(self) -> Option<ReplayError> {
         self.survey.err()
     }
 
-    /// Its page reference string.
+    /// Returns its page reference string.
     pub(crate) fn string(&self) -> &ReferenceString {
         self.decoded.string()
     }
 
-    /// As many frames as the program may use pages under a limit.
+    /// Returns as many frames as the program may use pages under a limit.
     pub(crate) fn frames(&self, limit: MemoryLimit) -> NonZeroUsize {
         let frames = usize::try_from(limit.pages(self.string().nr_pages())).unwrap_or(usize::MAX);
         NonZeroUsize::new(frames).expect("a limit is at least a page")
     }
 
-    /// Demand MIN on its page reference string.
+    /// Returns demand MIN on its page reference string.
     pub(crate) fn min(&self) -> Result<DemandMin<'_>, ReplayError> {
         min_of(self.string())
     }
 }
 
-/// Bytes of memory that demand MIN takes, for its numbers of all accesses and pages.
+/// Returns the bytes of memory that demand MIN takes, for its numbers of all accesses and pages.
 fn bytes_by_access(string: &ReferenceString) -> u64 {
     ((string.pages().len() + string.nr_pages()) * size_of::<u32>()) as u64
 }
@@ -295,7 +297,7 @@ pub(crate) struct Limited<'t> {
 }
 
 impl<'t> Limited<'t> {
-    /// Reads the trace, once.
+    /// Reads the trace once.
     pub(crate) fn plan<F: Arch>(
         source: &'t TraceSource,
         limit: MemoryLimit,
@@ -308,34 +310,34 @@ impl<'t> Limited<'t> {
         Ok(Self { plan: Plan::of::<F>(source, survey, limit)?, decoded })
     }
 
-    /// Bytes of memory that a run takes.
+    /// Returns the bytes of memory that a run takes.
     pub(crate) fn bytes<F: Arch>(&self) -> u64 {
         self.plan.bytes::<F>()
     }
 
-    /// Bytes of memory that demand MIN takes.
+    /// Returns the bytes of memory that demand MIN takes.
     pub(crate) fn bytes_by_access(&self) -> u64 {
         bytes_by_access(self.string())
     }
 
-    /// Demand MIN on its page reference string.
+    /// Returns demand MIN on its page reference string.
     pub(crate) fn min(&self) -> Result<DemandMin<'_>, ReplayError> {
         min_of(self.string())
     }
 
-    /// Its page reference string.
+    /// Returns its page reference string.
     pub(crate) fn string(&self) -> &ReferenceString {
         self.decoded.string()
     }
 
-    /// As many frames as the program may use pages.
+    /// Returns as many frames as the program may use pages.
     pub(crate) fn frames(&self) -> NonZeroUsize {
         let frames = usize::try_from(self.plan.limit).unwrap_or(usize::MAX);
         NonZeroUsize::new(frames).expect("a limit is at least a page")
     }
 
-    /// Runs the program under one variant: what became of its memory, and what the engine did to
-    /// tables and TLBs for it, faults included, a page reclaimed; and its history.
+    /// Runs the program under one variant. Returns its counts, the engine's operations on tables
+    /// and TLBs for each reclaimed page, faults included, and its history.
     pub(crate) fn run<F: Arch>(
         &self,
         variant: Variant,
@@ -353,7 +355,7 @@ impl<'t> Limited<'t> {
     }
 
     /// Runs the program under one variant, then writes each of `commands` to `lru_gen` in a call of
-    /// its own; what that says in the end of the root and of the program's cgroup.
+    /// its own. Returns the final content of that file for the root and for the program's cgroup.
     pub(crate) fn generations<F: Arch>(
         &self,
         variant: Variant,
@@ -367,7 +369,7 @@ impl<'t> Limited<'t> {
         Ok(program.lru_gen_after(&world, commands)?)
     }
 
-    /// The program at its end.
+    /// Plays the trace; returns the program at its end.
     fn play<'a, F: Arch>(
         &'a self,
         ground: Ground<'a, F>,
@@ -389,8 +391,8 @@ impl<'t> Limited<'t> {
         Ok(program)
     }
 
-    /// As records have them. With larger folios, pages come unasked: demand MIN is no bound then,
-    /// and not called one.
+    /// Returns the metrics of records. With larger folios, pages are also loaded without a demand:
+    /// then demand MIN is no bound, and not called one.
     pub(crate) fn metrics(&self, decisions: &Decisions, min: DemandFaults) -> Vec<Metric> {
         let single = self.plan.order.get() == 0;
         let bound = if single { of::BOUND } else { of::OF_SINGLE };
@@ -406,12 +408,12 @@ impl<'t> Limited<'t> {
 }
 
 impl Decisions {
-    /// Pages that came back.
+    /// Returns the number of refaulted pages.
     pub fn refaults(&self) -> u64 {
         self.file_refaults + self.anon_refaults
     }
 
-    /// As records have them.
+    /// Returns the metrics of records.
     pub fn metrics(&self) -> Vec<Metric> {
         let all = [
             (of::LIMIT, self.limit),

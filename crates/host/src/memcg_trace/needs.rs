@@ -1,4 +1,5 @@
-//! What a program under a memory limit needs of the engine's tables, from its trace alone.
+//! The sizes that a program under a memory limit needs for the engine's tables, computed from its
+//! trace.
 
 use crate::residency::{Cuts, canonical_range, page_number};
 use pageout_experiment::footprint::Footprint;
@@ -11,29 +12,29 @@ use pageout_trace::{Areas, Event, FileId, Kind, Mapping, Page, PageRange};
 use roaring::RoaringTreemap;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Frames, folios and slots beyond the limit: of folios that are charged only after others were
-/// reclaimed for them, and of those that a round of reclaim has in hand.
+/// Frames, folios and slots beyond the limit: for folios that are charged only after others were
+/// reclaimed for them, and for those that a round of reclaim has in hand.
 const IN_FLIGHT: usize = 256;
 
-/// A shadow may be in one of a few places only; with this many places for each that there can be,
-/// hardly any gives way to another.
+/// Places for each possible shadow. A shadow may be in only a few places; with this many, hardly
+/// any replaces another.
 const PLACES_A_SHADOW: usize = 8;
 
-/// Bytes of memory that a page takes while the program runs, in what is known of its mistakes and
-/// of its history.
+/// Bytes of memory for a page while the program runs, in the records of its mistakes and of its
+/// history.
 const BYTES_A_PAGE: usize = 32;
 
-/// Bytes that a frame takes in what is known of mistakes.
+/// Bytes for a frame in the records of mistakes.
 const BYTES_A_FRAME: usize = 4;
 
 /// Folios, in blocks of the largest order, and tables that a trace ever uses.
 #[derive(Debug, Default)]
 pub(super) struct Needs {
-    /// By number, blocks of virtual pages that hold private memory.
+    /// The blocks of virtual pages that hold private memory, by number.
     own: RoaringTreemap,
-    /// By file, blocks of its pages.
+    /// The blocks of each file's pages.
     files: BTreeMap<FileId, RoaringTreemap>,
-    /// By level and number.
+    /// The tables, by level and number.
     tables: BTreeSet<(u32, u64)>,
     mapping_changes: usize,
     nr_files: usize,
@@ -50,8 +51,8 @@ pub(super) struct NeedsSoFar {
 }
 
 impl NeedsSoFar {
-    /// Takes note of a step, whose addresses are canonical, with the areas mapped after it; folios
-    /// have at most `order`. Whether page tables came to be needed.
+    /// Notes a step, whose addresses are canonical, with the areas mapped after it; folios have at
+    /// most `order`. Returns true if more page tables are needed.
     pub(super) fn note<F: Arch>(&mut self, step: PageStep<'_>, areas: &Areas, order: u8) -> bool {
         let before = self.needs.tables.len();
         match step {
@@ -90,20 +91,20 @@ impl NeedsSoFar {
         }
     }
 
-    /// Bytes of memory of the page tables alone.
+    /// Returns the bytes of memory of only the page tables.
     pub(super) fn bytes_of_tables<F: Arch>(&self) -> u64 {
         Footprint::of::<F>(&Limits::NOTHING, self.needs.tables()).bytes()
     }
 
-    /// All of them, with the trace's cuts.
+    /// Returns all needs, with the trace's cuts.
     pub(super) fn all(self, cuts: &Cuts) -> Needs {
         Needs { nr_cuts: cuts.nr(), ..self.needs }
     }
 }
 
 impl Needs {
-    /// What the engine is to have room for, where the program may use `limit` pages, in folios of
-    /// at most `order`.
+    /// Returns the limits that the engine must have room for if the program may use `limit` pages,
+    /// in folios of at most `order`.
     pub(super) fn limits(&self, limit: u64, order: Order) -> Limits {
         let blocks = |blocks: &RoaringTreemap| blocks.len() as usize;
         let (own, files): (_, usize) = (blocks(&self.own), self.files.values().map(blocks).sum());
@@ -111,7 +112,7 @@ impl Needs {
         let resident = pages.min(usize::try_from(limit).unwrap_or(usize::MAX)) + IN_FLIGHT;
         // Free runs of frames are neither split nor merged: each size may have all of them once.
         let sizes = usize::from(order.get()) + 1;
-        // Each change makes at most two VMAs more, a move two for each piece.
+        // Each change adds at most two VMAs, and a move two for each piece.
         let vmas = 1 + 2 * self.mapping_changes + 2 * self.nr_cuts;
         Limits {
             frames: (resident + order.nr_pages()) * sizes,
@@ -127,22 +128,22 @@ impl Needs {
         }
     }
 
-    /// Different pages that the program uses, told apart by what backs them.
+    /// Returns the number of different pages that the program uses, distinguished by their backing.
     pub(super) fn nr_pages(&self) -> usize {
         self.addresses.len()
     }
 
-    /// For each of them, the number of the page where it was first used.
+    /// Returns, for each of them, the number of the page where it was first used.
     pub(super) fn addresses(&self) -> &[u64] {
         &self.addresses
     }
 
-    /// Page tables, the root included.
+    /// Returns the number of page tables, the root included.
     pub(super) fn tables(&self) -> usize {
         self.tables.len() + 1
     }
 
-    /// Bytes of memory that a run takes, where the program may use `limit` pages.
+    /// Returns the bytes of memory that a run takes if the program may use `limit` pages.
     pub(super) fn bytes<F: Arch>(&self, limit: u64, order: Order) -> u64 {
         let limits = self.limits(limit, order);
         let played = self.nr_pages() * BYTES_A_PAGE + limits.frames * BYTES_A_FRAME;
@@ -156,7 +157,8 @@ impl Needs {
         }
     }
 
-    /// Private blocks, and tables that hold some, are also where they move to: in up to two blocks.
+    /// Adds the blocks that private blocks move to, and the tables for them: each may move into two
+    /// blocks.
     fn move_to<F: Arch>(&mut self, pages: PageRange, to: u64, order: u8) {
         let Some(target) = pages.moved_to(to) else {
             return;

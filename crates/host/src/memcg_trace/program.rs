@@ -24,17 +24,17 @@ use std::collections::HashMap;
 
 const SIZED: &str = "the arena is sized by reading the trace";
 
-/// An access faults at most for a page that is swapped out or not there, for a store to what was
-/// mapped to be read, and once more for a copy.
+/// The most faults of an access: for a page that is swapped out or not present, for a store to a
+/// page that was mapped read-only, and once more for a copy.
 const FAULTS_AN_ACCESS: usize = 4;
 
-/// The program in a cgroup of its own, whose limit its faults meet. What the engine does for it
-/// goes to the `world` of each call.
+/// The program in a cgroup of its own, whose limit applies to its faults. The engine's operations
+/// for it go to the `world` of each call.
 pub struct Program<'a, F> {
     maps: Maps<'a>,
-    /// The ground as hardware sees it: its accesses are not the engine's, and not counted.
+    /// The ground for the accesses of hardware, which are not the engine's and are not counted.
     hardware: HostEnv<'a, F>,
-    /// What becomes of frames in every world.
+    /// The journal of frames in every world.
     journal: &'a Journal,
     cuts: &'a Cuts,
     mm: MmId,
@@ -44,33 +44,33 @@ pub struct Program<'a, F> {
     files: HashMap<FileId, MappingId>,
     order: Order,
     tuning: Tuning,
-    /// Its trace does not tell its mappings: all addresses are one, of anonymous memory.
+    /// True if its trace lacks mappings: then all addresses are one area of anonymous memory.
     maps_all: bool,
     mistakes: Mistakes,
     history: History,
     lru: Lru,
 }
 
-/// What a program is to run with.
+/// The setting that a program runs in.
 #[derive(Clone, Copy)]
 pub(super) struct Setting<'a> {
     pub(super) cuts: &'a Cuts,
-    /// Pages that its cgroup may use.
+    /// The pages that its cgroup may use.
     pub(super) limit: u64,
     pub(super) order: Order,
     pub(super) tuning: Tuning,
-    /// The pages of its reference string: the number of the page where each was first used.
+    /// For each page of its reference string, the number of the page where it was first used.
     pub(super) addresses: &'a [u64],
-    /// Frames of the ground.
+    /// The frames of the ground.
     pub(super) frames: usize,
     /// The ground's lists.
     pub(super) lru: Lru,
-    /// Whether its trace tells its mappings; otherwise all addresses are anonymous memory.
+    /// True if its trace has its mappings; otherwise all addresses are anonymous memory.
     pub(super) mappings: bool,
 }
 
 impl<'a, F: Arch> Program<'a, F> {
-    /// On a ground whose lists are chosen.
+    /// Returns a program on a ground whose lists are chosen.
     pub(super) fn new(ground: Ground<'a, F>, journal: &'a Journal, setting: Setting<'a>) -> Self {
         let Ground { env: world, maps, supply } = ground;
         let cpu = &mut CpuCtx::new();
@@ -145,19 +145,19 @@ impl<'a, F: Arch> Program<'a, F> {
         Ok(())
     }
 
-    /// So many epochs end.
+    /// Ends `nr` epochs.
     pub fn end_epochs(&mut self, nr: u64) {
         self.mistakes.end_epochs(nr);
         let Self { history, maps, memcg, lru, .. } = self;
         history.end_epochs(nr, || on_lists(maps, *memcg, *lru));
     }
 
-    /// What the engine counted of the program's cgroup.
+    /// Returns the engine's counters of the program's cgroup.
     pub(super) fn vmstat(&self) -> &VmStat {
         self.maps.memcg(self.memcg).vmstat()
     }
 
-    /// Writes commands to `lru_gen`; what that says then.
+    /// Writes commands to `lru_gen`; returns its content after them.
     pub(super) fn lru_gen_after<W: World<Format = F>>(
         &self,
         world: &W,
@@ -166,33 +166,33 @@ impl<'a, F: Arch> Program<'a, F> {
         after((&self.maps, world), (self.memcg, "trace"), commands, self.tuning)
     }
 
-    /// Hot pages reclaimed by mistake so far.
+    /// Returns the number of hot pages reclaimed by mistake so far.
     pub(super) fn mistakes(&self) -> u64 {
         self.mistakes.nr()
     }
 
-    /// What became of its pages over its epochs, as records have it.
+    /// Returns the history of its pages over its epochs, as metrics of records.
     pub fn history(&self) -> Vec<Metric> {
         self.history.metrics(self.lru)
     }
 
-    /// The root of its page tables.
+    /// Returns the root of its page tables.
     pub fn root(&self) -> Pfn {
         self.root
     }
 
-    /// Its address space, and those of the cgroup it is in.
+    /// Returns the engine's maps, with its address space and its cgroup.
     pub fn maps(&self) -> &Maps<'a> {
         &self.maps
     }
 
-    /// The address of a page.
+    /// Returns the address of a page.
     pub fn address(at: Page) -> VirtAddr {
         VirtAddr::new(page_number(at) << F::PAGE_SHIFT)
     }
 
-    /// An access to `at`, which is `page` of the reference string, on hardware without a TLB, where
-    /// transfers are done at once.
+    /// Accesses `at`, which is `page` of the reference string, on hardware without a TLB, where
+    /// transfers are complete at once.
     ///
     /// # Errors
     /// [`ReplayError::OutOfMemory`].
@@ -216,7 +216,7 @@ impl<'a, F: Arch> Program<'a, F> {
         Ok(())
     }
 
-    /// Handles a fault; the folio for whose transfer the access has to wait, if for any.
+    /// Handles a fault. Returns the folio whose transfer the access has to wait for, if any.
     ///
     /// # Errors
     /// [`ReplayError::OutOfMemory`].
@@ -228,10 +228,10 @@ impl<'a, F: Arch> Program<'a, F> {
         store: bool,
     ) -> Result<Option<FolioId>, ReplayError> {
         let access = if store { Access::Write } else { Access::Read };
-        // It ran since the last fault, and nobody looked before this one.
+        // The program has run since the last fault, and no walk came before this one.
         self.maps.lru_gen_use_mm(self.mm);
         let fault = self.maps.on(world, cpu, self.tuning).handle_fault(self.mm, addr, access);
-        // Nothing but reclaim gives up what the program had.
+        // Only reclaim frees the program's frames here.
         for frame in self.journal.take_freed() {
             if let Some(page) = self.mistakes.reclaimed(frame) {
                 self.history.reclaimed(page);
@@ -248,7 +248,7 @@ impl<'a, F: Arch> Program<'a, F> {
         }
     }
 
-    /// An access to `page` of the reference string went through, after a fault or without.
+    /// Notes a completed access to `page` of the reference string, after a fault or without one.
     #[inline]
     pub fn used(&mut self, page: u32, addr: VirtAddr, faulted: bool) {
         let page = page as usize;
@@ -259,11 +259,11 @@ impl<'a, F: Arch> Program<'a, F> {
         }
     }
 
-    /// Ends the program, of whose mappings the trace has left these. Another can begin in its
-    /// place: files stay in memory, and its own pages do not.
+    /// Ends the program, whose remaining mappings in the trace are given. Another one can begin in
+    /// its place: files stay in memory, and its own pages do not.
     ///
     /// # Errors
-    /// None that its mappings did not give.
+    /// Only those that its mappings could already return.
     pub fn exit<W: World<Format = F>>(
         &mut self,
         world: &W,
@@ -304,7 +304,7 @@ impl<'a, F: Arch> Program<'a, F> {
                 flags.set(VmFlags::SHARED, mapping.shared);
                 (self.file(world, file), offset)
             }
-            // One process alone cannot tell shared anonymous memory from private.
+            // With only one process, shared anonymous memory behaves like private.
             _ => (self.anon, first),
         };
         match self.add_vma(world, first..end, flags, backing, pgoff) {
@@ -363,8 +363,8 @@ impl<'a, F: Arch> Program<'a, F> {
         self.change_range(world, range::<F>(first, end), call);
     }
 
-    /// A call that changes the address space. By the trace's rules all is mapped that it is about,
-    /// and nothing is in the way.
+    /// Makes a call that changes the address space. By the trace's rules all of its pages are
+    /// mapped, and its target is free.
     fn change_range<W: World<Format = F>>(
         &self,
         world: &W,
@@ -376,8 +376,8 @@ impl<'a, F: Arch> Program<'a, F> {
     }
 }
 
-/// All may be read and written: the trace has only accesses that were permitted. Reclaim spares
-/// executable pages of files.
+/// Returns flags that permit loads and stores: the trace has only accesses that were permitted.
+/// Reclaim spares executable pages of files.
 fn flags(permissions: Permissions) -> VmFlags {
     let mut flags = VmFlags::READ | VmFlags::WRITE;
     flags.set(VmFlags::EXEC, permissions.executable);

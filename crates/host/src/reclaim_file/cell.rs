@@ -23,7 +23,7 @@ use pageout_reclaim::{Counter as VmCounter, Errno};
 use pageout_record::schema::{Ground, Metric, Record};
 use std::marker::PhantomData;
 
-/// What the cgroup's counters say of it.
+/// The cgroup's counters that become metrics.
 const VMSTAT: [(MetricSpec, VmCounter); 5] = [
     (EXAMINED, VmCounter::PgscanProactive),
     (RECLAIMED_FILES, VmCounter::PgstealFile),
@@ -32,7 +32,7 @@ const VMSTAT: [(MetricSpec, VmCounter); 5] = [
     (ACTIVATED, VmCounter::Pgactivate),
 ];
 
-/// What was measured of one variant, in nanoseconds a 4K page, a sample a round.
+/// The samples of one variant, in nanoseconds for each 4K page, one for each round.
 #[derive(Debug, Default)]
 struct Samples {
     whole: Vec<f64>,
@@ -41,22 +41,23 @@ struct Samples {
     sampling_error: Vec<f64>,
 }
 
-/// A run that the sampler looked at.
+/// The result of a run with the sampler.
 struct Sampled {
-    /// Nanoseconds a 4K page.
+    /// The nanoseconds for each 4K page.
     whole: f64,
     shares: Option<[f64; Stage::ALL.len()]>,
     error: f64,
 }
 
-/// The scenario under several variants. Every sample is of a file set up anew.
+/// The scenario under several variants. The file is set up again for every sample.
 pub(super) struct ReclaimCell<'a, F> {
     scenario: ReclaimFile,
     arena: &'a mut Arena,
     variants: Vec<(Variant, Samples)>,
     seed: u64,
     by_stage: bool,
-    /// Pages reclaimed in every sample: by all variants on the classic lists, and each other.
+    /// The pages reclaimed in every sample: one number for all variants on the classic lists, and
+    /// one for each other variant.
     reclaimed: Vec<(Option<Variant>, u64)>,
     format: PhantomData<F>,
 }
@@ -74,7 +75,7 @@ impl<'a, F: Arch> ReclaimCell<'a, F> {
         Self { scenario, arena, variants, seed, by_stage, reclaimed: Vec::new(), format }
     }
 
-    /// Sets the scenario up and has `reclaim` reclaim; its result, and pages reclaimed.
+    /// Sets the scenario up and calls `reclaim`; returns its result, and the pages reclaimed.
     fn run<R>(
         &mut self,
         variant: Variant,
@@ -83,7 +84,7 @@ impl<'a, F: Arch> ReclaimCell<'a, F> {
         let setup = Setup::<F>::build(self.arena, &self.scenario, variant.lru, self.seed);
         let (reclaimed, result) = reclaim(&setup, &self.scenario.reclaim_bytes().to_string());
         let reclaimed = reclaimed.expect("a clean file's pages can be reclaimed");
-        // Generations differ where more entries a batch are counted as young.
+        // Generations differ if more entries of a batch are counted as young.
         let same = match variant.lru {
             Lru::Classic => None,
             Lru::Mglru => Some(variant),
@@ -96,7 +97,7 @@ impl<'a, F: Arch> ReclaimCell<'a, F> {
         (reclaimed << (F::PAGE_SHIFT - 12), result)
     }
 
-    /// Nanoseconds a page, with nobody looking.
+    /// Returns the nanoseconds for each page, without the sampler.
     fn time(&mut self, variant: Variant) -> f64 {
         let tuning = variant.tuning(F::FLUSH);
         let (pages, ns) = self
@@ -104,7 +105,7 @@ impl<'a, F: Arch> ReclaimCell<'a, F> {
         ns as f64 / pages as f64
     }
 
-    /// The same with the sampler looking, and what it saw.
+    /// Returns the same with the sampler, and the stages that it saw.
     fn time_sampled(&mut self, variant: Variant) -> Sampled {
         let seed = self.seed;
         let tuning = variant.tuning(F::FLUSH);
@@ -119,7 +120,7 @@ impl<'a, F: Arch> ReclaimCell<'a, F> {
         Sampled { whole: ns / pages as f64, shares: looks.shares(ns), error: looks.error() }
     }
 
-    /// What one reclaim does to tables and TLBs, counted.
+    /// Returns the operations of one reclaim on tables and TLBs.
     fn count(&mut self, variant: Variant) -> Vec<Metric> {
         let tuning = variant.tuning(F::FLUSH);
         let counter = Counter::of::<F>();
@@ -138,7 +139,7 @@ impl<'a, F: Arch> ReclaimCell<'a, F> {
     }
 }
 
-/// What walks counted, under the names that the lab has for it.
+/// Returns the counts of walks as metrics, with the names that the lab has for them.
 fn of_walks(walks: MmStats) -> [Metric; 4] {
     let MmStats { leaf_total, leaf_young, nonleaf_found, nonleaf_added } = walks;
     [
@@ -179,7 +180,7 @@ impl<F: Arch> Cell for ReclaimCell<'_, F> {
 }
 
 impl Samples {
-    /// Divides the time measured with nobody looking by the shares seen in another run.
+    /// Divides the time that was measured without the sampler by the shares seen in another run.
     fn add_sampled(&mut self, whole: f64, sampled: &Sampled) {
         self.while_sampled.push(sampled.whole);
         if let Some(shares) = sampled.shares {

@@ -9,7 +9,7 @@ use pageout_experiment::scenarios::ReclaimFile;
 use pageout_experiment::variant::Variant;
 
 /// Runs the scenario once under a variant, then writes each of `commands` to `lru_gen` in a call of
-/// its own; what that says in the end of the root and of the scenario's cgroup.
+/// its own. Returns the final content of that file for the root and for the scenario's cgroup.
 pub(super) fn generations<F: Arch>(
     one: &ReclaimFile,
     variant: Variant,

@@ -1,5 +1,5 @@
-//! Scenario `reclaim-file`: a clean file mapped by processes, beside it anonymous memory if asked
-//! for, and a part of all that reclaimed through `memory.reclaim`.
+//! Scenario `reclaim-file`: a clean file mapped by processes, anonymous memory besides if
+//! requested, and a part of both reclaimed through `memory.reclaim`.
 
 mod cell;
 mod generations;
@@ -40,7 +40,7 @@ impl OnHost for ReclaimFile {
             memcgs: 1,
             shadows: folios,
             slots: anon,
-            // Two of each cgroup, the root among them.
+            // Each cgroup has two, the root included.
             filters: 4,
         }
     }
@@ -70,8 +70,8 @@ impl OnHost for ReclaimFile {
     }
 }
 
-/// The main table's. Single pages are of a smaller file, which says as much of them in a tenth of
-/// the time.
+/// Returns the scenarios of the main table. Single pages are of a smaller file, which shows the
+/// same in a tenth of the time.
 pub fn main_table() -> Vec<ReclaimFile> {
     let of_format = |format| {
         ReclaimFile::ORDERS.map(|orders| {
@@ -83,14 +83,14 @@ pub fn main_table() -> Vec<ReclaimFile> {
     FormatName::MAIN.into_iter().flat_map(of_format).collect()
 }
 
-/// The main table's for generations: the threads' folios in a smaller file, which says as much of
-/// them in a tenth of the time.
+/// Returns the scenarios of the main table for generations: the threads' folios in a smaller file,
+/// which shows the same in a tenth of the time.
 pub fn mglru_table() -> Vec<ReclaimFile> {
     let of_format = |format| ReclaimFile { format, bytes: 1 << 30, ..ReclaimFile::DEFAULT };
     FormatName::MAIN.map(of_format).to_vec()
 }
 
-/// Whether the main table shows the stages of a scenario.
+/// Returns true if the main table shows the stages of a scenario.
 pub fn shows_stages(one: &ReclaimFile) -> bool {
     one.orders == ReclaimFile::DEFAULT.orders
 }

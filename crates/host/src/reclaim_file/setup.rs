@@ -14,7 +14,7 @@ use pageout_reclaim::{
     MemcgId, MmId, NewFolio, NewVma, Recency, Tuning, VmFlags, VmStat, World,
 };
 
-/// Where anonymous memory begins: past any file, aligned to any folio.
+/// The address at which anonymous memory begins: past any file, aligned to any folio.
 const ANON_START: VirtAddr = VirtAddr::new(1 << 42);
 
 /// Pages of a stretch.
@@ -24,7 +24,7 @@ const SIZED: &str = "the arena is sized for the scenario";
 
 /// The file, mapped and listed, with nothing reclaimed yet.
 pub struct Setup<'a, F> {
-    /// Where it stands.
+    /// The ground that it is set up on.
     pub ground: Ground<'a, F>,
     pub(crate) memcg: MemcgId,
     /// The processes, with their root tables.
@@ -43,7 +43,7 @@ pub(super) fn folios<F: Arch>(one: &ReclaimFile, bytes: u64) -> usize {
     }
 }
 
-/// The orders of the folios of so many bytes, in the order of their addresses.
+/// Returns the orders of the folios of `bytes` bytes, in the order of their addresses.
 fn folio_orders<F: Arch>(one: &ReclaimFile, bytes: u64, seed: u64) -> Vec<u8> {
     let Orders::All(order) = one.orders else {
         let mut orders: Vec<_> = stretches(pages::<F>(bytes)).collect();
@@ -54,7 +54,7 @@ fn folio_orders<F: Arch>(one: &ReclaimFile, bytes: u64, seed: u64) -> Vec<u8> {
     vec![order.in_format(one.format); folios::<F>(one, bytes)]
 }
 
-/// Where the file is mapped in every process.
+/// Returns the addresses of the file in every process.
 pub fn range<F: Arch>(one: &ReclaimFile) -> VirtRange {
     let beside = match one.align {
         Align::Aligned => 0,
@@ -64,12 +64,12 @@ pub fn range<F: Arch>(one: &ReclaimFile) -> VirtRange {
     MAP_START.add(beside)..MAP_START.add(beside + one.file_bytes())
 }
 
-/// Where every process has its anonymous memory.
+/// Returns the addresses of every process's anonymous memory.
 fn anon_range(one: &ReclaimFile) -> VirtRange {
     ANON_START..ANON_START.add(one.anon_bytes())
 }
 
-/// The addresses of the file's pages that are young at the start, in ascending order.
+/// Returns the addresses of the file's pages that are young at the start, in ascending order.
 pub fn young_pages<F: Arch>(one: &ReclaimFile, seed: u64) -> impl Iterator<Item = VirtAddr> {
     let orders = folio_orders::<F>(one, one.file_bytes(), seed);
     let range = range::<F>(one);
@@ -79,8 +79,8 @@ pub fn young_pages<F: Arch>(one: &ReclaimFile, seed: u64) -> impl Iterator<Item 
     all.filter(|at| young(*at)).collect::<Vec<_>>().into_iter()
 }
 
-/// Which addresses of folios of these orders, from `start` on, are young; asked in ascending
-/// order.
+/// Returns a function that is true for the young addresses in folios of these orders, from `start`
+/// on. Its caller passes addresses in ascending order.
 pub(super) fn young<F: Arch>(
     one: &ReclaimFile,
     start: VirtAddr,
@@ -104,19 +104,20 @@ pub(super) fn young<F: Arch>(
     }
 }
 
-/// The order of every stretch of a file of mixed orders, in no particular order: as many of each.
+/// Returns the order of every stretch of a file of mixed orders, as many of each, in no particular
+/// order.
 fn stretches(pages: usize) -> impl Iterator<Item = u8> {
     Orders::MIXED.into_iter().cycle().take(pages / STRETCH)
 }
 
 impl<'a, F: Arch> Setup<'a, F> {
-    /// Sets the scenario up, the same way for the same seed, on an arena that it made; what was
-    /// there before is gone. The file is read in first and then mapped, process by process.
+    /// Sets the scenario up, the same way for the same seed, on an arena that it made, whose
+    /// previous content is lost. The file is read in first and then mapped, process by process.
     pub fn build(arena: &'a mut Arena, scenario: &ReclaimFile, lru: Lru, seed: u64) -> Self {
         Self::build_for(arena, scenario, lru, seed, F::CAPS)
     }
 
-    /// The same, for this hardware.
+    /// Sets the scenario up like [`Setup::build`], for this hardware.
     pub fn build_for(
         arena: &'a mut Arena,
         scenario: &ReclaimFile,
@@ -146,7 +147,7 @@ impl<'a, F: Arch> Setup<'a, F> {
                 setup.store(scenario, mm, &orders, seed);
                 make_young(&env, root, range, young::<F>(scenario, ANON_START, &orders, seed));
             }
-            // It ran, and sleeps from now on.
+            // The process ran, and sleeps from now on.
             setup.ground.maps.lru_gen_use_mm(mm);
             setup.spaces.push((mm, root));
         }
@@ -163,7 +164,7 @@ impl<'a, F: Arch> Setup<'a, F> {
         (mm, root)
     }
 
-    /// The file's folios, charged and in its index, as reading it makes them.
+    /// Returns the file's folios, charged and in its index, as after reading it.
     fn add_folios(&self, mapping: MappingId, orders: &[u8]) -> Vec<FolioId> {
         let Ground { env, maps, supply } = &self.ground;
         let cpu = &mut CpuCtx::new();
@@ -202,8 +203,8 @@ impl<'a, F: Arch> Setup<'a, F> {
         }
     }
 
-    /// Stores to every folio of a process's anonymous memory once: faults make them, in the order
-    /// in which they stand on the list.
+    /// Stores to every folio of a process's anonymous memory once: faults allocate the folios, in
+    /// the order of the list.
     fn store(&self, scenario: &ReclaimFile, mm: MmId, orders: &[u8], seed: u64) {
         let Ground { env, maps, .. } = &self.ground;
         let cpu = &mut CpuCtx::new();
@@ -230,7 +231,7 @@ impl<'a, F: Arch> Setup<'a, F> {
         }
     }
 
-    /// Gives up the second half of each folio, with its entries.
+    /// Frees the second half of each folio, with its entries.
     fn give_up_halves(&self, mm: MmId, start: VirtAddr, folios: &[FolioId]) {
         let Ground { env, maps, .. } = &self.ground;
         let cpu = &mut CpuCtx::new();
@@ -245,9 +246,9 @@ impl<'a, F: Arch> Setup<'a, F> {
         }
     }
 
-    /// Puts the folios on the inactive list, or in the generation that a fault brings them to, and
-    /// gives up the references they were made with. As in the lab, that they were used to bring
-    /// them in is taken back.
+    /// Puts the folios on the inactive list, or in the generation that a fault puts them in, and
+    /// drops the references from their allocation. As in the lab, the marks of the uses that read
+    /// them in are cleared.
     fn list(&self, order: ListOrder, mut folios: Vec<FolioId>, seed: u64) {
         let Ground { env, maps, .. } = &self.ground;
         let cpu = &mut CpuCtx::new();
@@ -263,18 +264,18 @@ impl<'a, F: Arch> Setup<'a, F> {
         }
     }
 
-    /// What walks of page tables counted, if the folios are in generations.
+    /// Returns the counts of walks of page tables, if the folios are in generations.
     pub(super) fn walks(&self) -> Option<MmStats> {
         let Ground { maps, .. } = &self.ground;
         maps.lru_gen_caps().contains(LruGenCaps::CORE).then(|| maps.mm_stats(self.memcg))
     }
 
-    /// What the engine counted of the cgroup.
+    /// Returns the engine's counters of the cgroup.
     pub fn vmstat(&self) -> &VmStat {
         self.ground.maps.memcg(self.memcg).vmstat()
     }
 
-    /// Asks the cgroup for so many bytes back; pages reclaimed.
+    /// Asks for that many bytes of the cgroup to be reclaimed; returns the pages reclaimed.
     pub fn reclaim<W: World<Format = F>>(
         &self,
         world: &W,

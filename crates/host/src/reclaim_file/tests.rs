@@ -17,13 +17,13 @@ use pageout_reclaim::{Counter as VmCounter, MapAs, ShootdownWhen, Tuning, Unmapp
 
 const SEED: u64 = 7;
 
-/// Every step, and ours with shootdowns at once.
+/// Returns every step, and ours with immediate shootdowns.
 fn variants() -> Vec<Variant> {
     let immediate = Variant { shootdown: ShootdownWhen::Immediate, ..Variant::STEPS[2] };
     [Variant::BEFORE].into_iter().chain(Variant::STEPS).chain([immediate]).collect()
 }
 
-/// What one reclaim did: the frames it freed, by order and in order, and what it counted.
+/// Returns the frames that one reclaim freed, by order and in order, and its counts.
 fn run<F: Arch>(scenario: &ReclaimFile, variant: Variant) -> (Vec<Vec<Pfn>>, Counts) {
     run_tuned::<F>(scenario, variant.lru, variant.tuning(F::FLUSH))
 }
@@ -52,7 +52,7 @@ fn assert_variants_agree(scenario: &ReclaimFile) {
 }
 
 fn small(format: FormatName, orders: Orders) -> ReclaimFile {
-    // Several tables of every format, and not a multiple of what a batch takes.
+    // Several tables of every format, and not a multiple of a batch.
     ReclaimFile { format, orders, bytes: 32 << 20, ..ReclaimFile::DEFAULT }
 }
 
@@ -96,8 +96,8 @@ fn also_where_the_mapping_is_an_awkward_one() {
     }
 }
 
-/// The folios that generations give up are the same whether entries are checked a batch or a line
-/// at a time; entry by entry, other folios are found used on the way.
+/// Generations reclaim the same folios whether entries are checked by batches or by lines; entry by
+/// entry, other folios are found used on the way.
 #[test]
 fn generations_give_up_the_same_by_lines_as_by_batches() {
     let [batched, line] = Variant::MGLRU_STEPS;
@@ -121,8 +121,8 @@ fn generations_give_up_the_same_by_lines_as_by_batches() {
     }
 }
 
-/// Of all memory in use, the file's and each process's own, with all of the latter's content in
-/// swap once it is reclaimed.
+/// Reclaims all memory in use: the file's and each process's own. The content of the latter is then
+/// in swap.
 #[test]
 fn anonymous_memory_is_swapped_out_and_counted() {
     for format in FormatName::ALL {
@@ -140,7 +140,7 @@ fn anonymous_memory_is_swapped_out_and_counted() {
     }
 }
 
-/// Pages reclaimed of the file and of anonymous memory, and pages swapped out.
+/// Returns the pages reclaimed of the file and of anonymous memory, and the pages swapped out.
 fn reclaimed<F: Arch>(scenario: &ReclaimFile) -> [u64; 3] {
     let mut arena = scenario.arena();
     let setup = Setup::<F>::build(&mut arena, scenario, Lru::Classic, SEED);
@@ -151,7 +151,7 @@ fn reclaimed<F: Arch>(scenario: &ReclaimFile) -> [u64; 3] {
     counters.map(|counter| setup.vmstat().get(counter))
 }
 
-/// As many entries are young as asked for, of whole folios where they are chosen so.
+/// The requested share of entries is young, by whole folios if they are chosen so.
 #[test]
 fn young_entries_are_chosen_by_themselves_or_by_folios() {
     for chosen in [Chosen::Entries, Chosen::Folios] {
@@ -168,8 +168,8 @@ fn young_entries_are_chosen_by_themselves_or_by_folios() {
     }
 }
 
-/// What facts.md names is all that differs: atomics and invalidations where batches make fewer of
-/// them, barriers where the flush waits.
+/// Only the differences in facts.md exist: fewer atomics and invalidations with batches, and
+/// barriers where the flush waits.
 #[test]
 fn batches_save_what_they_are_said_to() {
     let old = ReclaimFile { young_percent: 0, ..small(FormatName::Arm64_4K, ORDER_4) };
@@ -191,8 +191,8 @@ fn batches_save_what_they_are_said_to() {
     assert_eq!(at_once.1.barriers, pages / 16, "one a folio");
 }
 
-/// Where a folio has more than one contiguous block, ours reads one entry of each of them to find
-/// what is taken out at once, and kernels gather the block.
+/// With more than one contiguous block in a folio, ours reads one entry of each block to find the
+/// entries that are unmapped at once, and kernels gather the block.
 #[test]
 fn ours_unmaps_by_one_read_of_a_block() {
     let [.., line] = Variant::STEPS;

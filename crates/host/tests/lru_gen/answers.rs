@@ -1,28 +1,28 @@
-//! What a transcript says, number by number.
+//! The numbers in a transcript.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a number is of.
+/// The kind of a number.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Kind {
     /// The answer to a write.
     Error,
     /// The oldest and the youngest generation.
     Generations,
-    /// Pages of a generation, and whether it is given up.
+    /// The pages of a generation, with `x` if it is older than the oldest in use.
     Pages,
     /// Refaulted, evicted and protected of the oldest generation.
     Oldest,
-    /// Averages of that over those before it.
+    /// The averages of those numbers over the earlier generations.
     Averages,
-    /// What walks counted.
+    /// The counts of walks.
     Walks,
 }
 
-/// The numbers of an answer. Pages of a generation that is not there are 0; ages are left out.
+/// The numbers of an answer. Pages of a missing generation are 0; ages are left out.
 pub(crate) type Numbers = BTreeMap<(Kind, String), String>;
 
-/// Each step of a transcript and the lines below it.
+/// Returns each step of a transcript with the lines below it.
 pub(crate) fn steps(transcript: &str) -> Vec<(&str, Vec<&str>)> {
     let mut steps: Vec<(&str, Vec<&str>)> = Vec::new();
     for line in transcript.lines().filter(|line| !line.starts_with('#')) {
@@ -35,7 +35,7 @@ pub(crate) fn steps(transcript: &str) -> Vec<(&str, Vec<&str>)> {
     steps
 }
 
-/// The numbers of an answer.
+/// Returns the numbers of an answer.
 pub(crate) fn numbers(answer: &[&str]) -> Numbers {
     let mut numbers = Numbers::new();
     let mut add = |kind, what: String, value: &str| numbers.insert((kind, what), value.to_owned());
@@ -83,7 +83,7 @@ pub(crate) fn numbers(answer: &[&str]) -> Numbers {
     numbers
 }
 
-/// The steps of two answers to one session, counted from 1, with the numbers of each.
+/// Returns the steps of two answers to one session, counted from 1, with the numbers of each.
 pub(crate) fn side_by_side(name: &str, there: &str, here: &str) -> Vec<(usize, Numbers, Numbers)> {
     let (there, here) = (steps(there), steps(here));
     assert_eq!(there.len(), here.len(), "{name}: as many steps");
@@ -94,7 +94,7 @@ pub(crate) fn side_by_side(name: &str, there: &str, here: &str) -> Vec<(usize, N
     both.collect()
 }
 
-/// The differences between two answers: what, there, here.
+/// Returns the differences between two answers: the kind, the name, there, here.
 pub(crate) fn differences(there: &Numbers, here: &Numbers) -> Vec<(Kind, String, String, String)> {
     let keys: BTreeSet<_> = there.keys().chain(here.keys()).collect();
     let value = |of: &Numbers, key| of.get(key).map_or("0", String::as_str).to_owned();
@@ -103,7 +103,7 @@ pub(crate) fn differences(there: &Numbers, here: &Numbers) -> Vec<(Kind, String,
     other.map(|((kind, what), there, here)| (*kind, what.clone(), there, here)).collect()
 }
 
-/// A line but for its numbers: where what stands.
+/// Returns a line with its numbers replaced, so that only its layout is left.
 pub(crate) fn shape(line: &str) -> String {
     line.chars().map(|c| if c.is_ascii_digit() { ' ' } else { c }).collect()
 }

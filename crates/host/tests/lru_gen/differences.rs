@@ -1,4 +1,4 @@
-//! Where the engine answers otherwise than Linux 7.3 did, and why.
+//! The differences between the engine's answers and Linux 7.3's, with their reasons.
 
 use super::answers::{Kind, differences, shape, side_by_side};
 use super::{KERNELS, capture_7_3, compare_with_kept, session};
@@ -8,16 +8,16 @@ use pageout_host::lru_gen::run;
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
-/// Why an answer differs (`docs/lru_gen.md` has the reasons at length).
+/// The reason why an answer differs (`docs/lru_gen.md` has the reasons at length).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Why {
-    /// The last pages that a `fill` brought in one by one wait on their CPU for their list, up to
-    /// 30, when the fill's use of them is taken back. Without a mark of use then, they join the
-    /// oldest generation, not the next. Here nothing waits.
+    /// The last pages that a `fill` reads in one by one, up to 30, wait on their CPU for their list
+    /// when the fill's use of them is cleared. Without a mark of use then, they join the oldest
+    /// generation, and not the next. Here no page waits.
     Waiting,
 }
 
-/// Steps of a session, what differs in their answers, and why.
+/// Steps of a session, the kind of number that differs, and the reasons.
 type Named = (&'static str, RangeInclusive<usize>, Kind, &'static [Why]);
 
 /// Every difference. Steps are counted from 1.
@@ -28,14 +28,15 @@ const NAMED: &[Named] = &[
     ("several", 25..=32, Kind::Averages, &[Why::Waiting]),
 ];
 
-/// The name of a difference: its place among [`NAMED`].
+/// Returns the name of a difference: its place among [`NAMED`].
 fn name_of(session: &str, step: usize, kind: Kind) -> Option<usize> {
     let is =
         |(of, steps, what, _): &Named| *of == session && steps.contains(&step) && *what == kind;
     NAMED.iter().position(is)
 }
 
-/// What differs in a session, a line each with the number of its name; numbers compared.
+/// Returns the differences of a session, a line each with the number of its name, and the number of
+/// compared numbers.
 fn differences_of(
     name: &str,
     source: &str,

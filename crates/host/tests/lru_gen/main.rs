@@ -1,5 +1,5 @@
-//! Sessions of `lru_gen` on the engine, beside what Linux 7.3 answered in the lab: number by number
-//! the same, but for differences that are named here.
+//! Sessions of `lru_gen` on the engine, beside the answers of Linux 7.3 in the lab: the numbers are
+//! the same, except for differences that are named here.
 
 mod answers;
 mod differences;
@@ -11,10 +11,10 @@ use pageout_experiment::variant::Variant;
 use pageout_host::lru_gen::run;
 use std::path::{Path, PathBuf};
 
-/// Kept lists that are made anew, not compared, with this in the environment.
+/// The environment variable with which kept lists are stored again, and not compared.
 const BLESS: &str = "PAGEOUT_BLESS";
 
-/// The lab's kernels, and the engine as each is: without batches, and as it is.
+/// The lab's kernels, and the engine's variant for each: without batches, and unchanged.
 const KERNELS: [(&str, Variant); 2] = [("no-batch", Variant::BEFORE), ("stock", BATCHED)];
 const BATCHED: Variant = Variant::STEPS[1];
 
@@ -22,14 +22,14 @@ fn session(name: &str, text: &str) -> Session {
     Session::parse(name, text).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// What a kernel of the lab answered to a session.
+/// Returns the answer of a kernel of the lab to a session.
 fn capture(name: &str, kernel: &str, format: FormatName) -> String {
     let format = format.name();
     let path = format!("../lab/files/lru_gen/captures/{name}-{kernel}-{format}-swap.txt");
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// What Linux 7.3 answered.
+/// Returns the answer of Linux 7.3.
 fn capture_7_3(name: &str, kernel: &str, format: FormatName) -> String {
     capture(name, &format!("7.3-{kernel}"), format)
 }

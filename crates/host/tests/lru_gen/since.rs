@@ -1,4 +1,4 @@
-//! What Linux 7.3 answers otherwise than 6.12 did, kept as a list.
+//! The differences between the answers of Linux 7.3 and those of 6.12, kept as a list.
 
 use super::answers::{differences, side_by_side};
 use super::{capture, capture_7_3, compare_with_kept};
