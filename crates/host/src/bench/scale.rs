@@ -78,8 +78,8 @@ fn nanoseconds_a_page(record: &Record) -> &[f64] {
     whole.map(|metric| &metric.values[..]).unwrap_or_default()
 }
 
-/// Returns the slope of time over size, both as logarithms, by least squares. The time is that of the
-/// whole file: the sample, which is for each page, times the size.
+/// Returns the slope of time over size, both as logarithms, by least squares. The time is that of
+/// the whole file: the sample, which is for each page, times the size.
 fn exponent(times: &[&[f64]], round: usize) -> f64 {
     let points: Vec<_> = SIZES
         .iter()
