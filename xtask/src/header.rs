@@ -1,4 +1,4 @@
-//! The header for C, which is made of the sources of `pageout-capi`.
+//! The header for C, which is generated from the sources of `pageout-capi`.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 
 use crate::cmd;
 
-/// Makes the header anew.
+/// Generates the header again.
 pub(crate) fn update() -> Result<()> {
     let path = committed();
     fs::write(&path, made()?).with_context(|| format!("cannot write {path:?}"))

@@ -32,30 +32,30 @@ struct Args {
 enum Task {
     /// Install what is missing, then run every test of the project, in order.
     Test {
-        /// Run these steps alone, in the order of the whole run.
+        /// Run only these steps, in the order of the whole run.
         steps: Vec<suite::Step>,
     },
     /// Hold the house style: sizes, unsafe code, dependency walls, words.
     Tidy,
-    /// Make the library that draws the charts of pages anew, of the packages locked in xtask/pages.
+    /// Build the library that draws the charts of pages, from the packages locked in xtask/pages.
     Charts,
-    /// List what embedders see of the crates, and compare it with the lists that are kept.
+    /// List the public items of the embedded crates, and compare the lists with the stored ones.
     Api {
-        /// Store the lists as those that later runs are held against.
+        /// Store the lists, for later runs to compare with.
         #[arg(long)]
         update: bool,
     },
-    /// Make the header for C anew.
+    /// Generate the header for C.
     Header,
-    /// Read the compiled young-bit helpers: atomics a loop holds, calls it makes.
+    /// Read the machine code of the young-bit helpers: atomics in a loop, and calls.
     Asm,
-    /// Build the program and the Python wheel as others get them, and try both.
+    /// Build the program and the Python wheel as they are distributed, and test both.
     Dist,
-    /// Run what is claimed of real kernels on real kernels: builds and boots, for most of an hour.
+    /// Test the claims about real kernels on real kernels: builds and boots, for most of an hour.
     Lab {
-        /// Run these stages alone, in the order of the whole run.
+        /// Run only these stages, in the order of the whole run.
         stages: Vec<lab::Stage>,
-        /// Store the figures as those that later runs are held against.
+        /// Store the figures, for later runs to compare with.
         #[arg(long)]
         update: bool,
     },

@@ -3,14 +3,14 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-/// Names that a message lists, at most.
+/// The most names that a message lists.
 const LISTED: usize = 10;
-/// Jaro similarity of two texts from which one is taken for the other.
+/// The Jaro similarity from which one text is taken for another.
 const SIMILAR: f64 = 0.75;
-/// Letters that a word must have to count as one that two names have in common.
+/// The fewest letters of a word that two names may have in common.
 const WORD: usize = 3;
 
-/// Words of the field with the word that names here have for them.
+/// Common words of the field, each with the name that is used here.
 const SYNONYMS: [(&str, &str); 9] = [
     ("aarch64", "arm64"),
     ("amd64", "x86-64"),
@@ -42,8 +42,8 @@ struct Parts {
 }
 
 impl UnknownName {
-    /// A name `found` where one of `names` is accepted; `kind` says what they name, such as
-    /// `scenario`.
+    /// Returns the error for a name `found` that is none of `names`; `kind` is what they name, such
+    /// as `scenario`.
     pub fn new<'n>(
         kind: impl Into<String>,
         found: &str,
@@ -63,7 +63,7 @@ impl UnknownName {
         Self(Box::new(Parts { kind, found, place: None, meant, accepted, all: None }))
     }
 
-    /// The unknown name that serde's message has, if it is about a field or a variant.
+    /// Returns the unknown name in serde's message, if the message is about a field or a variant.
     pub fn of_serde(kind: &str, message: &str) -> Option<Self> {
         let names =
             message.strip_prefix("unknown field").or(message.strip_prefix("unknown variant"));
@@ -71,14 +71,14 @@ impl UnknownName {
         Some(Self::new(kind, names.next()?, names))
     }
 
-    /// Adds what the name was looked up in, such as ``scenario age-file``.
+    /// Adds the place where the name was looked up, such as ``scenario age-file``.
     #[must_use]
     pub fn of(mut self, place: impl Into<String>) -> Self {
         self.0.place = Some(place.into());
         self
     }
 
-    /// Says in these words what is accepted, where more than names are.
+    /// Sets the text of accepted input, if more than names are accepted.
     #[must_use]
     pub fn accepting(mut self, accepted: impl Into<String>) -> Self {
         self.0.accepted = accepted.into();
@@ -108,13 +108,13 @@ impl fmt::Display for UnknownName {
     }
 }
 
-/// The name of `names` that `given` probably means, by its words and then by its letters.
+/// Returns the name of `names` that `given` probably means, by its words and then by its letters.
 pub fn nearest<'n>(given: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     let names = once(names);
     ranked(given, &names).first().and_then(|(near, name)| near.map(|_| *name))
 }
 
-/// Names as a sentence lists them: `a, b or c`.
+/// Returns names as a sentence lists them: `a, b or c`.
 pub fn one_of(names: &[&str]) -> String {
     match names {
         [] => String::new(),
@@ -123,7 +123,7 @@ pub fn one_of(names: &[&str]) -> String {
     }
 }
 
-/// The names, each once.
+/// Returns the names, each once.
 fn once<'n>(names: impl IntoIterator<Item = &'n str>) -> Vec<&'n str> {
     let mut all = Vec::new();
     for name in names {
@@ -134,8 +134,8 @@ fn once<'n>(names: impl IntoIterator<Item = &'n str>) -> Vec<&'n str> {
     all
 }
 
-/// The names with their nearness to what is given: the nearest first, then the others as they
-/// stand.
+/// Returns the names with their nearness to the given text: the nearest first, then the others in
+/// their order.
 fn ranked<'n>(given: &str, names: &[&'n str]) -> Vec<(Option<Nearness>, &'n str)> {
     let given = given.to_lowercase();
     let synonym = SYNONYMS.iter().find(|(word, _)| *word == given).map(|(_, name)| *name);
@@ -148,20 +148,20 @@ fn ranked<'n>(given: &str, names: &[&'n str]) -> Vec<(Option<Nearness>, &'n str)
     all
 }
 
-/// Ways in which a name is near to what is given, the farthest first.
+/// The ways in which a name may be near to the given text, the farthest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Way {
     /// Names with similar letters.
     Letters,
     /// Names with a word in common, or with the beginning of one.
     Word,
-    /// The name has every word given, or begins with what is given.
+    /// Names with every given word, or that begin with the given text.
     Part,
     /// Names that differ only in case and separators.
     Same,
 }
 
-/// The nearness of a name to what is given.
+/// The nearness of a name to the given text.
 #[derive(Clone, Copy, Debug)]
 struct Nearness {
     way: Way,
@@ -169,7 +169,7 @@ struct Nearness {
 }
 
 impl Nearness {
-    /// `None` where the name is far from what is given, as every name is from a number.
+    /// Returns `None` if the name is far from the given text, as every name is from a number.
     fn of(given: &str, name: &str) -> Option<Self> {
         if !given.chars().any(char::is_alphabetic) {
             return None;
@@ -194,7 +194,7 @@ impl Nearness {
             return None;
         };
         let similarity = match way {
-            // Of names that have all that is given, the shortest has least besides.
+            // Of names with all given words, the shortest has the fewest others.
             Way::Part => 1.0 / name.len() as f64,
             Way::Same | Way::Word | Way::Letters => similarity,
         };
@@ -206,7 +206,7 @@ impl Nearness {
     }
 }
 
-/// The words of a name: what stands between its separators.
+/// Returns the words of a name, between its separators.
 fn words(name: &str) -> Vec<&str> {
     name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect()
 }

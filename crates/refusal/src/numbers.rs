@@ -1,8 +1,8 @@
-//! Values that are none, and whole numbers within bounds.
+//! Invalid values, and whole numbers within bounds.
 
 use std::ops::RangeInclusive;
 
-/// A text that is no value, such as a number out of bounds.
+/// A text that is no valid value, such as a number out of bounds.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{found}{problem}; accepted: {accepted}", found = quoted(found))]
 pub struct BadValue {
@@ -12,8 +12,8 @@ pub struct BadValue {
 }
 
 impl BadValue {
-    /// A text `found` with what is wrong with it, as the end of a sentence that begins with the
-    /// text, and what is accepted.
+    /// Returns the error for a text `found`. `problem` is the end of a sentence that begins with
+    /// the text, and `accepted` describes valid input.
     pub fn new(
         found: impl Into<String>,
         problem: impl Into<String>,
@@ -23,16 +23,16 @@ impl BadValue {
         Self { found, problem, accepted: accepted.into() }
     }
 
-    /// The end of the sentence: the fault of the text.
+    /// Returns the end of the sentence: the fault of the text.
     pub fn problem(&self) -> &str {
         &self.problem
     }
 }
 
-/// The number that a text of digits stands for.
+/// Parses a text of digits.
 ///
 /// # Errors
-/// [`BadValue`] says what is wrong with the text, and which numbers are accepted.
+/// [`BadValue`] names the fault of the text, and the accepted numbers.
 pub fn whole_number(text: &str, bounds: RangeInclusive<u64>) -> Result<u64, BadValue> {
     let problem = match digits(text) {
         Ok(number) if bounds.contains(&number) => return Ok(number),

@@ -1,15 +1,17 @@
-//! A memory of the pages that a trace used lately, until its mappings change.
+//! A memory of the pages that a trace used recently, until its mappings change.
 
 use crate::Page;
 
-/// Pages that are known at once, a power of two: two to three MiB, however many a trace has.
+/// The most pages that are known at once, a power of two: two to three MiB, for a trace of any
+/// size.
 const PLACES: usize = 1 << 16;
 
-/// A value for a page, forgotten when another page takes its place, or all at once. A dense trace
-/// has most pages many times over; this is how a reader of it looks at few of them twice.
+/// A value for each recently used page, forgotten when another page takes its place, or when all
+/// are forgotten at once. A dense trace has most pages many times; with this memory a reader
+/// examines few of them twice.
 #[derive(Debug)]
 pub struct Recent<T> {
-    /// Each with the number of changes before it was noted.
+    /// Each value has the number of changes before it was stored.
     places: Box<[Option<(Page, u64, T)>]>,
     changes: u64,
 }
@@ -38,7 +40,7 @@ impl<T: Copy> Recent<T> {
 
 impl Recent<bool> {
     /// Returns true if an access may be the first to its page, or the first store to it, since the
-    /// last change; it is not for most that are not.
+    /// last change. It returns false for most others.
     pub fn may_be_first(&mut self, page: Page, store: bool) -> bool {
         let first = self.get(page).is_none_or(|stored| store && !stored);
         if first {
@@ -48,8 +50,8 @@ impl Recent<bool> {
     }
 }
 
-/// Multiplication brings all bits of a page's number into the upper ones (Knuth, *The Art of
-/// Computer Programming*, volume 3, section 6.4).
+/// Returns a page's place. Multiplication brings all bits of its number into the upper ones (Knuth,
+/// *The Art of Computer Programming*, volume 3, section 6.4).
 fn place(page: Page) -> usize {
     const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
     (page.number().wrapping_mul(GOLDEN) >> (u64::BITS - PLACES.ilog2())) as usize

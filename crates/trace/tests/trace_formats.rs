@@ -83,7 +83,7 @@ fn perf_s_samples_stand_in_their_order_and_none_is_left_out() {
 }
 
 /// Two snapshots of three regions: in the first, pages 16 to 18 and 32 were accessed; in the
-/// second, page 32 alone; in the third, none.
+/// second, only page 32; in the third, none.
 #[test]
 fn damon_s_snapshots_are_epochs() {
     let line = |region: &str| {
@@ -153,7 +153,7 @@ fn damon_s_snapshots_are_epochs() {
     assert!(refused(Format::Damon, smaller.as_bytes()).to_string().contains("after 1 of them"));
 }
 
-/// A record of ChampSim's.
+/// Returns a record of ChampSim's.
 fn instruction(ip: u64, stores: [u64; 2], loads: [u64; 4]) -> Vec<u8> {
     let numbers = |numbers: &[u64]| numbers.iter().flat_map(|n| n.to_le_bytes()).collect();
     let (stores, loads): (Vec<u8>, Vec<u8>) = (numbers(&stores), numbers(&loads));
@@ -228,7 +228,8 @@ View tool results:
     assert!(refused(Format::Drmemtrace, two.as_bytes()).to_string().contains("process 1"));
 }
 
-/// A claim is refused for what it claims, whatever its size; see [`Format`] for what has claims.
+/// A claim is refused for its content, whatever its size; see [`Format`] for the formats with
+/// claims.
 #[test]
 fn what_claims_too_much_is_refused() {
     let line = |nr: u64, region: &str| {
@@ -303,7 +304,7 @@ proptest! {
         }
     }
 
-    /// Lines that are nearly right.
+    /// Lines that are almost valid.
     #[test]
     fn damaged_lines_are_imported_or_refused(
         at in 0..200_usize,

@@ -1,5 +1,5 @@
-//! Programs recorded for real. Valgrind and QEMU's user mode have to be installed: where they are
-//! not, these fail.
+//! Programs recorded for real. Valgrind and QEMU's user mode have to be installed: without them
+//! these tests fail.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -93,7 +93,7 @@ fn a_program_killed_by_a_signal_has_a_trace() {
     assert_eq!(summary.totals.ending, Ending::Signalled(9));
 }
 
-/// The files that were mapped executable, in the order in which they were mapped.
+/// Returns the files that were mapped executable, in the order in which they were mapped.
 fn programs(path: &PathBuf) -> Vec<String> {
     let mut reader = TraceReader::open(path).expect("opens");
     let mut names: Vec<String> = Vec::new();
@@ -121,8 +121,7 @@ fn a_program_that_replaces_itself_is_followed() {
     assert!(before.is_some() && before < after, "{names:?}");
 }
 
-/// As programs are started by scripts around them, which also close descriptors that are none of
-/// their business.
+/// Programs are often started by scripts, which also close descriptors that they do not own.
 #[test]
 fn scripts_that_start_each_other_are_followed_and_their_children_are_not() {
     let mut recording = recording(&[]);
@@ -192,7 +191,7 @@ fn an_output_that_cannot_be_written_is_told_before_the_program_runs() {
     assert!(!ran.exists());
 }
 
-/// QEMU's user mode takes programs of its own architecture alone.
+/// QEMU's user mode runs only programs of its own architecture.
 #[cfg(target_arch = "x86_64")]
 mod under_qemu {
     use super::*;
@@ -204,7 +203,7 @@ mod under_qemu {
         recording
     }
 
-    /// The pages that were used of each file whose name ends so, by their places in it.
+    /// Returns the used pages of each file whose name has this end, by their places in the file.
     fn used(path: &PathBuf, end: &str) -> Vec<u64> {
         let mut reader = TraceReader::open(path).expect("opens");
         let mut pages = Vec::new();

@@ -1,7 +1,7 @@
 //! `cargo xtask lab`: the project's claims about real kernels, tested on real kernels.
 //!
-//! Tests that end in minutes belong to `cargo xtask test`; this task takes almost two hours.
-//! Measurements of an earlier run of the same program are kept and not repeated.
+//! Tests that end in minutes belong to `cargo xtask test`; this task takes more than an hour the
+//! first time. Measurements of an earlier run of the same program are kept and not repeated.
 
 mod call;
 mod checks;

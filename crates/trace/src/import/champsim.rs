@@ -92,7 +92,7 @@ fn is_instruction(record: &[u8]) -> bool {
     number(record) != 0 && record[8] <= 1 && record[9] <= 1
 }
 
-/// The number at the beginning of some bytes.
+/// Returns the number at the beginning of some bytes.
 fn number(bytes: &[u8]) -> u64 {
     u64::from_le_bytes(*bytes.first_chunk().expect("a record has its addresses"))
 }

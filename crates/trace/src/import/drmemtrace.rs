@@ -6,12 +6,13 @@
 //! 47451  37774:  2765543 <marker: system call 273>
 //! ```
 //!
-//! A line has the number of the record and of the instruction, a colon, the thread (`W1.T2` where
-//! the trace is of several programs, here the second), and an entry. Older views begin with the
-//! thread (`T2765543`); an entry of no thread, as of an idle core, stands alone. An instruction too
-//! long for its column goes on in a line of bytes only (`clients/drcachesim/tools/view.cpp` and
-//! `view.h`, and the example in `clients/drcachesim/docs`). The names of prefetches, of which the
-//! processor's own are `pref-HW`, begin with `pref`.
+//! A line has the number of the record and of the instruction, a colon, the thread (`W1.T2` if the
+//! trace is of several programs, here the second), and an entry. Older views begin with the thread
+//! (`T2765543`). An entry without a thread, such as that of an idle core, has no thread column. An
+//! instruction too long for its column continues in a line of only bytes
+//! (`clients/drcachesim/tools/view.cpp` and `view.h`, and the example in
+//! `clients/drcachesim/docs`). The names of prefetches begin with `pref`; those by the processor
+//! itself are `pref-HW`.
 
 use super::access::{Access, Cause};
 use super::text::{Line, words};
@@ -59,7 +60,7 @@ fn is_frame(line: &[u8]) -> bool {
         || line.ends_with(b": total instructions")
 }
 
-/// The kind of an entry in angle brackets.
+/// Returns the cause for an entry in angle brackets.
 fn entry(line: &[u8]) -> Cause {
     const UNKNOWN: &[u8] = b"<entry type ";
     if line.windows(UNKNOWN.len()).any(|part| part == UNKNOWN) {
@@ -83,7 +84,7 @@ fn thread<'l>(words: &mut (impl Iterator<Item = &'l [u8]> + Clone)) -> Option<u6
     process(words.next()?)
 }
 
-/// The program of a thread: the number after `W`, or 0 where there is one program.
+/// Returns the program of a thread: the number after `W`, or 0 if there is one program.
 fn process(thread: &[u8]) -> Option<u64> {
     let Some(rest) = thread.strip_prefix(b"W") else {
         return decimal(thread.strip_prefix(b"T").unwrap_or(thread)).map(|_| 0);

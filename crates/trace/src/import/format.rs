@@ -2,7 +2,7 @@
 
 use crate::lackey;
 
-/// A format that can be imported; each has a file that cites where its form is described.
+/// A format that can be imported; each has a file that cites the format's description.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Format {
     /// Text of `valgrind --tool=lackey --trace-mem=yes`.
@@ -39,22 +39,22 @@ impl Format {
         matches!(self, Self::PerfScript | Self::Damon)
     }
 
-    /// Returns true if its records say where an epoch ends.
+    /// Returns true if its records show where an epoch ends.
     pub const fn has_epochs(self) -> bool {
         matches!(self, Self::Damon)
     }
 
-    /// Returns true if its records say which process they are of.
+    /// Returns true if its records name their process.
     pub const fn has_processes(self) -> bool {
         matches!(self, Self::PerfScript | Self::Damon | Self::Drmemtrace)
     }
 
-    /// Returns true if no access of it is left out of the trace.
+    /// Returns true if the trace keeps all of its accesses.
     pub const fn keeps_all(self) -> bool {
         self.is_sampled() || matches!(self, Self::OracleGeneral)
     }
 
-    /// The name that messages use.
+    /// Returns the name in messages.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Lackey => "a lackey log",
@@ -67,7 +67,7 @@ impl Format {
         }
     }
 
-    /// The value of `--from` that asks for it.
+    /// Returns the value of `--from` that selects it.
     pub const fn option(self) -> &'static str {
         match self {
             Self::Lackey => "lackey",
@@ -80,7 +80,7 @@ impl Format {
         }
     }
 
-    /// The command that imports it, for a message.
+    /// Returns the command that imports it, for a message.
     pub(super) const fn advice(self) -> &'static str {
         match self {
             Self::Lackey => "use `pageout trace import --from lackey`",
@@ -93,7 +93,7 @@ impl Format {
         }
     }
 
-    /// The acceptable input, for a message.
+    /// Returns the acceptable input, for a message.
     pub(super) const fn accepted(self) -> &'static str {
         match self {
             Self::Lackey => lackey::ACCEPTED,

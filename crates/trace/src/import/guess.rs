@@ -4,12 +4,12 @@ use super::format::Format;
 use super::text::{Line, Parse, unmarked};
 use super::{champsim, damon, drmemtrace, lackey_log, oracle, perf_script};
 
-/// Bytes at the beginning of an input by which it is recognized; only a shorter input is given
-/// whole.
+/// The bytes at the beginning of an input by which it is recognized; only a shorter input is passed
+/// as a whole.
 pub(super) const START: usize = 64 << 10;
 
-/// The format of which all records of `start` are, or of which its lines have the most accesses
-/// before the first line of another form.
+/// Returns the format of all records of `start`. For a text, it is the format with the most
+/// accesses before the first line of another form.
 pub(super) fn guess(start: &[u8]) -> Option<Format> {
     let text = unmarked(start);
     if text.contains(&0) {
@@ -40,7 +40,7 @@ fn guess_binary(start: &[u8]) -> Option<Format> {
     }
 }
 
-/// The accesses in the whole lines of a text before the first that is not of a format.
+/// Counts the accesses in the complete lines of a text before the first line of another format.
 fn count(text: &[u8], is_access: impl Fn(&[u8]) -> Option<bool>) -> usize {
     let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(&text[..0], |end| &text[..end]);
     let lines = whole.split(|byte| *byte == b'\n');

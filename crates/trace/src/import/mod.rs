@@ -1,4 +1,4 @@
-//! Makes a trace of what another tool recorded.
+//! Converts the recordings of other tools into traces.
 
 mod access;
 mod champsim;
@@ -36,12 +36,12 @@ pub use seeming::{Foreign, Seeming};
 
 /// Writes the accesses of a program in `input` as a trace at `output`.
 ///
-/// An input that is compressed or one file of an archive is unpacked as it is read. There are no
-/// mappings in any of these formats: all pages of the trace are anonymous. `progress` is called now
-/// and then with the references so far.
+/// An input that is compressed or one file of an archive is unpacked as it is read. None of these
+/// formats has mappings: all pages of the trace are anonymous. `progress` is called from time to
+/// time with the references so far.
 ///
 /// # Errors
-/// [`ImportError`]; nothing is at `output` then but what was there before.
+/// [`ImportError`]; then `output` is as it was before.
 pub fn import(
     input: impl Read,
     output: impl AsRef<Path>,
@@ -78,8 +78,8 @@ pub fn import(
     })
 }
 
-/// Reads the end of a file before it is imported: one that was cut off is refused at once, however
-/// long it is. `length` is the file's, in bytes.
+/// Reads the end of a file before it is imported, so that a truncated one is refused at once,
+/// however long it is. `length` is the file's, in bytes.
 ///
 /// # Errors
 /// [`ImportError::CutOff`], [`ImportError::Record`], [`ImportError::TooManyRecords`],
@@ -104,7 +104,7 @@ pub fn check_end(file: &File, length: u64, format: Option<Format>) -> Result<(),
             records::check_end(length, crate::oracle_general::RECORD, format)?;
             oracle::check_length(length)
         }
-        // JSON says itself where it ends.
+        // JSON shows by itself where it ends.
         Some(Format::Damon) if damon::is_json(&start) => Ok(()),
         Some(
             format @ (Format::Lackey | Format::PerfScript | Format::Drmemtrace | Format::Damon),

@@ -5,7 +5,7 @@ use super::seeming::{Foreign, Seeming};
 use crate::unpack::Packing;
 use crate::wire::MAGIC;
 
-/// First bytes that tell a file nothing here reads.
+/// The first bytes of files that nothing here reads.
 const SIGNATURES: [(&[u8], Foreign); 12] = [
     (b"\xff\xfe", Foreign::Utf16),
     (b"\xfe\xff", Foreign::Utf16),
@@ -23,7 +23,8 @@ const SIGNATURES: [(&[u8], Foreign); 12] = [
     (b"heatmap:", Foreign::DamoReport),
 ];
 
-/// Names a file by its first bytes; some kilobytes are enough. `None` if they are not known.
+/// Returns the kind of a file by its first bytes; some kilobytes are enough. Returns `None` if they
+/// are unknown.
 pub fn named(start: &[u8]) -> Option<Seeming> {
     if start.starts_with(&MAGIC) {
         return Some(Seeming::Trace);
@@ -39,7 +40,7 @@ pub fn named(start: &[u8]) -> Option<Seeming> {
     foreign.map(Seeming::Foreign)
 }
 
-/// Names a text by its first lines.
+/// Returns the kind of a text by its first lines.
 fn named_text(start: &[u8]) -> Option<Foreign> {
     let has = |part: &[u8]| start.windows(part.len()).any(|found| found == part);
     if start.contains(&0) {

@@ -17,14 +17,14 @@ pub struct ImportOptions {
     /// The epoch length, in references, of a format without epochs; `None` is
     /// [`DEFAULT_EPOCH_REFERENCES`].
     pub epoch_references: Option<u64>,
-    /// The references that may be left out of a format that does not keep all; `None` is
+    /// The references that may be dropped from a format that does not keep all; `None` is
     /// [`FilterShape::DEFAULT`].
     pub filter: Option<FilterShape>,
-    /// The traced command; where it is empty, the input's own is taken.
+    /// The traced command; if empty, the input's own is used.
     pub command: Vec<String>,
     /// The architecture that the command ran on, or `unknown`.
     pub architecture: String,
-    /// Bytes of memory available for the pages, where that is known.
+    /// The bytes of memory available for the pages, if that is known.
     pub available: Option<u64>,
 }
 
@@ -66,7 +66,7 @@ impl ImportOptions {
         Ok(())
     }
 
-    /// The references that may be left out of a format.
+    /// Returns the references that may be dropped from a format.
     pub(super) fn filter(&self, format: Format) -> FilterShape {
         match self.filter {
             _ if format.keeps_all() => FilterShape::EVERY_PAGE,
@@ -75,7 +75,7 @@ impl ImportOptions {
         }
     }
 
-    /// The epoch length, in references, of a format without epochs.
+    /// Returns the epoch length, in references, of a format without epochs.
     pub(super) fn epoch_references(&self) -> u64 {
         self.epoch_references.unwrap_or(DEFAULT_EPOCH_REFERENCES)
     }

@@ -1,9 +1,9 @@
 //! `oracleGeneral`: a cache's trace as libCacheSim has it ([`oracle_general`]).
 //!
-//! Each record is a reference, a load, of the page that stands for its object: objects become pages
-//! in the order of their first records, whatever their sizes. Nothing is left out, and times are
-//! not kept. A record's next use is held against the record that asks for its object next, which
-//! tells the base from which records are counted, and other files from these.
+//! Each record is a reference, a load, to the page that stands for its object: objects become pages
+//! in the order of their first records, whatever their sizes. No record is dropped, and times are
+//! not kept. A record's next use is compared with the next record of its object. This shows the
+//! base from which records are counted, and rejects files of other formats.
 //!
 //! [`oracle_general`]: crate::oracle_general
 
@@ -33,13 +33,13 @@ pub(super) fn import(
     sink.finish()
 }
 
-/// Refuses an input of `length` bytes that has too many records.
+/// Returns an error for an input of `length` bytes with too many records.
 pub(super) fn check_length(length: u64) -> Result<(), ImportError> {
     if length / RECORD as u64 > MAX_RECORDS { Err(ImportError::TooManyRecords) } else { Ok(()) }
 }
 
-/// Returns true if an input's first bytes are records whose next uses agree, or nearly so that the
-/// import names the fault.
+/// Returns true if the next uses in an input's first bytes agree, or agree so nearly that the
+/// import can name the fault.
 pub(super) fn seems(start: &[u8]) -> bool {
     let (records, _) = start.as_chunks::<RECORD>();
     let mut uses = Uses::new(None);
@@ -51,10 +51,10 @@ pub(super) fn seems(start: &[u8]) -> bool {
     }
 }
 
-/// Bytes of memory that an object takes, about: its entry here, while the table grows.
+/// Approximate bytes of memory for an object: its entry here, while the table grows.
 const BYTES_AN_OBJECT: u64 = 64;
 
-/// A next use that stands for none.
+/// The value for no next use.
 const NEVER: u32 = u32::MAX;
 
 /// The last record of an object.
@@ -74,12 +74,12 @@ struct Meanings {
     distance: bool,
 }
 
-/// The next use of each object, held against the records that follow.
+/// The next use of each object, to compare with the records that follow.
 struct Uses {
     objects: HashMap<u64, Last>,
     records: u32,
     meanings: Meanings,
-    /// As many objects as fit the memory that is available.
+    /// The most objects that fit the available memory.
     most: u64,
 }
 
@@ -93,7 +93,7 @@ impl Uses {
         }
     }
 
-    /// Takes a record, and returns the page that stands for its object.
+    /// Adds a record, and returns the page that stands for its object.
     fn take(&mut self, record: &[u8; RECORD]) -> Result<Page, ImportError> {
         if u64::from(self.records) == MAX_RECORDS {
             return Err(ImportError::TooManyRecords);
@@ -123,7 +123,7 @@ impl Uses {
         Ok(Page::new(page.into()).expect("there are fewer objects than pages"))
     }
 
-    /// Reads a next use; no record has a number beyond the most that there may be.
+    /// Parses a next use; an error if it is beyond the most records that there may be.
     fn next_use(&self, next: i64) -> Result<u32, ImportError> {
         if matches!(next, -1 | i64::MAX) {
             return Ok(NEVER);
@@ -144,7 +144,7 @@ impl Uses {
     }
 }
 
-/// The meanings that are left when record `asks` asks for an object that has such a last record.
+/// Returns the meanings that remain after record `asks` accesses an object with this last record.
 fn narrowed(before: Meanings, last: Last, asks: u32) -> Result<Meanings, ImportError> {
     let Last { record, next, .. } = last;
     let refused = |fault| ImportError::NextUse { record: record.into(), fault };
@@ -179,7 +179,7 @@ mod tests {
         bytes.try_into().expect("a record's bytes")
     }
 
-    /// The pages of these records, or the first fault.
+    /// Returns the pages of these records, or the first fault.
     fn taken(records: &[(u64, i64)]) -> Result<Vec<u64>, String> {
         let mut uses = Uses::new(None);
         let pages: Result<_, _> =

@@ -41,7 +41,8 @@ pub(super) fn line(line: &[u8]) -> Option<Line> {
     Some(Line::Access { process, access: access(event, address, after) })
 }
 
-/// The cause of a line without an event: a call chain is indented and begins with an instruction.
+/// Returns the cause of a line without an event: a call chain is indented and begins with an
+/// instruction.
 fn no_sample(line: &[u8], first: &[u8]) -> Option<Cause> {
     if words(line).any(|word| word.starts_with(b"PERF_RECORD_")) {
         return Some(Cause::OtherEvent);
@@ -77,8 +78,8 @@ fn is_event(name: &[u8]) -> bool {
     name.iter().any(u8::is_ascii_alphabetic)
 }
 
-/// The process among the words before an event: the last one before CPU and time, or else the
-/// first, since a period may follow it.
+/// Returns the process among the words before an event: the last one before CPU and time, or else
+/// the first, since a period may follow it.
 fn process(before: &[&[u8]]) -> Option<u64> {
     let is_time = |word: &&[u8]| {
         let digits = word.strip_suffix(b":").unwrap_or_default();
@@ -93,7 +94,7 @@ fn process(before: &[&[u8]]) -> Option<u64> {
     }
 }
 
-/// The access that a sample is of, by the processor's description or else by the event's name.
+/// Returns the access of a sample, by the processor's description or else by the event's name.
 fn access(event: &[u8], address: u64, after: &[u8]) -> Access {
     const OPERATION: &[u8] = b"|OP ";
     let described = after.windows(OPERATION.len()).position(|part| part == OPERATION);
@@ -101,7 +102,7 @@ fn access(event: &[u8], address: u64, after: &[u8]) -> Access {
     let is = |name: &[u8]| operation.is_some_and(|operation| operation.starts_with(name));
     let named = event.windows(5).any(|word| word.eq_ignore_ascii_case(b"store"));
     match operation {
-        // perf prints 0 where the processor did not report an address.
+        // perf prints 0 if the processor did not report an address.
         _ if address == 0 => Access::Unknown,
         Some(_) if is(b"PFETCH") => Access::Prefetch,
         Some(_) if is(b"LOAD") => Access::Reference(Reference::at(address, false)),

@@ -50,13 +50,13 @@ pub enum Foreign {
 }
 
 impl Seeming {
-    /// Returns true for JSON and for comma-separated values, of whatever program: records are
-    /// written as both.
+    /// Returns true for JSON and for comma-separated values, of any program: records are written as
+    /// both.
     pub const fn is_text_of_records(self) -> bool {
         matches!(self, Self::Foreign(Foreign::Json | Foreign::Csv))
     }
 
-    /// The next step for a user who has such a file.
+    /// Returns the next step for a user who has such a file.
     pub const fn advice(self) -> &'static str {
         match self {
             Self::Trace => "`pageout trace info` reads it",

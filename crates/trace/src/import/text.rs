@@ -1,4 +1,4 @@
-//! Texts of which each line stands by itself.
+//! Texts in which each line stands by itself.
 
 use std::fs::File;
 use std::io::BufRead;
@@ -30,7 +30,7 @@ pub(super) type Parse = fn(&[u8]) -> Option<Line>;
 /// The mark that some editors put before UTF-8.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Imports a text of which each line stands by itself.
+/// Imports a text in which each line stands by itself.
 pub(super) fn lines(
     input: impl BufRead,
     mut sink: Sink<'_>,
@@ -55,12 +55,12 @@ pub(super) fn lines(
     sink.finish()
 }
 
-/// The words of a line, between white space.
+/// Returns the words of a line, between white space.
 pub(super) fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> + Clone {
     line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty())
 }
 
-/// The words of a line, each with the byte where it begins.
+/// Returns the words of a line, each with the byte where it begins.
 pub(super) fn placed_words(line: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     let mut next = 0;
     let placed = line.split(u8::is_ascii_whitespace).map(move |word| {
@@ -71,8 +71,8 @@ pub(super) fn placed_words(line: &[u8]) -> impl Iterator<Item = (usize, &[u8])> 
     placed.filter(|(_, word)| !word.is_empty())
 }
 
-/// Reads the next line, and returns its number and content. A line without an end was cut off: the
-/// rest of it may be a line of the format all the same, with a shorter address.
+/// Reads the next line, and returns its number and content. A line without an end was cut off: its
+/// rest may be a valid line with a shorter address.
 pub(super) fn next<R: BufRead, T>(
     lines: &mut Lines<R>,
     format: Format,
@@ -90,7 +90,7 @@ pub(super) fn next<R: BufRead, T>(
     if lines.is_whole() { Ok(Some((number, said))) } else { Err(ImportError::CutOff(format)) }
 }
 
-/// The first bytes of a text without a byte-order mark.
+/// Returns the first bytes of a text without a byte-order mark.
 pub(super) fn unmarked(text: &[u8]) -> &[u8] {
     text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text)
 }

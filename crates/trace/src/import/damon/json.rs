@@ -59,7 +59,7 @@ impl<R: Read> Read for Bounded<R> {
     }
 }
 
-/// The state of reading.
+/// The state of the parser.
 struct Reader<'r, 's> {
     snapshots: &'r mut Snapshots,
     sink: &'r mut Sink<'s>,

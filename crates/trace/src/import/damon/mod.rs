@@ -2,9 +2,10 @@
 //! as `perf script` or `trace-cmd report` print it ([`traced`]), the text of damo ([`text`]), and
 //! the JSON of damo ([`json`]).
 //!
-//! DAMON looks at one page of a region a sampling interval and takes the others to be used alike.
-//! So does the import: each snapshot is an epoch, in which every page of a region that was found
-//! accessed is loaded once. The epoch length is the largest number of pages in a snapshot.
+//! DAMON checks one page of a region in each sampling interval and assumes that the others are used
+//! alike. The import assumes the same: each snapshot is an epoch, in which every page of a region
+//! that was found accessed is loaded once. The epoch length is the largest number of pages in a
+//! snapshot.
 
 mod json;
 mod snapshots;
@@ -34,7 +35,7 @@ pub(super) fn import(mut input: impl BufRead, mut sink: Sink<'_>) -> Result<Impo
     sink.finish()
 }
 
-/// Returns true if an input that begins so is JSON.
+/// Returns true if an input with this beginning is JSON.
 pub(super) fn is_json(start: &[u8]) -> bool {
     matches!(super::text::unmarked(start).trim_ascii_start().first(), Some(b'['))
 }

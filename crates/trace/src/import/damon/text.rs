@@ -143,7 +143,8 @@ fn parse(line: &[u8]) -> Option<Said> {
     }
 }
 
-/// A target's number; damo prints None where it asked a scheme for its regions, of one target.
+/// Returns a target's number. damo prints None if it asked a scheme for its regions, which are of
+/// one target.
 fn target(word: &[u8]) -> Option<u64> {
     if word == b"None" { Some(0) } else { decimal(word) }
 }

@@ -1,6 +1,6 @@
-//! The kernel's tracepoint `damon_aggregated`, a line a region, with addresses in decimal, then how
-//! often the region was found accessed, and its age, which old kernels lack (all on one line,
-//! `Documentation/admin-guide/mm/damon/usage.rst`):
+//! The kernel's tracepoint `damon_aggregated`: a line for each region, with addresses in decimal,
+//! then the number of times the region was found accessed, and its age, which old kernels lack (all
+//! on one line, `Documentation/admin-guide/mm/damon/usage.rst`):
 //!
 //! ```text
 //! kdamond.0 46568 [027] 79357.842179: damon:damon_aggregated: target_id=0 nr_regions=11 \
@@ -8,9 +8,9 @@
 //! ```
 //!
 //! `trace-cmd report` prints it without `damon:`, and `perf trace` with brackets in place of the
-//! second colon (`src/damo_report_trace.py` of damo 3.3, which reads all of these). The event
-//! `damon_region_aggregated` of later kernels says the same with `probe_hits=` behind it, besides
-//! the other event, so that only the first of the two is taken.
+//! second colon (`src/damo_report_trace.py` of damo 3.3, which reads all of these). Later kernels
+//! also have the event `damon_region_aggregated`, with the same content and `probe_hits=` after it.
+//! They emit both, so only the first of the two is imported.
 
 use super::super::text::words;
 use super::snapshots::Region;
@@ -30,7 +30,7 @@ pub(super) enum Event {
 pub(super) struct Traced {
     pub(super) event: Event,
     pub(super) target: u64,
-    /// Regions of the snapshot, said with each.
+    /// The number of regions of the snapshot, repeated in each line.
     pub(super) regions: u64,
     pub(super) region: Region,
 }
@@ -68,7 +68,7 @@ fn region(event: Event, fields: &[u8]) -> Option<Traced> {
     Some(Traced { event, target, regions, region })
 }
 
-/// Reads how often a region was found accessed; -1 is damo's own.
+/// Reads the number of times that a region was found accessed; damo itself writes -1.
 pub(super) fn count(word: &[u8]) -> Option<Option<u64>> {
     if word == b"-1" { Some(None) } else { decimal(word).map(Some) }
 }
