@@ -239,8 +239,8 @@ impl<'a, S: Subject, F: Format> Stage<'a, S, F> {
         entry.is_some_and(|leaf| F::is_young(leaf.pte))
     }
 
-    /// Walks the process, all of it or only the tables in the filters; returns the number of PTE
-    /// tables entered.
+    /// Walks the process: all tables if `force`, and otherwise only those in the filter. Returns
+    /// the number of PTE tables entered.
     fn age(&mut self, cpu: &mut CpuCtx, force: bool) -> u64 {
         let before = self.maps.mm_stats(MemcgId::ROOT).nonleaf_found;
         self.maps.lru_gen_use_mm(self.mm);

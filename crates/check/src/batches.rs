@@ -187,8 +187,8 @@ fn set_up<S: Subject, F: Small>(
     pfn
 }
 
-/// Returns the entry of `page` in the case. States that blocks cannot have are for single entries
-/// only.
+/// Returns the entry of `page` in the case. It is contiguous only if its whole block is read-only,
+/// or write-protected by userfaultfd, or neither: other blocks become single entries.
 fn state<F: Small>(pte: Pte, case: &Case, page: usize) -> Pte {
     let block = F::CONT_PTES;
     let first = page / block * block;

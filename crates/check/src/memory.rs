@@ -94,8 +94,8 @@ impl Memory {
         self.frames.iter().filter(|frame| !frame.allocated).count()
     }
 
-    /// Returns the state of a frame that has been freed since the moment `since`: free, or reused
-    /// if it was allocated again. Returns `None` if it has not.
+    /// Returns the state of a frame that is free, or that was freed and allocated again since the
+    /// moment `since`; `None` for any other frame of this memory.
     pub fn freed_since(&self, pfn: Pfn, since: u64) -> Option<Freed> {
         let Some(frame) = self.frames.get(Self::number(pfn)) else {
             return Some(Freed::NeverMemory);
