@@ -106,8 +106,8 @@ enum pageout_level {
 };
 
 /*
- The properties that entries of a batch must agree on besides frames and attributes, and those
- that are merged into the first: one bit each, or-ed. Young never matters.
+ The properties that entries of a batch must agree on in addition to frames and attributes, and
+ those that are merged into the first: one bit each, or-ed. Young never matters.
  */
 enum pageout_batch {
   /*
@@ -179,7 +179,7 @@ enum pageout_error {
  A page table whose lock the caller holds: the token that every function requires.
 
  Make one after taking the table's lock (the kernel's PTL), and do not use it after the lock is
- released. Hardware may set bits in the entries at any time; other code may write to them only
+ released. Hardware may set bits in the entries at any time. Other code may write to them only
  under the lock, and by single untorn accesses of 64 bits.
  */
 struct pageout_locked_table {
@@ -255,8 +255,8 @@ extern "C" {
 
 /*
  Clears the young bits of `nr` entries from the one that maps `addr` on, by `family` (one of
- `enum pageout_family`), and of whole contiguous blocks if the run begins or ends inside one.
- Flushes nothing. Returns 1 if any was young, 0 if none was, or an error.
+ `enum pageout_family`). If the run begins or ends inside a contiguous block, the whole block is
+ cleared. Flushes nothing. Returns 1 if any was young, 0 if none was, or an error.
 
  The entries are present, of consecutive pages of one folio, in one VMA.
 
@@ -269,9 +269,8 @@ int32_t pageout_test_and_clear_young_ptes(const struct pageout_locked_table *pt,
                                           size_t nr);
 
 /*
- Does `pageout_test_and_clear_young_ptes`, and the flush of `check` if any entry was young: one
- of the run widened to contiguous blocks, or one for each young entry if kernels loop over
- entries.
+ Does `pageout_test_and_clear_young_ptes`, and the flush of `check` if any entry was young. It
+ flushes the run widened to contiguous blocks, or each young entry if kernels loop over entries.
 
  # Safety
  The promise.
@@ -282,7 +281,7 @@ int32_t pageout_clear_flush_young_ptes(const struct pageout_locked_table *pt,
                                        size_t nr);
 
 /*
- Clears the young bit of the entry for `addr` in a PMD table: a leaf, or an entry that leads to a
+ Clears the young bit of the entry for `addr` in a PMD table. The entry is a leaf, or leads to a
  table if the format has a young bit there. Flushes nothing. Returns 1 if it was young, 0 if not,
  or an error.
 
@@ -302,9 +301,10 @@ int32_t pageout_pmdp_clear_flush_young(const struct pageout_locked_table *pt,
                                        uint64_t addr);
 
 /*
- Returns the number of entries from the one that maps `addr` on, at most `max_nr`, that map
- consecutive frames with equal attributes: a batch of one folio, at least 1; or an error. `flags`
- are bits of `enum pageout_batch`. `max_nr` ends within the folio, the VMA and the table.
+ Returns the length of the batch from the entry that maps `addr` on, at least 1 and at most
+ `max_nr`, or an error. Entries of a batch map consecutive frames of one folio, with equal
+ attributes. `flags` are bits of `enum pageout_batch`. `max_nr` ends within the folio, the VMA
+ and the table.
 
  `pte` may be null. Otherwise it gets the first entry as `pageout_ptep_get` reads it, with the
  bits that the flags merge into it.

@@ -2,7 +2,7 @@
 //!
 //! All have the same precondition, which their `# Safety` sections call *the promise*. Structures
 //! and results are null or live and aligned. The entries of a [`LockedTable`] are null, or a table
-//! of its format whose lock the caller holds; all who write to it do so by single accesses of 64
+//! of its format whose lock the caller holds. All who write to it do so by single accesses of 64
 //! bits. An [`Mmu`]'s functions may be called as it says.
 //!
 //! A check changes the young bits of present entries. As in kernels, its caller makes sure that
@@ -152,8 +152,8 @@ fn number(answer: Result<i32, Error>) -> i32 {
 }
 
 /// Clears the young bits of `nr` entries from the one that maps `addr` on, by `family` (one of
-/// `enum pageout_family`), and of whole contiguous blocks if the run begins or ends inside one.
-/// Flushes nothing. Returns 1 if any was young, 0 if none was, or an error.
+/// `enum pageout_family`). If the run begins or ends inside a contiguous block, the whole block is
+/// cleared. Flushes nothing. Returns 1 if any was young, 0 if none was, or an error.
 ///
 /// The entries are present, of consecutive pages of one folio, in one VMA.
 ///
@@ -173,9 +173,8 @@ pub unsafe extern "C" fn pageout_test_and_clear_young_ptes(
     number(young)
 }
 
-/// Does `pageout_test_and_clear_young_ptes`, and the flush of `check` if any entry was young: one
-/// of the run widened to contiguous blocks, or one for each young entry if kernels loop over
-/// entries.
+/// Does `pageout_test_and_clear_young_ptes`, and the flush of `check` if any entry was young. It
+/// flushes the run widened to contiguous blocks, or each young entry if kernels loop over entries.
 ///
 /// # Safety
 /// The promise.
@@ -194,7 +193,7 @@ pub unsafe extern "C" fn pageout_clear_flush_young_ptes(
     number(young)
 }
 
-/// Clears the young bit of the entry for `addr` in a PMD table: a leaf, or an entry that leads to a
+/// Clears the young bit of the entry for `addr` in a PMD table. The entry is a leaf, or leads to a
 /// table if the format has a young bit there. Flushes nothing. Returns 1 if it was young, 0 if not,
 /// or an error.
 ///
@@ -229,9 +228,10 @@ pub unsafe extern "C" fn pageout_pmdp_clear_flush_young(
     number(young)
 }
 
-/// Returns the number of entries from the one that maps `addr` on, at most `max_nr`, that map
-/// consecutive frames with equal attributes: a batch of one folio, at least 1; or an error. `flags`
-/// are bits of `enum pageout_batch`. `max_nr` ends within the folio, the VMA and the table.
+/// Returns the length of the batch from the entry that maps `addr` on, at least 1 and at most
+/// `max_nr`, or an error. Entries of a batch map consecutive frames of one folio, with equal
+/// attributes. `flags` are bits of `enum pageout_batch`. `max_nr` ends within the folio, the VMA
+/// and the table.
 ///
 /// `pte` may be null. Otherwise it gets the first entry as `pageout_ptep_get` reads it, with the
 /// bits that the flags merge into it.

@@ -80,8 +80,8 @@ pub enum Level {
     Pmd = 1,
 }
 
-/// The properties that entries of a batch must agree on besides frames and attributes, and those
-/// that are merged into the first: one bit each, or-ed. Young never matters.
+/// The properties that entries of a batch must agree on in addition to frames and attributes, and
+/// those that are merged into the first: one bit each, or-ed. Young never matters.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Batch {
@@ -158,7 +158,7 @@ impl Error {
 /// A page table whose lock the caller holds: the token that every function requires.
 ///
 /// Make one after taking the table's lock (the kernel's PTL), and do not use it after the lock is
-/// released. Hardware may set bits in the entries at any time; other code may write to them only
+/// released. Hardware may set bits in the entries at any time. Other code may write to them only
 /// under the lock, and by single untorn accesses of 64 bits.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]

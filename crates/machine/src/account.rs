@@ -41,7 +41,7 @@ struct Node {
     own: [Time; MachineActivity::NAMES.len()],
 }
 
-/// Time by activity: a tree whose roots are tasks.
+/// The time by activity: a tree whose roots are tasks.
 #[derive(Default)]
 pub(crate) struct Account {
     nodes: Vec<Node>,

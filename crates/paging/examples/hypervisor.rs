@@ -1,5 +1,6 @@
 //! A hypervisor that finds out which parts of a guest's memory are cold, with only
-//! `pageout-paging`: its own maps, its own lock, its own TLB maintenance, no folios and no reclaim.
+//! `pageout-paging`. It has its own maps, its own lock and its own TLB maintenance, and no folios
+//! and no reclaim.
 //!
 //! The tables here lie in ordinary memory, and the guest is a loop that sets accessed bits as a
 //! processor would. They use the arm64 stage-1 format of the crate. A real stage 2 has its
@@ -144,8 +145,8 @@ fn touch(memory: &[AtomicU64], hypervisor: &Hypervisor<'_>, addr: u64) {
     }
 }
 
-/// Uses the guest's memory for one pass: the first 8 MiB, which are hot; every second pass, one
-/// page of each 2 MiB up to 32 MiB; and the rest once, at the start.
+/// Uses the guest's memory for one pass. The first 8 MiB are hot. Every second pass uses one page
+/// of each 2 MiB up to 32 MiB. The rest is used once, at the start.
 fn run_guest(memory: &[AtomicU64], hypervisor: &Hypervisor<'_>, pass: usize) {
     let every = |range: std::ops::Range<u64>, step: u64| {
         for addr in range.step_by(step as usize) {

@@ -7,7 +7,7 @@ use core::ops::Range;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct VirtAddr(u64);
 
-/// Virtual addresses from `start` up to, not including, `end`.
+/// The virtual addresses from `start` up to, not including, `end`.
 pub type VirtRange = Range<VirtAddr>;
 
 /// A page frame number: a physical address divided by the page size of the entry format.

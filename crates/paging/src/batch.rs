@@ -7,8 +7,8 @@ use crate::pte::{Format, Pte};
 use crate::table::Table;
 use crate::young::line;
 
-/// The properties that entries of a batch must agree on besides frames and attributes, and those
-/// that it merges (Linux 7.3.4, `fpb_t`). Young never matters; dirty, soft-dirty and writable
+/// The properties that entries of a batch must agree on in addition to frames and attributes, and
+/// those that it merges (Linux 7.3.4, `fpb_t`). Young never matters; dirty, soft-dirty and writable
 /// matter only if respected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BatchFlags {
@@ -23,7 +23,7 @@ pub struct BatchFlags {
     /// True if the caller's copy becomes young, or dirty, if any entry is.
     pub merge_young_dirty: bool,
     /// The way to read the entries after the first. They may be read raw only if dirty is not
-    /// respected and young and dirty are not merged: another entry of a block may have the bits.
+    /// respected and young and dirty are not merged. Another entry of a block may have the bits.
     pub read: Getter,
 }
 

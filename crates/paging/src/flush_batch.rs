@@ -5,11 +5,11 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire};
 
 /// The deferrals of one address space by number: the last made and the last known complete (Linux
 /// 7.3.4, `mm->tlb_flush_batched`). A task that cleared an entry and deferred its flush notes that
-/// under the table's lock. A task that relies on entries checks under that lock, flushes the
-/// address space if a deferral is pending, and marks the pending ones it saw as flushed.
+/// under the table's lock. A task that relies on entries checks under that lock. If a deferral is
+/// pending, it flushes the address space and marks the pending ones it saw as flushed.
 ///
 /// Bits 0 to 14 number the last deferral, 16 to 30 the last flushed. As in kernels, there is a
-/// limit: during a flush that takes as long as 16,383 deferrals, the numbers may begin again, and
+/// limit. During a flush that takes as long as 16,383 deferrals, the numbers may begin again, and
 /// be taken for those it saw.
 ///
 /// ```

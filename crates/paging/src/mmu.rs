@@ -68,9 +68,9 @@ pub struct Caps {
     pub range_limit: usize,
     /// The way in which deferred invalidations reach other CPUs.
     pub shootdown: Shootdown,
-    /// True if contiguous blocks may be converted without a flush in between: hardware returns the
-    /// old translation or the new, never a mixture, and raises no fault (arm64 FEAT_BBM level 2 on
-    /// CPUs known not to abort).
+    /// True if contiguous blocks may be converted without a flush in between (arm64 FEAT_BBM level
+    /// 2 on CPUs known not to abort). Hardware returns the old translation or the new, never a
+    /// mixture, and raises no fault.
     pub bbml2_noabort: bool,
     /// The number of CPUs, on which the use of deferring invalidations may depend.
     pub cpus: u16,

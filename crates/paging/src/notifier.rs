@@ -18,8 +18,8 @@ pub trait Notifier {
     /// Returns true if the secondary's entry for `addr` is young. Clears nothing.
     fn test_young(&self, addr: VirtAddr) -> bool;
     /// Notes that the primary's entries for `range` were taken out or permit less. Their table is
-    /// still locked. Once this returns, the secondary reaches none of their frames without asking
-    /// the primary again, or writes to none that it may no longer write to. Its writes so far are
-    /// recorded in their folios (Linux 7.3.4, arch_invalidate_secondary_tlbs).
+    /// still locked. Once this returns, the secondary asks the primary again before it reaches any
+    /// of their frames. If it has only lost the right to write, it asks before it writes. Its
+    /// writes so far are recorded in their folios (Linux 7.3.4, arch_invalidate_secondary_tlbs).
     fn invalidate(&self, range: VirtRange);
 }

@@ -8,7 +8,7 @@ use crate::stage::Stage;
 /// An environment names its observer ([`Env::observer`](crate::Env::observer)), so that an
 /// environment that wraps another cannot forget to pass notifications on.
 pub trait Observer {
-    /// The engine enters a stage.
+    /// Notes that the engine enters a stage.
     fn enter(&self, stage: Stage);
 
     /// Does `check`, with which an aging walk checks one run of a folio's entries. It tells a

@@ -14,10 +14,10 @@ use core::ops::Range;
 /// Other implementations are for tests, which show that a wrong decision is found. The methods they
 /// override are not shown here, and may change in any release.
 pub trait Rules {
-    /// Returns the entries that a check of `run` must visit: its own, and if the first or the last
-    /// is contiguous, its block up to the edge (Linux 7.3.4, contpte young ops: hardware may have
-    /// set the bit in any entry of a block). Precondition: the entries are present pages of one
-    /// folio in one table, so blocks never straddle the table.
+    /// Returns the entries that a check of `run` must visit. These are its own entries and, if the
+    /// first or the last is contiguous, its block up to the edge. Hardware may have set the bit in
+    /// any entry of a block (Linux 7.3.4, contpte young ops). Precondition: the entries are present
+    /// pages of one folio in one table, so blocks never straddle the table.
     #[doc(hidden)]
     #[inline]
     fn widen<F: Format>(run: Run, first: Pte, last: Pte) -> Run {
@@ -35,8 +35,9 @@ pub trait Rules {
     }
 
     /// Returns the largest number of entries in a batch from the one that maps `addr` on. It ends
-    /// at the end of the folio, of which `in_folio` pages are left; at `end`, that of the VMA or of
-    /// the window that is checked; and at the end of the table (Linux 7.3.4, folio_pte_batch).
+    /// at the end of the folio, of which `in_folio` pages are left. It also ends at `end`, that of
+    /// the VMA or of the window that is checked, and at the end of the table (Linux 7.3.4,
+    /// folio_pte_batch).
     #[doc(hidden)]
     #[inline]
     fn max_batch<F: Format>(addr: VirtAddr, in_folio: usize, end: VirtAddr) -> usize {
@@ -44,8 +45,8 @@ pub trait Rules {
         in_folio.min(in_range).min(F::PTES - F::index(Level::Pte, addr))
     }
 
-    /// Returns true if an aging walk checks the entry `pte`: it maps a folio's page that is young,
-    /// or may be young in a secondary MMU (Linux 7.3.4, get_pte_pfn).
+    /// Returns true if an aging walk checks the entry `pte`. It does if the entry maps a folio's
+    /// page that is young, or may be young in a secondary MMU (Linux 7.3.4, get_pte_pfn).
     #[doc(hidden)]
     #[inline]
     fn is_candidate<F: Format>(pte: Pte, secondary: bool) -> bool {
@@ -53,8 +54,8 @@ pub trait Rules {
     }
 
     /// Returns true if an old entry that leads to a table tells an aging walk that no entry of the
-    /// table was used: hardware sets the bit, and no secondary MMU reaches pages on its own (Linux
-    /// 7.3.4, walk_pmd_range).
+    /// table was used. It does if hardware sets the bit and no secondary MMU reaches pages on its
+    /// own (Linux 7.3.4, walk_pmd_range).
     #[doc(hidden)]
     #[inline]
     fn old_table_is_unused<F: Format>(caps: Caps, secondary: bool) -> bool {
@@ -86,7 +87,7 @@ pub trait Rules {
         nr as i64
     }
 
-    /// Returns true if folios that join a cgroup's lists join its generations: if those are
+    /// Returns true if folios that join a cgroup's lists join its generations. They do if those are
     /// `in_use` there, even while the lists of all cgroups are being switched (Linux 7.3.4,
     /// lru_gen_add_folio). A switch visits each cgroup once. Folios that reclaim puts back on a
     /// list that the switch has emptied would be lost on it.
@@ -176,8 +177,8 @@ pub trait Rules {
     }
 
     /// Returns true if deferred invalidations are completed before entries that have to stay after
-    /// all are put back, which may turn single ones into a contiguous block. Kernels complete them
-    /// afterwards (Linux 7.3.4, try_to_unmap_one).
+    /// all are put back. Putting back may turn single ones into a contiguous block. Kernels
+    /// complete them afterwards (Linux 7.3.4, try_to_unmap_one).
     #[doc(hidden)]
     #[inline]
     fn flush_before_restore() -> bool {
@@ -219,7 +220,8 @@ pub trait Rules {
     }
 
     /// Returns the number of slots that replace a folio of `nr` pages of shared memory in the index
-    /// when it is swapped out: one for each page (Linux 7.3.4, shmem_delete_from_page_cache).
+    /// when it is swapped out. There is one for each page (Linux 7.3.4,
+    /// shmem_delete_from_page_cache).
     #[doc(hidden)]
     #[inline]
     fn slots_indexed(nr: usize) -> usize {
@@ -235,15 +237,15 @@ pub trait Rules {
     }
 
     /// Returns the number of entries that still name a slot whose page of shared memory is in the
-    /// index again: none, so that it is free (Linux 7.3.4, shmem_swapin_folio).
+    /// index again. There are none, so that it is free (Linux 7.3.4, shmem_swapin_folio).
     #[doc(hidden)]
     #[inline]
     fn slot_entries_left() -> u16 {
         0
     }
 
-    /// Returns true if a folio of shared memory that was swapped in is dirty: its slots are freed,
-    /// so its content is nowhere else (Linux 7.3.4, shmem_swapin_folio).
+    /// Returns true if a folio of shared memory that was swapped in is dirty (Linux 7.3.4,
+    /// shmem_swapin_folio). Its slots are freed, so its content is nowhere else.
     #[doc(hidden)]
     #[inline]
     fn taken_back_dirty() -> bool {
@@ -275,8 +277,8 @@ pub trait Rules {
         nr
     }
 
-    /// Returns the number of pages, of the `nr` that a PMD leaf now shares with a child, that are
-    /// no longer exclusive: all (Linux 7.3.4, copy_huge_pmd, where the first stands for all).
+    /// Returns how many of the `nr` pages that a PMD leaf now shares with a child are no longer
+    /// exclusive. All are (Linux 7.3.4, copy_huge_pmd, where the first stands for all).
     #[doc(hidden)]
     #[inline]
     fn pages_shared(nr: usize) -> usize {

@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-/// Entries of one table that follow one another: `nr` from index `first` on.
+/// The entries of one table that follow one another: `nr` from index `first` on.
 ///
 /// ```
 /// use pageout_paging::Run;

@@ -32,8 +32,8 @@ pub(crate) fn mask(set: [bool; LINE]) -> u32 {
 /// hardware or other agents may act between any two of them.
 ///
 /// Indices are entries, below the format's `PTES`. Clears are named by their return value, which
-/// decides the instruction: on x86, returning a bit is `lock btr`, returning nothing is `lock and`,
-/// and returning a word would be a compare-and-swap loop.
+/// decides the instruction. On x86, returning a bit is `lock btr`, and returning nothing is `lock
+/// and`. Returning a word would be a compare-and-swap loop.
 pub trait Table: Copy {
     /// Reads entry `i`.
     fn load(self, i: usize) -> Pte;
@@ -62,7 +62,8 @@ pub trait Table: Copy {
     /// Replaces entry `i` in one atomic operation, and returns its old value.
     fn swap(self, i: usize, new: Pte) -> Pte;
     /// Stores entry `i`. This is allowed only over an invalid entry, which hardware cannot write,
-    /// or to take out an entry that leads to a table, in which hardware's writes do not matter.
+    /// or to take out an entry that leads to a table. Hardware's writes do not matter in the
+    /// latter.
     fn set(self, i: usize, pte: Pte);
     /// Hints that the line of entry `i` will be written.
     fn prefetch_write(self, i: usize);
@@ -249,7 +250,7 @@ pub struct DirectMap<F> {
     format: PhantomData<F>,
 }
 
-// SAFETY: the map only hands out shared references to atomics, which any thread may use; `new`
+// SAFETY: the map only hands out shared references to atomics, which any thread may use. `new`
 // demands that the memory stays mapped as long as it is used.
 unsafe impl<F> Send for DirectMap<F> {}
 // SAFETY: as above.
@@ -259,9 +260,9 @@ impl<F: Format> DirectMap<F> {
     /// Makes the direct map of `frames`, the first of which is at `base`.
     ///
     /// # Safety
-    /// For as long as any copy of the map or of a table made from it is used, `base` is aligned to
-    /// the page size and as many pages from it as there are frames are mapped, readable and
-    /// writable.
+    /// The promise holds for as long as any copy of the map or of a table made from it is used.
+    /// `base` is aligned to the page size. As many pages from `base` on as there are frames are
+    /// mapped, readable and writable.
     pub const unsafe fn new(base: *mut u8, frames: Range<Pfn>) -> Self {
         let nr = frames.end.get().saturating_sub(frames.start.get());
         Self { base: base.cast(), first: frames.start, frames: nr, format: PhantomData }
@@ -270,8 +271,8 @@ impl<F: Format> DirectMap<F> {
     /// Returns the table in `frame`.
     ///
     /// # Safety
-    /// For as long as any copy of the table is used, the frame holds a page table, which the
-    /// program accesses only through atomics (hardware walkers may access it in their own way).
+    /// For as long as any copy of the table is used, the frame holds a page table. The program
+    /// accesses it only through atomics; hardware walkers may access it in their own way.
     ///
     /// # Panics
     /// If the frame lies outside the map.
@@ -281,8 +282,8 @@ impl<F: Format> DirectMap<F> {
         assert!(number < self.frames, "a table frame lies in the direct map");
         let first = number as usize * (F::PAGE_SIZE as usize / size_of::<AtomicU64>());
         // SAFETY: the frame lies in the map, so `new`'s caller vouches for PTES entries (at most a
-        // page) that are mapped, aligned and live; this call's caller vouches that only atomics
-        // access them.
+        // page) that are mapped, aligned and live. The caller here vouches that only atomics access
+        // them.
         let entries = unsafe { core::slice::from_raw_parts(self.base.add(first), F::PTES) };
         HostTable { entries, format: PhantomData }
     }

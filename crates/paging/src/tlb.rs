@@ -7,8 +7,8 @@ use crate::{Format, Rules, VirtAddr};
 
 /// The flush after a young bit was found and cleared.
 ///
-/// No choice is unsound. If a TLB still holds an entry as young whose bit is clear, accesses are
-/// hidden until that is dropped, so a page may be reclaimed early and refaulted.
+/// No choice is unsound. A TLB may still hold an entry as young whose bit is clear. Accesses are
+/// then hidden until it drops the entry, so a page may be reclaimed early and refaulted.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum YoungFlush {
     /// Invalidate and wait.

@@ -79,8 +79,8 @@ impl TableFrames for Range<Pfn> {
 
 /// Returns the frame of the table of `level` that covers `addr`, and makes the missing tables on
 /// the way. Returns `None` if there is no frame for one, or if a leaf is in the way; tables already
-/// made stay. Several CPUs may make the same table concurrently: one of theirs is installed, and
-/// the others give their frames back (Linux 7.3.4, pmd_install and its like).
+/// made stay. Several CPUs may make the same table concurrently (Linux 7.3.4, pmd_install and its
+/// like). One of theirs is installed, and the others give their frames back.
 pub fn make_table<E: Env>(
     env: &E,
     root: Pfn,
@@ -244,8 +244,8 @@ pub enum Hit {
     Pmd(VirtAddr),
 }
 
-/// The steps of `page_vma_mapped_walk` (Linux 7.3.4): visits the entries of one address space that
-/// map a folio, in address order, and holds the lock of the current table.
+/// The steps of `page_vma_mapped_walk` (Linux 7.3.4). The walk visits the entries of one address
+/// space that map a folio, in address order, and holds the lock of the current table.
 pub struct MappedWalk<'e, E: Env> {
     env: &'e E,
     target: RmapTarget,

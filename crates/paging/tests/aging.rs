@@ -167,8 +167,9 @@ fn dirty_at<F: Decode>(case: &Case, dirty: usize, hardware: bool) -> Vec<Pte> {
     case.entries.iter().enumerate().map(change).collect()
 }
 
-/// Tries every run of every small table as the window, or all of the table; with each place for a
-/// dirty entry, and in turn folios of a block and of the table, folios to skip, and secondary MMUs.
+/// Tries every run of every small table as the window, or all of the table, with each place for a
+/// dirty entry. Folios are of a block and of the table in turn, as are folios to skip and secondary
+/// MMUs.
 fn every_small_walk<F: Decode>() {
     let world = World::<F>::new(1);
     let mut turn = 0;
@@ -207,8 +208,8 @@ fn small_riscv_all() {
     every_small_walk::<SmallRiscv>();
 }
 
-/// Returns the number of entries that a walk reads of a table in contiguous blocks, none of which
-/// is its own to check: if it knows that, and if it does not.
+/// Returns two numbers of entries that a walk reads of a table in contiguous blocks, none of which
+/// is its own to check. The first is if it knows that, the second if it does not.
 fn read_of_foreign_blocks(family: Family, young: bool) -> [u64; 2] {
     let world = World::<Arm64_4K>::new(1);
     let case = Layout::folio(u64::MAX).case::<Arm64_4K>(0..Arm64_4K::PTES, |_| young);

@@ -23,9 +23,9 @@ const NR: usize = 4;
 /// The number of translations that invalidations evicted.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 struct Evicted {
-    /// Evictions of old entries: the next access must set the bit again, so the flush is owed.
+    /// The evictions of old entries: the next access must set the bit again, so the flush is owed.
     owed: usize,
-    /// Evictions of young entries, which were used since they were cleared.
+    /// The evictions of young entries, which were used since they were cleared.
     needless: usize,
 }
 
@@ -103,8 +103,8 @@ fn each<F: Decode>(family: Family, flush: FlushPolicy) -> BTreeSet<(usize, Evict
     seen
 }
 
-/// Checks one flush for the batch: besides the owed translation, it may evict those of pages used
-/// in between, and does.
+/// Checks one flush for the batch: in addition to the owed translation, it may evict those of pages
+/// used in between, and does.
 fn one_flush<F: Decode>(family: Family, flush: FlushPolicy) {
     let seen = each::<F>(family, flush);
     let alone = seen.iter().filter(|(accesses, _)| *accesses == 0);

@@ -1,5 +1,5 @@
-//! Operations on contiguous blocks against an oracle of single pages: all of them in small formats,
-//! with hardware idle and with hardware acting between any two table operations.
+//! Operations on contiguous blocks against an oracle of single pages. All are tried in small
+//! formats, with hardware idle and with hardware acting between any two table operations.
 #![cfg(not(miri))] // one thread, no unsafe code: Miri would be slow and find nothing
 
 use pageout_exhibits::harness::{
@@ -199,7 +199,7 @@ fn wrong_flushes<F: Decode>(
     (flushes != due).then(|| format!("flushes {flushes:?}, not {due:?}"))
 }
 
-/// Checks that a grant reports if it changed anything, grants to every entry of the block, and
+/// Checks that a grant reports if it changed anything and grants to every entry of the block. It
 /// invalidates on this CPU exactly if it granted a write.
 fn wrong_grant<F: Decode>(
     case: &Case,
@@ -397,8 +397,8 @@ enum Odd {
 const ODDS: [Odd; 7] =
     [Odd::Nothing, Odd::Missing, Odd::ReadOnly, Odd::UffdWp, Odd::Special, Odd::Frame, Odd::Swap];
 
-/// Tries every block, completed by each of its entries, with any entry odd, any of them young or
-/// dirty, frames aligned with addresses or not, and the folio equal to the block, larger, or
+/// Tries every block, completed by each of its entries, with any entry odd and any of them young or
+/// dirty. Frames are aligned with addresses or not, and the folio is equal to the block, larger, or
 /// smaller.
 #[test]
 fn a_single_set_folds_what_it_completes_and_nothing_else() {

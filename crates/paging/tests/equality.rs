@@ -32,7 +32,7 @@ fn every_small_case<F: Decode>(cases: u64) {
     assert_eq!(tried.unwrap_or_else(|wrong| panic!("{wrong}")), cases);
 }
 
-/// The number of runs in a table of 8, patterns of young bits, and states beside the run.
+/// The number of runs in a table of 8, patterns of young bits, and states next to the run.
 const SMALL: u64 = 36 * 256 * 2;
 
 #[test]

@@ -283,7 +283,7 @@ fn arm64_dirty_states() {
     assert_eq!(state(Arm64_4K::mkclean(by_hardware)), (1, 1, 0));
 }
 
-/// x86 keeps the dirty state of entries that are not writable in bit 58: dirty without writable in
+/// x86 keeps the dirty state of entries that are not writable in bit 58. Dirty without writable in
 /// bits 6 and 1 would mean a shadow stack.
 #[test]
 fn x86_dirty_states() {

@@ -1,7 +1,7 @@
 //! Both halves of David Hildenbrand's question about the batched arm64 clear ("support batched
-//! checking of the young flag for MGLRU", v3 6/6): a range that spans several blocks, and a first
-//! entry that is not contiguous while later ones are. The exhibits' tests show the result of a
-//! design that checks only the first entry.
+//! checking of the young flag for MGLRU", v3 6/6). A range spans several blocks, and a first entry
+//! is not contiguous while later ones are. The exhibits' tests show the result of a design that
+//! checks only the first entry.
 #![cfg(not(miri))] // one thread, no unsafe code: Miri would be slow and find nothing
 
 use pageout_exhibits::harness::{Call, Case, Decode, Engine, Expected, Layout, World, check_call};
@@ -26,8 +26,9 @@ fn holds<F: Decode>(case: &Case, young: bool, old: &Range<usize>) {
     }
 }
 
-/// Checks that the check of `run`, with the contiguous blocks `cont`, finds each of the entries
-/// `young` if only it is young, makes `old` old, and neither sees nor changes the entries around.
+/// Checks the check of `run`, with the contiguous blocks `cont`. It finds each of the entries
+/// `young` if only it is young, and makes `old` old. It neither sees nor changes the entries
+/// around.
 fn each<F: Decode>(cont: u64, run: Range<usize>, young: &[usize], old: Range<usize>) {
     for young in young {
         let case = Layout::folio(cont).case::<F>(run.clone(), |i| i == *young);

@@ -1,5 +1,5 @@
-//! Flush policies besides those for a run of PTEs, PMD leaves, and the secondary MMUs' part in the
-//! result.
+//! Flush policies other than those for a run of PTEs, PMD leaves, and the secondary MMUs' part in
+//! the result.
 #![cfg(not(miri))] // one thread, no unsafe code: Miri would be slow and find nothing
 
 use pageout_exhibits::harness::{Decode, Engine, Event, FIRST_TABLE, Ground, Layout, World};

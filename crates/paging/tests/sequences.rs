@@ -1,5 +1,5 @@
 //! Random sequences of operations and accesses on one table, against an oracle with one entry for
-//! each page: the state of each page must be equal after each step. Young and dirty may be wider
+//! each page. The state of each page must be equal after each step. Young and dirty may be wider
 //! than the accessed page, but only within a contiguous block; and only whole, aligned, uniform
 //! blocks are contiguous.
 #![cfg(not(miri))] // one thread, no unsafe code: Miri would be slow and find nothing

@@ -1,6 +1,6 @@
-//! The least that a kernel writes so that the engine manages its memory: page tables with an array
-//! of locks, frames, swap, and a fault handler. A process then uses twice as much memory as there
-//! is, and finds the values it stored.
+//! The least that a kernel writes so that the engine manages its memory. The parts are page tables
+//! with an array of locks, frames, swap, and a fault handler. A process then uses twice as much
+//! memory as there is, and finds the values it stored.
 //!
 //! The process, and the parts that a kernel and its machine have anyway, are in
 //! `kernel/machine.rs`. `reclaim.rs` is a larger example: two CPUs, files, fork, limits, a disk

@@ -1,14 +1,14 @@
 //! A small operating system that uses the engine for all of reclaim. Two processes, and later a
 //! child, use a file and private memory in a cgroup that has room for half of it.
 //!
-//! The parts that an embedder supplies are in `reclaim/machine.rs`, a trait each:
+//! The parts that an embedder supplies are in `reclaim/machine.rs`, a trait each. They are
 //! [`Env`](pageout_paging::Env) (page tables and their locks), [`Mmu`](pageout_paging::Mmu) (TLBs,
 //! also other CPUs'), `Frames` (memory), `Backing` (a disk), and `World`, which is all of them. The
-//! calls of an embedder are here, all on an [`Engine`] of the CPU that runs: for accesses that
-//! fail, for requests of processes and administrators, and from the disk's interrupt. They provide
-//! page faults, copy on write, fork, swap, limits, reclaim (direct, in the background and on
-//! demand), generations and the commands of `lru_gen`, and the kernel's counters. The engine
-//! allocates nothing: [`run`] gives it an array of bytes.
+//! calls of an embedder are here, all on an [`Engine`] of the CPU that runs. They come from
+//! accesses that fail, from requests of processes and administrators, and from the disk's
+//! interrupt. They provide page faults, copy on write, fork, swap, limits, reclaim (direct, in the
+//! background and on demand) and generations. They also provide the commands of `lru_gen` and the
+//! kernel's counters. The engine allocates nothing: [`run`] gives it an array of bytes.
 //!
 //! ```text
 //! cargo run -p pageout-reclaim --example reclaim

@@ -30,7 +30,7 @@ pub(crate) enum ScanBalance {
 }
 
 /// Returns true if the inactive list is too short compared with the active one. The larger both
-/// are, the smaller a part of them needs to be inactive: active may be longer by the square root of
+/// are, the smaller a part of them needs to be inactive. Active may be longer by the square root of
 /// ten times their gigabytes.
 pub(crate) fn inactive_is_low(inactive: u64, active: u64, page_shift: u32) -> bool {
     let gigabytes = (inactive + active) >> (30 - page_shift);
@@ -109,8 +109,8 @@ impl Maps<'_> {
 
 impl<E: Env> Engine<'_, E> {
     /// Returns the recent cost of reclaiming each type from a cgroup and all below it, with the
-    /// cost since the last call added: 32 for each transfer, 1 for each page scanned in vain. Both
-    /// costs are halved until their sum is at most a quarter of the lists (Linux 7.3.4,
+    /// cost since the last call added. Each transfer costs 32, and each page scanned in vain costs
+    /// 1. Both costs are halved until their sum is at most a quarter of the lists (Linux 7.3.4,
     /// `prepare_scan_control`). The caller holds the tree's lock.
     pub(crate) fn update_cost(&mut self, top: MemcgId) -> [u64; 2] {
         let maps = self.maps;

@@ -1,5 +1,5 @@
-//! The context of one CPU: its events, the batches of reclaim that runs on it, and in debug builds
-//! the ranks of the locks it holds.
+//! The context of one CPU. It has its events, the batches of reclaim that runs on it, and in debug
+//! builds the ranks of the locks it holds.
 
 use crate::mglru::batch::MmWalk;
 use crate::rank::HeldRanks;
@@ -7,16 +7,16 @@ use crate::rank::HeldRanks;
 /// The number of events on this CPU that change no folio's state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Events {
-    /// Times that `folio_referenced` found the folio locked by someone else.
+    /// The times that `folio_referenced` found the folio locked by someone else.
     pub folio_lock_failed: u64,
-    /// Times that `folio_referenced` found the reverse map locked by someone else.
+    /// The times that `folio_referenced` found the reverse map locked by someone else.
     pub rmap_lock_failed: u64,
     /// VMAs that were skipped because their accesses say nothing about the future.
     pub vma_skipped: u64,
-    /// Times that reclaim met only dirty folios that are not being written out. The caller should
-    /// wake the flushers.
+    /// The times that reclaim met only dirty folios that are not being written out. The caller
+    /// should wake the flushers.
     pub wakeup_flusher: u64,
-    /// Times that background reclaim found only memory used within the time to protect
+    /// The times that background reclaim found only memory used within the time to protect
     /// (`min_ttl_ms`). The caller should free memory by ending a process.
     pub out_of_memory: u64,
 }

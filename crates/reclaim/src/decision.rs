@@ -40,7 +40,7 @@ pub fn folio_check_references(folio: &FolioGuard<'_>, found: Referenced) -> Foli
 }
 
 /// Decides likewise on a folio of a generation. The first use found marks the folio, or activates
-/// it if it is an executable page of a file; any later use activates it (branch of the
+/// it if it is an executable page of a file. Any later use activates it (branch of the
 /// multi-generational LRU of Linux 7.3.4, vmscan.c).
 #[inline]
 pub fn lru_gen_check_references(folio: &FolioGuard<'_>, found: Referenced) -> FolioRef {

@@ -1,5 +1,5 @@
-//! Page tables in reserve: one for each PMD leaf of anonymous memory, so that the leaf can be split
-//! when no table can be allocated (the kernel's `pgtable_trans_huge_deposit`).
+//! Page tables in reserve: one for each PMD leaf of anonymous memory (the kernel's
+//! `pgtable_trans_huge_deposit`). The leaf can then be split even when no table can be allocated.
 
 use crate::lock::Lock;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};

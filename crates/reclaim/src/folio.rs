@@ -186,10 +186,10 @@ impl Folio {
         self.mapcount.load(Relaxed)
     }
 
-    /// Returns the number of references. Each mapping entry holds one, and so do the file index or
-    /// the swap cache, a task that isolated the folio from a list, and the task that allocated it,
-    /// until it gives that up. The holder of the last one that reads 1 sees all that was done under
-    /// the others.
+    /// Returns the number of references. Each mapping entry holds one, and so does the file index
+    /// or the swap cache. A task that isolated the folio from a list holds one, and the task that
+    /// allocated it does until it gives that up. The holder of the last one that reads 1 sees all
+    /// that was done under the others.
     #[inline]
     pub fn refs(&self) -> u32 {
         self.refs.load(Acquire)

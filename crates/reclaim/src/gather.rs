@@ -1,7 +1,7 @@
 //! The flushes that are owed: invalidations not complete yet, and the folios that wait for them.
 //!
 //! Frames to free and folios to write move into a [`Gather`] and come out only after its completed
-//! flush, so none can be freed or written too early. A gather stays on one CPU, since a barrier
+//! flush. So none can be freed or written too early. A gather stays on one CPU, since a barrier
 //! completes only the invalidations that the same CPU issued.
 
 use crate::CpuCtx;

@@ -33,17 +33,18 @@ pub(crate) struct Isolate {
 /// The result of [`Engine::isolate`], in pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Scanned {
-    /// Pages examined.
+    /// The pages examined.
     pub(crate) scanned: u64,
-    /// Pages taken off their list.
+    /// The pages taken off their list.
     pub(crate) taken: u64,
 }
 
 impl<E: Env> Engine<'_, E> {
-    /// Puts a folio that was never on a list on one by its flags: the inactive list of its type,
-    /// the active one if it refaulted soon enough, or the unevictable one if it is mlocked. In the
-    /// multi-generational LRU, a fault's folio counts as used at once: it becomes active if it was
-    /// part of a working set, and is marked as referenced otherwise (Linux 7.3.4, `folio_add_lru`).
+    /// Puts a folio that was never on a list on one by its flags. An evictable folio goes to the
+    /// inactive list of its type, or to the active one if it refaulted soon enough. An mlocked
+    /// folio goes to the unevictable list. In the multi-generational LRU, a fault's folio counts as
+    /// used at once (Linux 7.3.4, `folio_add_lru`). It becomes active if it was part of a working
+    /// set, and is marked as referenced otherwise.
     ///
     /// # Panics
     /// In debug builds, if the folio is on a list.
@@ -178,7 +179,7 @@ impl<W: World> Engine<'_, W> {
 
 impl<E: Env> Engine<'_, E> {
     /// Changes a folio's state among the lists and moves it to the head of the list it then belongs
-    /// on, if it is on an evictable list and `wanted` agrees. Returns true if it did.
+    /// on. Does so only if it is on an evictable list and `wanted` agrees. Returns true if it did.
     fn relist(
         &mut self,
         id: FolioId,

@@ -91,7 +91,7 @@ impl Mapping {
     /// past the end, where nothing is mapped, is refused
     /// ([`Fault::PastEnd`](crate::Fault::PastEnd)). A fault before the end maps no page past it,
     /// whatever folio has that page (Linux 7.3.4, `i_size` in filemap_fault, filemap_map_pages and
-    /// finish_fault; kernels let a PMD leaf of shared memory reach past it). Pages that are mapped
+    /// finish_fault). Kernels let a PMD leaf of shared memory reach past it. Pages that are mapped
     /// stay so: after shrinking, call [`Engine::truncate`](crate::Engine::truncate).
     pub fn set_size(&self, pages: u64) {
         self.size.store(pages, Relaxed);

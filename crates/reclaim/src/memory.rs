@@ -17,23 +17,23 @@ use pageout_paging::table::Area;
 /// The capacity of an engine.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Page frames managed.
+    /// The page frames managed.
     pub frames: usize,
-    /// Folios alive at once.
+    /// The folios alive at once.
     pub folios: usize,
-    /// VMAs at once.
+    /// The VMAs at once.
     pub vmas: usize,
     /// Address spaces at once.
     pub mms: usize,
-    /// Mappings (files, anonymous areas) at once.
+    /// The mappings (files, anonymous areas) at once.
     pub mappings: usize,
-    /// Cgroups at once, besides the root.
+    /// The cgroups at once, in addition to the root.
     pub memcgs: usize,
-    /// Shadows of evicted pages of files remembered at once.
+    /// The shadows of evicted pages of files remembered at once.
     pub shadows: usize,
-    /// Swap slots.
+    /// The swap slots.
     pub slots: usize,
-    /// Bloom filters of page-table walks: two for each cgroup whose address spaces the
+    /// The Bloom filters of page-table walks: two for each cgroup whose address spaces the
     /// multi-generational LRU ages. Without a filter, walks enter every table.
     pub filters: usize,
 }
@@ -56,25 +56,25 @@ impl Limits {
 /// The lengths of the slices that [`Memory`] takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sizes {
-    /// Length of [`Memory::frames`]: 4 bytes a page.
+    /// The length of [`Memory::frames`]: 4 bytes a page.
     pub frames: usize,
-    /// Length of [`Memory::pages`]: 1 byte a page.
+    /// The length of [`Memory::pages`]: 1 byte a page.
     pub pages: usize,
-    /// Length of [`Memory::folios`]: 64 bytes a folio.
+    /// The length of [`Memory::folios`]: 64 bytes a folio.
     pub folios: usize,
-    /// Length of [`Memory::vmas`]: 56 bytes a VMA.
+    /// The length of [`Memory::vmas`]: 56 bytes a VMA.
     pub vmas: usize,
-    /// Length of [`Memory::mms`]: 64 bytes an address space.
+    /// The length of [`Memory::mms`]: 64 bytes an address space.
     pub mms: usize,
-    /// Length of [`Memory::mappings`]: 40 bytes a mapping.
+    /// The length of [`Memory::mappings`]: 40 bytes a mapping.
     pub mappings: usize,
-    /// Length of [`Memory::memcgs`], the root included.
+    /// The length of [`Memory::memcgs`], the root included.
     pub memcgs: usize,
-    /// Length of [`Memory::shadows`]: 24 bytes a shadow.
+    /// The length of [`Memory::shadows`]: 24 bytes a shadow.
     pub shadows: usize,
-    /// Length of [`Memory::slots`]: 32 bytes a swap slot.
+    /// The length of [`Memory::slots`]: 32 bytes a swap slot.
     pub slots: usize,
-    /// Length of [`Memory::filters`]: 4 KiB a filter.
+    /// The length of [`Memory::filters`]: 4 KiB a filter.
     pub filters: usize,
 }
 
@@ -124,21 +124,21 @@ pub struct Memory<'m> {
     pub frames: &'m mut [AtomicU32],
     /// The state of each anonymous page.
     pub pages: &'m mut [AtomicU8],
-    /// Folios.
+    /// The folios.
     pub folios: &'m mut [Folio],
-    /// VMAs.
+    /// The VMAs.
     pub vmas: &'m mut [Vma],
     /// Address spaces.
     pub mms: &'m mut [Mm],
-    /// Mappings.
+    /// The mappings.
     pub mappings: &'m mut [Mapping],
-    /// Cgroups.
+    /// The cgroups.
     pub memcgs: &'m mut [Memcg],
-    /// Shadows of evicted pages of files.
+    /// The shadows of evicted pages of files.
     pub shadows: &'m mut [ShadowEntry],
-    /// Swap slots.
+    /// The swap slots.
     pub slots: &'m mut [Slot],
-    /// Bloom filters.
+    /// The Bloom filters.
     pub filters: &'m mut [BloomFilter],
 }
 

@@ -1,5 +1,6 @@
-//! The record of a folio's use: one small word that walkers of page tables change without any of
-//! the folio's locks (the generation, reference and workingset bits of kernels' `folio->flags`).
+//! The record of a folio's use (the generation, reference and workingset bits of kernels'
+//! `folio->flags`). It is one small word that walkers of page tables change without any of the
+//! folio's locks.
 
 use core::fmt;
 

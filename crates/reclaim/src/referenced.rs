@@ -17,7 +17,7 @@ use pageout_paging::{Env, Format, Pte, Rules, VirtAddr};
 pub enum Refs {
     /// The number of VMAs.
     Vmas(u32),
-    /// Unknown for now, so that the folio is kept (the kernel's −1): the reverse map was locked, or
+    /// Unknown for now, so that the folio is kept (the kernel's −1). The reverse map was locked, or
     /// the folio's process is exiting and will free it.
     Unknown,
 }
@@ -234,8 +234,8 @@ fn see_locked<E: Env>(
     ControlFlow::Continue(false)
 }
 
-/// Returns true if `hit`, the `seen`-th of a walk, shows that the walk's VMA maps all of the folio
-/// through one table, under the lock that is held now.
+/// Returns true if `hit` shows that the walk's VMA maps all of the folio through one table, under
+/// the lock that is held now. It is the `seen`-th hit of the walk.
 pub(crate) fn maps_whole<E: Env>(
     walk: &MappedWalk<'_, E>,
     hit: Hit,

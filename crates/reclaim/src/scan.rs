@@ -89,24 +89,24 @@ pub(crate) struct ScanState {
     pub(crate) cost: [u64; 2],
     /// True for each type whose active list may be shrunk.
     pub(crate) may_deactivate: [bool; 2],
-    /// Measure: shrink active lists whatever their size.
+    /// True to shrink active lists whatever their size.
     pub(crate) force_deactivate: bool,
-    /// Finding: an active list was spared.
+    /// True if an active list was spared.
     pub(crate) skipped_deactivate: bool,
-    /// Measure: reclaim memory that `memory.low` protects.
+    /// True to reclaim memory that `memory.low` protects.
     pub(crate) memcg_low_reclaim: bool,
-    /// Finding: memory that `memory.low` protects was spared.
+    /// True if memory that `memory.low` protects was spared.
     pub(crate) memcg_low_skipped: bool,
-    /// Measure: visit every cgroup, even past the goal.
+    /// True to visit every cgroup, even past the goal.
     pub(crate) memcg_full_walk: bool,
-    /// Finding: there are many inactive pages of files that do not refault. Only those are taken.
+    /// True if there are many inactive pages of files that do not refault. Only those are taken.
     pub(crate) cache_trim_mode: bool,
-    /// Finding: taking only those reclaimed nothing.
+    /// True if taking only those reclaimed nothing.
     pub(crate) cache_trim_mode_failed: bool,
-    /// Measure: never take only those.
+    /// True to take other pages too in every case.
     pub(crate) no_cache_trim_mode: bool,
-    /// Finding: all pages of files would not lift the machine above its watermarks. Anonymous
-    /// memory is taken.
+    /// True if all pages of files would not lift the machine above its watermarks. Anonymous memory
+    /// is taken.
     pub(crate) file_is_tiny: bool,
 }
 

@@ -21,9 +21,10 @@ use pageout_paging::{Format, Observer, Rules, Stage};
 /// The findings of [`shrink_folio_list`], in pages (the kernel's `struct reclaim_stat`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct ReclaimStat {
-    /// Dirty pages of files that are not being written yet. Pages that swap backs have no flusher.
+    /// The dirty pages of files that are not being written yet. Pages that swap backs have no
+    /// flusher.
     pub(crate) nr_unqueued_dirty: u64,
-    /// Pages activated.
+    /// The pages activated.
     pub(crate) nr_activate: u64,
 }
 

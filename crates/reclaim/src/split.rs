@@ -17,9 +17,9 @@ use pageout_paging::{Format, Rules};
 impl<W: World> Engine<'_, W> {
     /// Splits a locked, large anonymous folio that the caller has isolated and that is not in the
     /// swap cache. It keeps its first page and stays locked; the folios of the other pages are put
-    /// on `tail`, isolated too. Returns false and changes nothing if the table of folios has too
-    /// few free entries, if an entry cannot be taken out, or if there is an unknown reference. The
-    /// flush that the gather owes is completed.
+    /// on `tail`, isolated too. Returns false and changes nothing if an entry cannot be taken out
+    /// or if there is an unknown reference. The same holds if the table of folios has too few free
+    /// entries. The flush that the gather owes is completed.
     pub(crate) fn split_folio(
         &mut self,
         guard: &FolioGuard<'_>,

@@ -30,8 +30,8 @@ pub enum ShootdownWhen {
     Immediate,
     /// Deferred until something relies on it (the kernel's TTU_BATCH_FLUSH).
     Deferred,
-    /// Deferred on machines of four CPUs or more, at once on others: a limit in drafts of arm64's
-    /// deferral, since little is saved on small machines.
+    /// Deferred on machines of four CPUs or more, at once on others. It is a limit in drafts of
+    /// arm64's deferral, since little is saved on small machines.
     DeferredFrom4,
     /// Deferred on machines of eight CPUs or more, as later drafts had it.
     DeferredFrom8,
@@ -74,8 +74,8 @@ pub enum Thp {
     Always,
 }
 
-/// The choice if faults map by one PMD leaf, as kernels do. It is made for folios as large as the
-/// range of a page table that lie wholly in their VMA, if there is no page table yet.
+/// The choice if faults map by one PMD leaf, as kernels do. It is made if there is no page table
+/// yet, for folios as large as the range of one that lie wholly in their VMA.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum PmdLeaves {
     /// Faults map them by entries.
@@ -99,8 +99,8 @@ pub struct Tuning {
 }
 
 impl Tuning {
-    /// Returns the cheapest choices: young bits a cache line at a time, entries unmapped in batches
-    /// that are read raw, one deferred flush for each batch, no huge pages. `flush` is the
+    /// Returns the cheapest choices: young bits a cache line at a time, one deferred flush for each
+    /// batch, and no huge pages. Entries are unmapped in batches that are read raw. `flush` is the
     /// architecture's.
     pub const fn cheapest(flush: FlushPolicy) -> Self {
         Self {

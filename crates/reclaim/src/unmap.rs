@@ -268,8 +268,8 @@ impl<W: World> Unmap<'_, '_, '_, W> {
         folio_pte_batch_flags::<W::Format, _>(pt.table(), run, &mut pte, flags)
     }
 
-    /// Returns true if a lazyfree folio may be thrown away: it is clean, and the only references
-    /// are those of the entries and of the task that isolated it. If it was written to, it is
+    /// Returns true if a lazyfree folio may be thrown away. It must be clean, with only the
+    /// references of the entries and of the task that isolated it. If it was written to, it is
     /// backed by swap again.
     fn may_discard(&self) -> bool {
         let folio = self.guard.folio();

@@ -37,9 +37,9 @@ impl VmFlags {
     pub const NO_RECENCY: Self = Self::SEQ_READ.union(Self::RAND_READ).union(Self::NOREUSE);
 }
 
-/// A VMA, in 56 bytes. It is in the list of its address space by address, and in the reverse maps
+/// A VMA, in 56 bytes. It is in the list of its address space by address. It is in the reverse maps
 /// of its file and of its anonymous pages by page offset. To change it, a task holds the mmap lock
-/// for writing and the locks of its reverse maps; each of these locks keeps it as it is.
+/// for writing and the locks of its reverse maps. Each of these locks keeps it as it is.
 ///
 /// The offsets of anonymous pages are those of the VMA's file. In anonymous memory they begin at
 /// the page number of the address where it was first mapped. So one offset serves both reverse
@@ -182,8 +182,8 @@ impl Vma {
         self.pgoff() + ((addr.get() - self.start().get()) >> F::PAGE_SHIFT)
     }
 
-    /// Returns the range in which the VMA would map all of the folio's pages that it shares, with
-    /// the offset of the first of them in the folio. Returns `None` if it shares none.
+    /// Returns the range in which the VMA would map all of the folio's pages that it shares. Also
+    /// returns the offset of the first of them in the folio. Returns `None` if it shares none.
     #[inline]
     pub fn range_of<F: Format>(&self, folio: &Folio) -> Option<(VirtRange, usize)> {
         let (start, end) = (self.start(), self.end());

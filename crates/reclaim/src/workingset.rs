@@ -15,9 +15,9 @@ use core::num::NonZeroU64;
 use core::sync::atomic::Ordering::Relaxed;
 use pageout_paging::Env;
 
-/// The shadow of an evicted folio: the time of its eviction, the cgroup whose clock has that time,
-/// and if the folio had been part of a working set. The time is 46 bits wide, in pages, and wraps.
-/// In the multi-generational LRU it is a generation and uses instead.
+/// The shadow of an evicted folio. It has the time of its eviction, the cgroup whose clock has that
+/// time, and if the folio had been part of a working set. The time is 46 bits wide, in pages, and
+/// wraps. In the multi-generational LRU it is a generation and uses instead.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Shadow(pub(crate) NonZeroU64);
 
@@ -61,9 +61,9 @@ impl Shadow {
     }
 }
 
-/// The pages of a cgroup's lists, by type. A refaulting folio could have displaced both types if
-/// there is swap, but of its own type only the active pages, which the inactive ones had to
-/// outlive.
+/// The pages of a cgroup's lists, by type. If there is swap, a refaulting folio could have
+/// displaced both types. Of its own type it could have displaced only the active pages, which the
+/// inactive ones had to outlive.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ListSizes {
     pub(crate) inactive: [u64; 2],

@@ -1,4 +1,4 @@
-//! The world that reclaim needs besides page tables and their MMU: frames, and storage.
+//! The world that reclaim needs in addition to page tables and their MMU: frames, and storage.
 
 use crate::id::{FolioId, MappingId, SwapSlot};
 use core::ops::Range;
@@ -9,7 +9,7 @@ pub trait Frames {
     /// Returns a free run of 2^`order` frames, aligned to its size, with undefined content. Returns
     /// `None` if there is none now.
     fn alloc(&self, order: Order) -> Option<Pfn>;
-    /// Frees a run that [`Frames::alloc`] returned, or a single page of it: reclaim may split the
+    /// Frees a run that [`Frames::alloc`] returned, or a single page of it. Reclaim may split the
     /// folio over a run, and then frees each of its pages separately.
     fn free(&self, pfn: Pfn, order: Order);
     /// Returns a frame that holds an empty page table. Returns `None` if there is none now: a fault

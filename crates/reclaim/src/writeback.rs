@@ -51,9 +51,9 @@ impl Maps<'_> {
 
 impl<W: World> Engine<'_, W> {
     /// Starts to write out a dirty folio of a file. Flushers call it, with a reference of their own
-    /// to the folio. First, every entry that maps the folio is made clean and read-only, so that a
-    /// later store faults and makes the folio dirty again (Linux 7.3.4, folio_clear_dirty_for_io
-    /// and folio_mkclean). Returns `None` if the folio is clean, in a transfer, or shared memory,
+    /// to the folio. First, every entry that maps the folio is made clean and read-only (Linux
+    /// 7.3.4, folio_clear_dirty_for_io and folio_mkclean). A later store then faults and makes the
+    /// folio dirty again. Returns `None` if the folio is clean, in a transfer, or shared memory,
     /// which has no flusher.
     pub fn write_back(&mut self, id: FolioId) -> Option<Submitted> {
         let guard = self.lock_folio(id);

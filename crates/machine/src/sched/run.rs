@@ -61,8 +61,8 @@ impl<'a, F: Format> Machine<'a, F> {
     /// order given, over all runs of the machine.
     ///
     /// # Panics
-    /// With a task's own panic; if no task can ever go on, with a message that says who waits for
-    /// what; or if there is no memory for their stacks.
+    /// With a task's own panic, or if there is no memory for the tasks' stacks. If no task can ever
+    /// go on, the message says who waits for what.
     pub fn run<'x>(&'x self, tasks: Vec<TaskSpec<'x, 'a, F>>) -> Report {
         let first = self.tasks.borrow().len();
         let start = self.used().map(|core| core.clock.get()).max().unwrap_or_default();

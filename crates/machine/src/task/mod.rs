@@ -122,7 +122,7 @@ impl<'t, 'a, F: Format> Task<'t, 'a, F> {
         self.machine.switch_in(self.core(), Some(asid));
     }
 
-    /// Makes an access of its program: by the TLB, or else by a walk of the tables, which sets
+    /// Makes an access of its program, by the TLB or else by a walk of the tables. The walk sets
     /// accessed and dirty bits if the hardware does. Other tasks may run before it.
     ///
     /// # Errors

@@ -23,8 +23,8 @@ pub struct TlbShape {
     /// The pages of an aligned run that one entry holds if their table entries are alike, though
     /// nothing in them says so. Values are 1 (hardware does not look), 2, 4, 8 or 16.
     pub coalesce: u8,
-    /// True if entries that map nothing are held too, so that what was mapped since can fault once
-    /// more, as on some riscv cores (Linux bf587caae305).
+    /// True if entries that map nothing are held too, as on some riscv cores (Linux bf587caae305).
+    /// What was mapped since can then fault once more.
     pub caches_invalid: bool,
     /// The number of entries that lead to tables in the page-walk cache; 0 where there is none.
     pub walk_cache: u16,
@@ -32,7 +32,7 @@ pub struct TlbShape {
     pub page_drops: Walks,
 }
 
-/// Entries of the page-walk cache that an invalidation of a page removes.
+/// The entries of the page-walk cache that an invalidation of a page removes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Walks {
     /// None. arm64's TLBI VALE1IS is of the last level only (Arm ARM, DDI 0487). riscv's SFENCE.VMA
@@ -61,9 +61,9 @@ pub enum ShapeError {
     /// A second level that cannot hold the first.
     #[error("l2 has {l2} entries, fewer than l1's {l1}")]
     Smaller {
-        /// Entries of the first level.
+        /// The entries of the first level.
         l1: u32,
-        /// Entries of the second level.
+        /// The entries of the second level.
         l2: u32,
     },
     /// Runs of another length.

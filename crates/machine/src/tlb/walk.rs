@@ -71,7 +71,7 @@ struct At {
 
 impl<F: Format> Tlb<'_, F> {
     /// Walks the tables for `at`, sets what hardware sets, and holds what may be held: entries that
-    /// are young by then, never a fault (but for the shape's `caches_invalid`).
+    /// are young by then. A fault is held only if the shape has `caches_invalid`.
     pub fn walk(&mut self, space: &Space, at: VirtAddr, store: bool, now: Time) -> Walk {
         let owner = Owner::of(space.asid);
         let start = self.lowest_table(owner, at);

@@ -1,5 +1,5 @@
 //! Taking entries out, and write-protecting them. A change of a part of a block must not affect its
-//! other entries: blocks that a range covers in part are unfolded first, whole ones stay.
+//! other entries. Blocks that a range covers in part are unfolded first, whole ones stay.
 
 use super::{convert, merge_each};
 use crate::VirtAddr;

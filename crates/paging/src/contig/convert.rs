@@ -44,7 +44,7 @@ pub(super) fn unfold_edges<E: Env>(
 
 /// Replaces the block of `addr` by `kind` of its entries, all young or dirty if one was (Linux
 /// 7.3.4, contpte_convert). A TLB must not hold the block's old translations together with its new
-/// ones (Arm ARM, break-before-make): so the entries are taken out, flushed everywhere, and only
+/// ones (Arm ARM, break-before-make). So the entries are taken out, flushed everywhere, and only
 /// then written. If hardware never faults on the mixture, the flush may be left out; the caller's
 /// own flush then ends the mixture.
 fn convert<E: Env>(

@@ -15,8 +15,8 @@ pub fn gather<F: Format, T: Table>(table: T, i: usize) -> Pte {
     let mut found = Pte::NONE;
     for k in block(i, F::CONT_PTES) {
         // The bits are collected apart from `pte`. Merged into `pte` directly, a dirty entry `i`
-        // would end the search before it is merged itself, and keep hardware's form of dirty where
-        // other entries give software's.
+        // would end the search before it is merged itself. It would also keep hardware's form of
+        // dirty where other entries give software's.
         found = merge::<F>(found, table.load(k));
         if F::is_young(found) && F::is_dirty(found) {
             break;

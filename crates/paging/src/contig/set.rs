@@ -8,7 +8,7 @@ use crate::table::Table;
 use crate::{Pfn, VirtAddr};
 use core::ops::Range;
 
-/// Stores `nr` entries from index `i` on that map consecutive frames from `pte`'s, setting the
+/// Stores `nr` entries from index `i` on that map consecutive frames from `pte`'s. Sets the
 /// contiguous bit on each whole block aligned in both address and frame (Linux 7.3.4,
 /// contpte_set_ptes). A single entry is never contiguous. Precondition: the entries are not
 /// present, lie in the table, and map pages of one folio in one VMA.
@@ -62,10 +62,10 @@ pub fn set_pte<E: Env>(
     }
 }
 
-/// Returns true if entry `i`, which was just set, completes a block that may be folded: aligned in
-/// address and frame, all of one folio, and all alike except for young and dirty. This is checked
-/// only at the last entry, since faults and ranges mostly come in address order and the check reads
-/// the whole block.
+/// Returns true if entry `i`, which was just set, completes a block that may be folded. Such a
+/// block is aligned in address and frame, all of one folio, and all alike except for young and
+/// dirty. This is checked only at the last entry, since faults and ranges mostly come in address
+/// order and the check reads the whole block.
 fn completes_block<F: Format, T: Table>(table: T, i: usize, folio: &Range<Pfn>) -> bool {
     let last = F::CONT_PTES - 1;
     let pte = table.load(i);

@@ -124,11 +124,11 @@ pub enum YoungClear {
 pub trait Format: Copy + fmt::Debug + Send + Sync + 'static {
     /// The name that scenarios and tables use.
     const NAME: &'static str;
-    /// log2 of the page size in bytes.
+    /// The log2 of the page size in bytes.
     const PAGE_SHIFT: u32;
-    /// log2 of the entries in a table.
+    /// The log2 of the entries in a table.
     const TABLE_SHIFT: u32;
-    /// log2 of the entries in a contiguous block; 0 if the format has none.
+    /// The log2 of the entries in a contiguous block; 0 if the format has none.
     const CONT_SHIFT: u32;
     /// The accessed bit of a leaf entry, at every level. If [`Format::NONLEAF_YOUNG`] is true, also
     /// that of an entry that leads to a table.
@@ -136,7 +136,7 @@ pub trait Format: Copy + fmt::Debug + Send + Sync + 'static {
     /// True if entries that lead to tables have an accessed bit.
     /// [`Caps::nonleaf_af`](crate::mmu::Caps) tells if hardware sets it.
     const NONLEAF_YOUNG: bool;
-    /// True if entries that are mapped before their pages are accessed are old, provided that
+    /// True if entries that are mapped before their pages are accessed are old. It requires that
     /// hardware sets the accessed bit and so records the first use. Otherwise they are young (Linux
     /// 7.3.4, arch_wants_old_prefaulted_pte).
     const PREFAULTED_OLD: bool;

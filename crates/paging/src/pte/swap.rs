@@ -20,8 +20,8 @@ pub enum SwapKind {
     Marker,
 }
 
-/// The state that a migration entry keeps of the entry that it replaces, besides the flags that
-/// every swap entry has (Linux 7.3.4, leafops.h: bits of the offset above the frame).
+/// The state that a migration entry keeps of the entry that it replaces, in addition to the flags
+/// of every swap entry. It has bits of the offset above the frame (Linux 7.3.4, leafops.h).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Moving {
     /// True if it was writable.

@@ -155,8 +155,8 @@ impl<'t, E: Env, const HELD: usize> Machine<'t, E, HELD> {
         (by_hardware && (caps.hardware_af || young == used)).then_some(young)
     }
 
-    /// Returns the address that entry 0 of the table in `frame` maps, with its root and its level,
-    /// if it is part of an address space that runs.
+    /// Returns the address that entry 0 of the table in `frame` maps, with its root and its level.
+    /// Returns `None` if the table is part of no address space that runs.
     pub(super) fn place(&self, frame: Pfn) -> Option<(Pfn, VirtAddr, Level)> {
         self.tlbs.spaces().find_map(|space| {
             let (start, level) = self.below(space.root, Level::Pgd, VirtAddr::new(0), frame)?;

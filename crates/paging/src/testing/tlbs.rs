@@ -65,8 +65,8 @@ impl<F: Format, const HELD: usize> Tlbs<F, HELD> {
     /// Notes that an address space begins to run: its root and its ASID are written to a register.
     ///
     /// # Panics
-    /// If another address space has the ASID, or a TLB may hold translations of one that had it; or
-    /// if there is no room for another address space.
+    /// If another address space has the ASID, or a TLB may hold translations of one that had it.
+    /// Likewise if there is no room for another address space.
     pub fn run(&self, asid: Asid, root: Pfn) {
         let space = Space { asid, root };
         if let Some(other) = self.spaces().find(|other| other.asid == asid && other.root != root) {

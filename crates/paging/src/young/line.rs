@@ -2,8 +2,8 @@
 //!
 //! One step reads a 64-byte line and ors it. Only if an entry is young, the line is read again, and
 //! each young entry is cleared by one atomic operation. So an old entry costs its share of one
-//! read. If all are young, the second read adds a few per cent to the atomics, and the plain loop
-//! of `batched` is faster by as much.
+//! read. If all are young, the second read adds a few per cent to the atomics. The plain loop of
+//! `batched` is faster by as much.
 
 use super::widened::widened;
 use crate::batch::{BatchFlags, YoungRun, batch_and_clear_young, ignore};
@@ -145,9 +145,9 @@ impl Known {
 }
 
 /// Finds the first candidate of an aging walk in `run`, which is not empty. It reads raw young
-/// bits, but finds the same as the gathering getter: of a contiguous block in which any entry is
-/// young, the first that lies in `run`. Returns it with the candidates of its line, if all are
-/// single.
+/// bits, but finds the same as the gathering getter. That is the first entry in `run` of a
+/// contiguous block in which any entry is young. Returns it with the candidates of its line, if all
+/// are single.
 #[inline]
 pub(crate) fn next_young<E: Env>(
     table: E::Table,

@@ -1,5 +1,5 @@
-//! Young checks: read and clear the accessed bit of one entry, of a run, or of a PMD leaf, with the
-//! architecture's flush and the secondary MMUs' result.
+//! Young checks read and clear the accessed bit of one entry, of a run, or of a PMD leaf. They
+//! include the architecture's flush and the secondary MMUs' result.
 //!
 //! Functions have the kernel's names (Linux 7.3.4): `test_and_clear` never flushes, `clear_flush`
 //! follows a [`FlushPolicy`], `_notify` also calls the secondary MMUs. There are three families of
@@ -111,8 +111,8 @@ impl<'e, E: Env> YoungCheck<'e, E> {
         }
     }
 
-    /// Does [`YoungCheck::test_and_clear_young_ptes`], then flushes if any was set: once for the
-    /// widened run, or once for each young entry if kernels loop over the single call.
+    /// Does [`YoungCheck::test_and_clear_young_ptes`], then flushes if any was set. It flushes once
+    /// for the widened run, or once for each young entry if kernels loop over the single call.
     #[inline(always)] // as above
     pub fn clear_flush_young_ptes(
         &self,

@@ -1,6 +1,6 @@
-//! The parts that an embedder does not write for the engine: a CPU that walks page tables and sets
-//! their accessed and dirty bits, a process on it, and the parts of any kernel, an allocator of
-//! frames and a swap device.
+//! The parts that an embedder does not write for the engine. The machine is a CPU that walks page
+//! tables and sets their accessed and dirty bits, with a process on it. The parts of any kernel are
+//! an allocator of frames and a swap device.
 
 use super::{Kernel, page_fault};
 use core::cell::{Cell, RefCell};

@@ -1,7 +1,7 @@
 //! The parts that an embedder supplies: the machine, and the engine's traits on it.
 //!
 //! The machine is a riscv64 without Svadu. Walkers set neither accessed nor dirty bits, so that
-//! each first use is a fault (the software access flag), and TLBs of other CPUs are flushed by
+//! each first use is a fault (the software access flag). TLBs of other CPUs are flushed by
 //! interrupts. The two CPUs take turns here; those of a kernel call the same `&Maps` concurrently.
 
 use core::cell::{Cell, RefCell};
@@ -14,7 +14,7 @@ use pageout_paging::{Env, Format, Level, Mmu, Notifier, Order, Pfn, Sound, Table
 use pageout_reclaim::{Backing, Frames, Io, Lock, Mm, Place, Submitted, World, WriteGuard};
 use std::collections::HashMap;
 
-/// The number of frames of memory, besides those of page tables.
+/// The number of frames of memory, without those of page tables.
 pub(crate) const FRAMES: usize = 64;
 /// The number of page tables: for each of three processes one of each level, and a second of the
 /// last.

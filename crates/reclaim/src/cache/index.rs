@@ -48,14 +48,15 @@ impl Key {
         Self::at(MappingId(slot.mapping.load(Relaxed)), slot.index.load(Relaxed), 0)
     }
 
-    /// A hash that is consecutive for consecutive folios. Each file and order begins anywhere.
+    /// Returns a hash that is consecutive for consecutive folios. Each file and order begins
+    /// anywhere.
     #[inline]
     fn place(self) -> u64 {
         let file = u64::from(self.mapping.0) << 4 | u64::from(self.order);
         file.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32).wrapping_add(self.number)
     }
 
-    /// A fingerprint, never 0.
+    /// Returns a fingerprint, never 0.
     #[inline]
     fn print(self, maps: &Maps<'_>) -> u64 {
         let salt = u64::from(maps.mapping(self.mapping).salt.load(Relaxed)).rotate_right(24);
@@ -381,7 +382,7 @@ fn bucket<'a>(maps: &'a Maps<'_>, key: Key) -> &'a AtomicU32 {
     &maps.folios.table[(key.place() & (nr_buckets(maps) - 1)) as usize].bucket
 }
 
-/// The number of buckets: that of the entries for folios, rounded down to a power of two.
+/// Returns the number of buckets: that of the entries for folios, rounded down to a power of two.
 #[inline]
 fn nr_buckets(maps: &Maps<'_>) -> u64 {
     maps.folios.table.len().checked_ilog2().map_or(0, |order| 1 << order)

@@ -1,5 +1,5 @@
-//! The file index. It leads from a file and a page offset to the folio that holds the page, or for
-//! a page of shared memory to its swap slot. It also has the shadows of evicted folios.
+//! The file index. It leads from a file and a page offset to the folio that holds the page. A page
+//! of shared memory may lead to its swap slot. It also has the shadows of evicted folios.
 //!
 //! The index is a hash table with one chain for each bucket, under one lock. Consecutive folios of
 //! a file are in consecutive buckets, and their shadows in consecutive entries, so that a sweep

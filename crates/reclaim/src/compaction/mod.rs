@@ -1,5 +1,5 @@
-//! Compaction: folios move from the bottom of memory to free frames at its top, until a free block
-//! of the wanted order has come together (Linux 7.3.4, compaction.c).
+//! Compaction: folios move from the bottom of memory to free frames at its top (Linux 7.3.4,
+//! compaction.c). It goes on until a free block of the wanted order has come together.
 //!
 //! It is part of this crate because a fault that finds no large run of frames needs both compaction
 //! and reclaim. It asks little of the supply of frames: [`FreeBlocks`]. There is one zone, and
@@ -50,8 +50,8 @@ impl<'e, W: World> Engine<'e, W> {
     }
 
     /// Allocates frames for a large folio, with direct compaction and reclaim if needed (Linux
-    /// 7.3.4, __alloc_pages_slowpath for a costly order): compacts, reclaims until there is enough
-    /// free memory for another compaction, and compacts again.
+    /// 7.3.4, __alloc_pages_slowpath for a costly order). It compacts, reclaims until there is
+    /// enough free memory for another compaction, and compacts again.
     pub(crate) fn alloc_costly(&mut self, order: Order) -> Option<Pfn> {
         let world = self.world;
         let found = world.alloc(order);

@@ -58,8 +58,8 @@ impl<'a, 'e, W: World> Compaction<'a, 'e, W> {
         Self { engine, order, migrate, start, free, whole, scanned, isolated }
     }
 
-    /// Moves folios, a batch at a time, until a block of pages is done and a free block of the
-    /// wanted order exists, or until the scanners meet (`compact_zone`, `compact_finished`).
+    /// Moves folios, a batch at a time (`compact_zone`, `compact_finished`). It ends when a block
+    /// of pages is done and a free block of the wanted order exists, or when the scanners meet.
     pub(super) fn run(mut self) -> Compacted {
         let ended = loop {
             if self.free.block_of(self.migrate) >= self.free.block_of(self.free.first) {

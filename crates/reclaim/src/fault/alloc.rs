@@ -66,10 +66,10 @@ impl<W: World> At<'_, '_, W> {
         pfn.ok_or(Fault::OutOfMemory(OutOfMemory::Frames))
     }
 
-    /// Returns the page table of the last level that covers the page, and makes it if it is
-    /// missing, after direct reclaim if needed (Linux 7.3.4, __pte_alloc: an allocation of a single
-    /// page). If another fault has made a leaf in its place, this fault is done: the access will
-    /// find the leaf.
+    /// Returns the page table of the last level that covers the page (Linux 7.3.4, __pte_alloc: an
+    /// allocation of a single page). Makes it if it is missing, after direct reclaim if needed. If
+    /// another fault has made a leaf in its place, this fault is done: the access will find the
+    /// leaf.
     pub(super) fn make_table(&mut self) -> Result<Pfn, Fault> {
         let (root, addr) = (self.mm.root(), self.addr);
         let made = self.reclaiming(RETRIES, |at| {

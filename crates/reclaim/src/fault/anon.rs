@@ -10,10 +10,10 @@ use pageout_paging::contig::set_ptes;
 use pageout_paging::{Format, Level, LockedTable, Order, Pfn, Table, VirtAddr};
 
 impl<W: World> At<'_, '_, W> {
-    /// Maps a new folio of zeros (Linux 7.3.4, do_anonymous_page): the largest that the variant and
-    /// the mapping ask for and whose whole range is empty and inside the VMA. There is no shared
-    /// page of zeros: a first load gets a folio as well. Without a `table` it makes a table or a
-    /// leaf.
+    /// Maps a new folio of zeros (Linux 7.3.4, do_anonymous_page). It is the largest that the
+    /// variant and the mapping ask for, with its whole range empty and inside the VMA. There is no
+    /// shared page of zeros: a first load gets a folio as well. Without a `table` it makes a table
+    /// or a leaf.
     pub(super) fn anon_fault(&mut self, table: Option<Pfn>) -> Outcome {
         let mapping = self.anon_mapping()?;
         if table.is_none() && self.map_anon_leaf()? {

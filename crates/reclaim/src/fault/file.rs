@@ -86,7 +86,7 @@ impl<'e, W: World> At<'_, 'e, W> {
 
     /// Maps the page of a locked folio by the entry that `pte` makes, if nothing is mapped there;
     /// returns true if it did. Maps the whole folio if that lies in the VMA, the file and the
-    /// table, nothing else is mapped there, and userfaultfd wants no fault for each page (Linux
+    /// table, and nothing else is mapped there. Userfaultfd must want no fault for each page (Linux
     /// 7.3.4).
     pub(super) fn finish_fault(
         &self,

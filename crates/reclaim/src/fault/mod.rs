@@ -3,8 +3,8 @@
 //! A fault holds the mmap lock to read. It takes the table's lock to read the entry, and releases
 //! it to allocate, read or copy. Then it takes the lock again, and does nothing if the entry has
 //! changed: the access is tried again and finds the new entry. A reference keeps a folio that was
-//! found in the file index from being reclaimed before it is mapped, since reclaim frees no folio
-//! with more references than it knows of.
+//! found in the file index from being reclaimed before it is mapped. Reclaim frees no folio with
+//! more references than it knows of.
 
 mod alloc;
 

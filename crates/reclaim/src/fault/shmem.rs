@@ -8,9 +8,9 @@ use crate::world::{Place, World};
 use pageout_paging::Order;
 
 impl<W: World> At<'_, '_, W> {
-    /// Returns the folio of a page, with a reference: the one in the index, one that is swapped in,
-    /// or a new one of zeros (Linux 7.3.4, shmem_get_folio). The folio may leave the index before
-    /// the caller locks it.
+    /// Returns the folio of a page, with a reference (Linux 7.3.4, shmem_get_folio). It is the one
+    /// in the index, one that is swapped in, or a new one of zeros. The folio may leave the index
+    /// before the caller locks it.
     pub(super) fn shmem_get_folio(
         &mut self,
         mapping: MappingId,

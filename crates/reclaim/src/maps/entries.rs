@@ -57,8 +57,8 @@ impl<E: Env> Engine<'_, E> {
     /// shadows stay under the number, and do no harm.
     ///
     /// # Panics
-    /// If a VMA maps it, if an address space keeps its private copies there, or if it is shared
-    /// memory that was not truncated to nothing.
+    /// If a VMA maps it or an address space keeps its private copies there. Likewise if it is
+    /// shared memory that was not truncated to nothing.
     pub fn remove_mapping(&mut self, id: MappingId) {
         let maps = self.maps;
         let mapping = maps.mapping(id);
@@ -73,8 +73,8 @@ impl<E: Env> Engine<'_, E> {
     /// Adds a folio over free frames.
     ///
     /// # Errors
-    /// [`OutOfTable`] of folios if their table is full; of frames if the folio's frames lie outside
-    /// of the table or are not aligned to its size.
+    /// [`OutOfTable`] of folios if their table is full. [`OutOfTable`] of frames if the folio's
+    /// frames lie outside of the table or are not aligned to its size.
     ///
     /// # Panics
     /// If one of its frames already belongs to a folio.

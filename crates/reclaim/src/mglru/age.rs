@@ -11,8 +11,9 @@ use crate::protection::Protected;
 use crate::scan::{Agent, DEF_PRIORITY, SWAPPINESS_ANON_ONLY, ScanControl};
 use crate::world::World;
 
-/// Returns true if a new generation is due before more is evicted: there are too few to evict from,
-/// or one more eviction would leave too few and the reclaim is an urgent one (`should_run_aging`).
+/// Returns true if a new generation is due before more is evicted (`should_run_aging`). One is due
+/// if there are too few to evict from, or if an urgent reclaim would leave too few with one more
+/// eviction.
 fn is_aging_due(min_seq: u64, max_seq: u64, priority: u8) -> bool {
     match (min_seq + MIN_NR_GENS).cmp(&max_seq) {
         core::cmp::Ordering::Less => false,

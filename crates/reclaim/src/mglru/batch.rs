@@ -7,13 +7,13 @@ use pageout_paging::VirtAddr;
 /// The counts of a walk, in entries (the kernel's `MM_…`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct MmStats {
-    /// Leaf entries seen (`MM_LEAF_TOTAL`).
+    /// The leaf entries seen (`MM_LEAF_TOTAL`).
     pub leaf_total: u64,
-    /// Young leaf entries found (`MM_LEAF_YOUNG`).
+    /// The young leaf entries found (`MM_LEAF_YOUNG`).
     pub leaf_young: u64,
-    /// PTE tables entered: named by the filter, or forced (`MM_NONLEAF_FOUND`).
+    /// The PTE tables entered: named by the filter, or forced (`MM_NONLEAF_FOUND`).
     pub nonleaf_found: u64,
-    /// PTE tables worth entering next time (`MM_NONLEAF_ADDED`).
+    /// The PTE tables worth entering next time (`MM_NONLEAF_ADDED`).
     pub nonleaf_added: u64,
 }
 

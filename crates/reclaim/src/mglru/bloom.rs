@@ -7,7 +7,7 @@ use pageout_paging::Pfn;
 const SHIFT: u32 = 15;
 
 /// A set of 2^15 bits and two keys, 4 KiB. It contains each PTE table that was inserted, and seems
-/// to contain some others: about a fifth of them once 10,000 are in, and half at 20,000.
+/// to contain some others. They are about a fifth once 10,000 are in, and half at 20,000.
 #[derive(Debug)]
 pub struct BloomFilter {
     words: [AtomicU64; 1 << (SHIFT - 6)],
@@ -22,7 +22,7 @@ impl Default for BloomFilter {
 }
 
 /// The identity of a PTE table: the entry of the PMD table that leads to it, by its place in
-/// physical memory (kernels hash the entry's virtual address).
+/// physical memory. Kernels hash the entry's virtual address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct PmdEntry {
     pub(crate) table: Pfn,

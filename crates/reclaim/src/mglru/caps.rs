@@ -8,9 +8,9 @@ bitflags::bitflags! {
     pub struct LruGenCaps: u8 {
         /// Generations instead of the classic lists.
         const CORE = 1;
-        /// Clearing of leaf entries' young bits in batches, by walking page tables.
+        /// The clearing of leaf entries' young bits in batches, by walking page tables.
         const MM_WALK = 2;
-        /// Clearing of young bits in entries that lead to PTE tables, too.
+        /// The clearing of young bits in entries that lead to PTE tables, too.
         const NONLEAF_YOUNG = 4;
     }
 }

@@ -39,8 +39,8 @@ impl<'e, 'm, E: Env> Look<'_, 'e, 'm, E> {
         ours.then_some((id, folio))
     }
 
-    /// Clears the young bits of the entries for `range`, which lies in the table and in one VMA,
-    /// and returns the number of entries that were young. Calls `used` once for each run of young
+    /// Clears the young bits of the entries for `range`, which lies in the table and in one VMA.
+    /// Returns the number of entries that were young. Calls `used` once for each run of young
     /// entries of one folio, with true if any of them is dirty.
     pub(crate) fn clear_young(
         &self,
@@ -99,9 +99,9 @@ pub(crate) fn note_dirty(folio: &Folio) {
 }
 
 impl MmWalk {
-    /// Moves a folio that was used through a VMA with such flags to the youngest generation, if
-    /// this is its second use or it is an executable page of a file (Linux 7.3.4,
-    /// `walk_update_folio`).
+    /// Moves a folio that was used through a VMA with such flags to the youngest generation (Linux
+    /// 7.3.4, `walk_update_folio`). It moves if this is its second use or it is an executable page
+    /// of a file.
     pub(crate) fn promote<R: Rules>(
         &mut self,
         maps: &Maps<'_>,

@@ -20,7 +20,7 @@ use crate::world::World;
 use core::sync::atomic::Ordering::Relaxed;
 use pageout_paging::{Observer, Stage};
 
-/// Folios taken off the lists of one type.
+/// The folios taken off the lists of one type.
 #[derive(Debug, Default)]
 struct Isolated {
     kind: usize,

@@ -98,7 +98,7 @@ impl Maps<'_> {
         Some(generation)
     }
 
-    /// Forgets a folio's uses. Returns true if it need not move besides, since it is in the oldest
+    /// Forgets a folio's uses. Returns true if it need not move as well, since it is in the oldest
     /// generation or in none (`lru_gen_clear_refs`).
     #[inline]
     pub(crate) fn lru_gen_clear_refs(&self, folio: &Folio) -> bool {
@@ -237,8 +237,8 @@ fn one_more_use(now: Recency) -> Option<Recency> {
 }
 
 /// Notes a use of a folio, through VMAs with such flags, that no walk batches. Returns true if the
-/// folio is to be activated: at its second use, or at the first if it is an executable page of a
-/// file. The third use makes it part of a working set (`lru_gen_set_refs`).
+/// folio is to be activated. It is at its second use, or at the first if it is an executable page
+/// of a file. The third use makes it part of a working set (`lru_gen_set_refs`).
 #[inline]
 pub(crate) fn lru_gen_set_refs(folio: &Folio, vm_flags: VmFlags) -> bool {
     let seen = Recency::REFERENCED.union(Recency::WORKINGSET);

@@ -1,5 +1,5 @@
-//! Look-around: eviction that finds a folio used also clears young bits near it, and inserts the
-//! table into the next walk's filter if many were young.
+//! Look-around: eviction that finds a folio used also clears young bits near it. If many were
+//! young, it inserts the table into the next walk's filter.
 
 use super::bloom::PmdEntry;
 use super::entries::{Look, entries, note_dirty, suitable_to_scan};
@@ -18,7 +18,7 @@ impl<'e, E: Env> Engine<'e, E> {
     /// any entry of it was young, looks around it in the table and the VMA. Returns the number of
     /// entries in the run, and true if any was young. Folios nearby are promoted as by a walk:
     /// batched if there is a walk, otherwise by moving them among lists (Linux 7.3.4,
-    /// `lru_gen_look_around`; this one does not check if others wait for the table's lock).
+    /// `lru_gen_look_around`). This one does not check if others wait for the table's lock.
     #[inline(never)] // keeps its cost out of the code for classic lists
     pub(crate) fn lru_gen_look_around(
         &mut self,
@@ -64,7 +64,7 @@ impl<'e, E: Env> Engine<'e, E> {
     }
 }
 
-/// Returns the range to look at around `addr`: up to 64 pages of its table and VMA, with `addr` in
+/// Returns the range to look at around `addr`: up to 64 pages of its table and VMA. `addr` is in
 /// the middle unless an end is nearer.
 fn window<F: Format>(addr: VirtAddr, vma: &Vma) -> VirtRange {
     let start = max(addr.align_down(F::shift(Level::Pmd)), vma.start());

@@ -26,7 +26,7 @@ pub(crate) struct LruGen {
     /// The pages in each generation, whatever list they are on. A walk that has not handed in its
     /// changes may leave a number negative.
     pub(crate) nr_pages: PerGeneration<AtomicI64>,
-    /// Moving averages over past generations.
+    /// The moving averages over past generations.
     pub(crate) avg_refaulted: PerTier,
     pub(crate) avg_total: PerTier,
     /// For the oldest generation: the pages protected because their tier refaults more, the pages

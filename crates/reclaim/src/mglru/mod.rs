@@ -43,8 +43,8 @@ pub use caps::LruGenCaps;
 pub const MIN_NR_GENS: u64 = 2;
 /// The largest number of generations (`MAX_NR_GENS`).
 pub const MAX_NR_GENS: usize = 4;
-/// The number of tiers of a generation: for up to one, two, and up to four uses through file
-/// descriptors, and for folios of a working set (`MAX_NR_TIERS`).
+/// The number of tiers of a generation (`MAX_NR_TIERS`). They are for up to one, two, and up to
+/// four uses through file descriptors, and for folios of a working set.
 pub const MAX_NR_TIERS: usize = 4;
 /// The number of zones of physical memory.
 pub const MAX_NR_ZONES: usize = 3;

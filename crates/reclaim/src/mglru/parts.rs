@@ -8,9 +8,9 @@ use crate::vma::{VmFlags, Vma};
 use core::cmp::{max, min};
 use pageout_paging::VirtRange;
 
-/// Returns true if walks skip a VMA: its pages cannot be evicted, accesses to it say nothing about
-/// later ones, or its type may not be evicted now (Linux 7.3.4, `should_skip_vma`; there are no
-/// huge-page, device or gate VMAs here).
+/// Returns true if walks skip a VMA (Linux 7.3.4, `should_skip_vma`; there are no huge-page, device
+/// or gate VMAs here). They do if its pages cannot be evicted, accesses to it say nothing about
+/// later ones, or its type may not be evicted now.
 fn should_skip_vma(maps: &Maps<'_>, vma: &Vma, swappiness: u8) -> bool {
     let flags = vma.flags();
     let accessible = flags.intersects(VmFlags::READ | VmFlags::WRITE | VmFlags::EXEC);

@@ -11,9 +11,9 @@ impl<W: World> Engine<'_, W> {
     /// Moves the folios of a cgroup's generations, with their charges, to its parent's generations
     /// of the same age, at the tail. No walk runs, since the caller holds the tree's lock to write.
     ///
-    /// Kernels instead join generations with the same place of the four, whatever their age, and
-    /// open generations of the parent until it has them all (Linux 7.3.4,
-    /// `lru_gen_reparent_memcg`). That touches no folio, which this engine must do anyway.
+    /// Kernels instead join generations with the same place of the four, whatever their age (Linux
+    /// 7.3.4, `lru_gen_reparent_memcg`). They open generations of the parent until it has them all.
+    /// That touches no folio, which this engine must do anyway.
     pub(crate) fn reparent_generations(&mut self, from: MemcgId, to: MemcgId) {
         let maps = self.maps;
         let mut moved = FolioList::default();

@@ -38,8 +38,8 @@ impl Maps<'_> {
 
 impl<W: World> Engine<'_, W> {
     /// Switches parts of the multi-generational LRU on and off. If that changes the use of
-    /// generations, the folios of every cgroup move from one kind of list to the other, 4096 under
-    /// each hold of a lock. All else goes on meanwhile (Linux 7.3.4, `lru_gen_change_state`).
+    /// generations, the folios of every cgroup move from one kind of list to the other. Each hold
+    /// of a lock moves 4096. All else goes on meanwhile (Linux 7.3.4, `lru_gen_change_state`).
     pub fn set_lru_gen_caps(&mut self, caps: LruGenCaps) {
         let (maps, world) = (self.maps, self.world);
         let state = &maps.cgroups.lru_gen_state;

@@ -30,9 +30,9 @@ impl<E: Env> Engine<'_, E> {
 }
 
 impl<W: World> Engine<'_, W> {
-    /// Takes a write to `enabled`: a number with the bits of [`LruGenCaps`], of which others are
-    /// ignored; or a text that begins with `y` for all of them, or with `n` for none (Linux 7.3.4,
-    /// `enabled_store`).
+    /// Takes a write to `enabled` (Linux 7.3.4, `enabled_store`). The text is a number with the
+    /// bits of [`LruGenCaps`], of which others are ignored. It may also begin with `y` for all of
+    /// them, or with `n` for none.
     ///
     /// # Errors
     /// [`Errno::EINVAL`] for anything else; nothing is changed then.

@@ -1,8 +1,9 @@
 //! Tiers: within a generation, folios that were used more often through file descriptors are kept
 //! if such folios refault more. Of the two types, the one that refaults less is evicted.
 //!
-//! Both compare the parts of examined pages that refaulted: in the oldest generation, and in those
-//! before it, halved with each generation that goes by (Linux 7.3.4, vmscan.c).
+//! Both compare the parts of examined pages that refaulted (Linux 7.3.4, vmscan.c). They are
+//! counted in the oldest generation, and in those before it, halved with each generation that goes
+//! by.
 
 use super::{MAX_NR_TIERS, MIN_LRU_BATCH};
 use crate::mglru::lrugen::{LruGen, PerTier};
@@ -51,8 +52,8 @@ impl CtrlPos {
         Self { refaulted, total, gain }
     }
 
-    /// Returns true if the other may be evicted like this one: too few of its pages refaulted to
-    /// judge, or no greater a part than of this one (`positive_ctrl_err`).
+    /// Returns true if the other may be evicted like this one (`positive_ctrl_err`). It may if too
+    /// few of its pages refaulted to judge, or no greater a part than of this one.
     fn allows(self, other: Self) -> bool {
         let wide =
             |n: u64, total: u64, gain: u8| u128::from(n) * u128::from(total) * u128::from(gain);
@@ -84,8 +85,8 @@ pub(crate) fn get_tier_idx(lrugen: &LruGen, kind: usize) -> usize {
     (1..MAX_NR_TIERS).take_while(evicted).last().unwrap_or(0)
 }
 
-/// Resets the counts when the oldest generation of a type ends: they join the averages, and the
-/// next generation is counted from 0 (`reset_ctrl_pos`; no history is kept). The caller holds the
+/// Resets the counts when the oldest generation of a type ends (`reset_ctrl_pos`; no history is
+/// kept). They join the averages, and the next generation is counted from 0. The caller holds the
 /// lruvec's lock.
 pub(crate) fn reset_ctrl_pos(lrugen: &LruGen, kind: usize) {
     for tier in 0..MAX_NR_TIERS {

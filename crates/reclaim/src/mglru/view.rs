@@ -14,9 +14,9 @@ impl Maps<'_> {
         (lrugen.max_seq(), [0, 1].map(|kind| lrugen.min_seq(kind)))
     }
 
-    /// Returns the folios on a list of a cgroup, head first: of the generation `generation`
-    /// (sequence numbers modulo [`MAX_NR_GENS`](super::MAX_NR_GENS)), of anonymous memory (`kind`
-    /// 0) or files' pages (1), in a zone.
+    /// Returns the folios on a list of a cgroup in a zone, head first. `generation` is a sequence
+    /// number modulo [`MAX_NR_GENS`](super::MAX_NR_GENS). `kind` is 0 for anonymous memory and 1
+    /// for files' pages.
     pub fn lru_gen_folios(
         &self,
         memcg: MemcgId,

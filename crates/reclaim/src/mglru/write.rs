@@ -23,10 +23,10 @@ impl<W: World> Engine<'_, W> {
     ///
     /// # Errors
     /// [`Errno::EINVAL`] if there is no command; if a command cannot be parsed, or names no cgroup
-    /// or no node; if its generation does not exist yet, or it would evict one of the two youngest.
-    /// [`Errno::EEXIST`] if a concurrent walk opens the generation instead. [`Errno::EINTR`] of an
-    /// eviction if a signal is pending before a round of it, even before the first and if nothing
-    /// is left to do.
+    /// or no node. Likewise if its generation does not exist yet, or it would evict one of the two
+    /// youngest. [`Errno::EEXIST`] if a concurrent walk opens the generation instead.
+    /// [`Errno::EINTR`] of an eviction if a signal is pending before a round of it, even before the
+    /// first and if nothing is left to do.
     pub fn lru_gen_write(&mut self, text: &str) -> Result<(), Errno> {
         let commands = c_string(text).split([',', ';', '\n']);
         let commands = commands.map(|command| command.trim_start_matches(is_space));

@@ -5,10 +5,10 @@
 //! entries back (Linux 7.3.4, migrate_pages). It is safe for the same reason as reclaim: a folio
 //! with an unknown reference stays where it is.
 //!
-//! In kernels a folio is the descriptor of its frames, so all that refers to the old one has to be
+//! In kernels a folio is the descriptor of its frames. So all that refers to the old one has to be
 //! changed: index, swap cache, lists, cgroup. Here the folio keeps its entry in the table of
 //! folios, and only the table of frames changes. While it moves it has no references, so that no
-//! one gets it from an index: a look-up treats it as being added or removed, and tries again.
+//! one gets it from an index. A look-up treats it as being added or removed, and tries again.
 
 mod restore;
 
@@ -40,10 +40,10 @@ pub trait Targets {
 /// The result of a migration, in pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Migrated {
-    /// Pages moved.
+    /// The pages moved.
     pub moved: u64,
-    /// Pages not moved: their folio was locked, in a transfer, without a target, mapped by an entry
-    /// that does not come off, or held by another reference.
+    /// The pages not moved. Their folio was locked, in a transfer, without a target, mapped by an
+    /// entry that does not come off, or held by another reference.
     pub failed: u64,
 }
 

@@ -176,8 +176,8 @@ impl<W: World> Engine<'_, W> {
     fn free_lazily(&mut self, mm: &Mm, vma: &Vma, range: &VirtRange) {
         debug_assert!(vma.anon().is_some(), "anonymous memory");
         self.free_swapped(mm, range);
-        // Folios come first, and only those that no one else maps and that leave the swap cache:
-        // cleaning entries of the others would lose their content.
+        // Folios come first, and only those that no one else maps and that leave the swap cache.
+        // Cleaning entries of the others would lose their content.
         self.each_whole_folio(mm, range, Self::give_up);
         let given_up = |folio: &Folio, _| !folio.flags().contains(FolioFlags::SWAPBACKED);
         let clean = |pte| W::Format::mkold(W::Format::mkclean(pte));

@@ -9,8 +9,8 @@ use core::sync::atomic::Ordering::AcqRel;
 use pageout_paging::{Format, Level, Pfn, Pte, Table, VirtAddr};
 
 impl<W: World> Engine<'_, W> {
-    /// Removes an address space: all that it maps, and its page tables except the root, which is
-    /// the caller's and is left empty (Linux 7.3.4, exit_mmap). No CPU runs in it any more.
+    /// Removes an address space with all that it maps (Linux 7.3.4, exit_mmap). Its page tables go
+    /// too, except the root, which is the caller's and is left empty. No CPU runs in it any more.
     pub fn exit_mm(&mut self, id: MmId) {
         let maps = self.maps;
         let mm = maps.mm(id);

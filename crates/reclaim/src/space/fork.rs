@@ -161,7 +161,7 @@ impl<W: World> Engine<'_, W> {
 
     /// Counts the child's mappings for the entries at the start of `range`. Returns the first entry
     /// to set for it, and their number. Until they are set, reclaim finds fewer entries than
-    /// mappings, and keeps the folio. If a page is moving, this waits: the migration would not find
+    /// mappings, and keeps the folio. If a page is moving, this waits. The migration would not find
     /// the child's entry before it is set, and needs nothing that is held here.
     fn share(
         &mut self,

@@ -179,9 +179,9 @@ fn has_tables<W: World>(world: &W, mm: &Mm, range: &VirtRange, to: VirtAddr) -> 
     })
 }
 
-/// Returns true if the leaf at `part` may move whole to `at`: it lies in the range as a whole, is
-/// aligned there as well, and nothing is there, not even an empty table (Linux 7.3.4,
-/// move_huge_pmd).
+/// Returns true if the leaf at `part` may move whole to `at` (Linux 7.3.4, move_huge_pmd). It must
+/// lie in the range as a whole and be aligned there as well. The place must have nothing, not even
+/// an empty table.
 fn moves_whole<W: World>(world: &W, mm: &Mm, part: &VirtRange, at: VirtAddr) -> bool {
     super::pages::<W::Format>(part) == W::Format::nr_pages(Level::Pmd)
         && leaf_start::<W::Format>(at) == at

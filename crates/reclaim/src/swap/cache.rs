@@ -155,7 +155,7 @@ impl<E: Env> Engine<'_, E> {
     ///
     /// # Errors
     /// [`Exists`] if the cache already has a folio for one of the slots, if no entry names a slot
-    /// any more, or if it now has another page; nothing is changed then.
+    /// any more, or if it now has another page. Nothing is changed then.
     pub fn swap_cache_add_folio(
         &mut self,
         guard: &FolioGuard<'_>,

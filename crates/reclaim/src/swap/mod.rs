@@ -36,8 +36,8 @@ impl Slot {
         self.entries.store(0, Relaxed);
     }
 
-    /// Returns true if it holds the `k`-th page of a folio: for shared memory, by the index; for
-    /// anonymous memory, if no index leads to it.
+    /// Returns true if it holds the `k`-th page of a folio. For shared memory, the index decides.
+    /// For anonymous memory, it holds the page if no index leads to it.
     pub(crate) fn is_of(&self, folio: &Folio, k: usize) -> bool {
         let mapping = self.mapping.load(Relaxed);
         match folio.flags().contains(FolioFlags::ANON) {

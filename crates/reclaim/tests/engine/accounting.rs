@@ -1,4 +1,4 @@
-//! Accounting under any order of operations, failures included: a folio's mappings and references
+//! Accounting under any order of operations, failures included. A folio's mappings and references
 //! match the tables, frames know their folio, and no entry of the caller's tables is lost.
 
 use crate::world::{Arena, World, pages};

@@ -150,7 +150,7 @@ impl<F: Format, R: Rules> World for Kernel<'_, F, R> {
 
 type On<'m, 't, F, R> = pageout_paging::testing::Checked<'m, Kernel<'t, F, R>, HELD>;
 
-/// A process and its child use more pages than there are frames, private ones and a file's, so that
+/// Lets a process and its child use more pages than there are frames, private ones and a file's. So
 /// pages are swapped, read again, copied and freed. Hardware uses the first pages of the parent at
 /// any time.
 fn run<F: Format, R: Rules>(shootdown: Shootdown, mistake: Mistake) {

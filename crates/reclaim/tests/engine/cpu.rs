@@ -1,5 +1,5 @@
 //! CPUs that load and store through translations. A cached translation stays until an invalidation
-//! of it has completed, so that a missing flush shows as a store to a page that is another's by
+//! of it has completed. A missing flush therefore shows as a store to a page that is another's by
 //! then.
 
 use crate::world::{World, page, pages};

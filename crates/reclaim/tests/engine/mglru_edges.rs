@@ -1,6 +1,6 @@
-//! The ends of batches of a walk and of a look-around: at the end of the VMA inside of a contiguous
-//! block, of the window inside of a folio, and of the table. The engine stops there, and mistakes
-//! show.
+//! The ends of batches of a walk and of a look-around. They are the end of the VMA inside of a
+//! contiguous block, of the window inside of a folio, and of the table. The engine stops there, and
+//! mistakes show.
 
 use crate::mglru_walk::FILTERS;
 use crate::ruled::{LastBlockCut, PastTheEnd, PastTheTable, Ruled};

@@ -21,7 +21,7 @@ struct Part {
     gap: u64,
     pages: u64,
     skipped: bool,
-    /// Masks of the pages that are mapped, and of those that are young, a bit each, repeated.
+    /// The masks of the pages that are mapped, and of those that are young, a bit each, repeated.
     mapped: u64,
     young: u64,
 }

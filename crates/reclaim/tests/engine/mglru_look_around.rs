@@ -127,8 +127,8 @@ fn leaves_are_flushed_as_ever() {
     assert_eq!(world.env.mmu.invalidations().len(), 1);
 }
 
-/// Returns true if a look-around over a window adds the table to the filter of the next walk, given
-/// the order of the folios and the pages mapped and touched.
+/// Returns true if a look-around over a window adds the table to the filter of the next walk. The
+/// order of the folios and the pages mapped and touched are given.
 fn notes<F: Format>(family: Family, order: u8, pages: u64, young: u64, isolated: u64) -> bool {
     let room = Limits { folios: 96, ..FILTERS };
     let mut arena = Arena::new::<F>(&room);

@@ -96,8 +96,8 @@ fn listed(maps: &Maps<'_>) -> Vec<FolioId> {
     all
 }
 
-/// A round of reclaim isolates folios, and the lists are then switched. The round goes on, and puts
-/// the folios back. Returns the number of folios on lists in use when both are done.
+/// Lets a round of reclaim isolate folios, switches the lists, and lets the round go on and put the
+/// folios back. Returns the number of folios on lists in use when both are done.
 fn listed_after<R: Rules>(to: LruGenCaps, goes_on: GoesOn) -> usize {
     let mut arena = Arena::new::<SmallX86>(&LIMITS);
     let mut world = arena.world::<SmallX86>();
@@ -150,8 +150,8 @@ fn what_a_round_of_reclaim_has_isolated_outlives_a_switch() {
     }
 }
 
-/// Either rule that waits for the end of the switch loses the folios that are put back before it:
-/// they are on a list that the switch has already emptied.
+/// Either rule that waits for the end of the switch loses the folios that are put back before it.
+/// They are on a list that the switch has already emptied.
 #[test]
 fn what_joins_lists_by_whether_they_are_being_switched_is_lost() {
     let [on, off] = TO;

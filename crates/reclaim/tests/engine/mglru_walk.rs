@@ -89,8 +89,9 @@ fn lock_of<'a, F>(world: &World<'a, F>, table: Pfn) -> &'a Lock {
     &world.env.locks[table.offset_from(FIRST_TABLE) as usize]
 }
 
-/// Returns the young entries that a family counts if `page` of the folio at `of` was touched: all
-/// of the run that begins with the page or with its contiguous block, or those of one check.
+/// Returns the young entries that a family counts if `page` of the folio at `of` was touched. They
+/// are all of the run that begins with the page or with its contiguous block, or those of one
+/// check.
 fn counted<F: Format>(
     world: &World<'_, F>,
     mm: MmId,

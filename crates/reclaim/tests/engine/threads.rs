@@ -1,5 +1,5 @@
-//! Reclaim on two CPUs while a third maps and unmaps: nothing waits for ever, every young bit is
-//! counted once, and the counts are right when all are done.
+//! Reclaim on two CPUs while a third maps and unmaps. Every wait ends, every young bit is counted
+//! once, and the counts are right when all are done.
 
 use crate::world::{Arena, LIMITS, World, aging, pages, tuning};
 use pageout_paging::pte::{Arm64_4K, SmallArm4, SmallX86, X86_64};

@@ -1,4 +1,4 @@
-//! The count of VMAs, not of entries; VMAs that are skipped, and VMAs that decide alone.
+//! The count of VMAs, not of entries; VMAs that are skipped, and VMAs that decide by themselves.
 
 use crate::formats::on_every_format;
 use crate::world::{Arena, LIMITS, World};

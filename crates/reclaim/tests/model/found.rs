@@ -31,7 +31,7 @@ fn protection_of_a_reclaimed_page_ends_with_that_of_its_range() {
     ]);
 }
 
-/// A lazyfree page of zeros is still lazyfree when zeros are read from it, so it may go with the
+/// A lazyfree page of zeros is still lazyfree when zeros are read from it. So it may go with the
 /// marker that userfaultfd put on it. The model took it for a page whose zeros are new.
 #[test]
 fn zeros_read_from_a_page_given_up_lazily_do_not_end_that() {

@@ -14,9 +14,9 @@ type Generations = [[[i64; MAX_NR_ZONES]; 2]; MAX_NR_GENS];
 type Listed = BTreeMap<FolioId, LruFlags>;
 
 impl<F: Format, R: Rules> Model<'_, '_, F, R> {
-    /// Checks that each folio is on one list of the cgroup it is charged to: the list of its flags,
-    /// or for an evictable folio while generations are in use, that of the generation it is listed
-    /// in.
+    /// Checks that each folio is on one list of the cgroup it is charged to. The list is that of
+    /// its flags. For an evictable folio while generations are in use, it is that of the generation
+    /// it is listed in.
     pub(crate) fn audit_lists(&self, folios: &BTreeMap<FolioId, u64>) {
         let mut listed = Listed::new();
         for (memcg, _) in self.memcgs.borrow().iter() {
@@ -98,7 +98,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
     }
 
     /// Checks a folio that was found on a generation's list, and returns the generation it is in.
-    /// Either may be none of the existing ones: a type that may not be evicted retires its oldest
+    /// Either may be none of the existing ones. A type that may not be evicted retires its oldest
     /// generation as it is, which becomes the youngest. Folios that were in another generation then
     /// follow when that is the youngest.
     fn audit_place(&self, id: FolioId, (generation, kind, zone): (usize, usize, usize)) -> usize {

@@ -1,5 +1,5 @@
-//! The property that nothing is lost: under any order of operations of processes, reclaim, storage
-//! and CPUs, each load finds the value stored last, and the engine's counts are right after every
+//! The property that nothing is lost, under any order of operations of processes, reclaim, storage
+//! and CPUs. Each load finds the value stored last, and the engine's counts are right after every
 //! step.
 //!
 //! Out of scope: faults on pages that are being truncated, and secondary MMUs except that of a

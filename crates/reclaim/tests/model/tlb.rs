@@ -1,6 +1,6 @@
-//! TLBs at their laziest. Besides an entry's current value, a CPU that runs an address space may
-//! use any value that the entry had since an invalidation of it last took effect there. It keeps
-//! translations that an invalidation of another level would drop on the way.
+//! TLBs at their laziest. A CPU that runs an address space may use an entry's current value, or any
+//! value since an invalidation of the entry last took effect there. It keeps translations that an
+//! invalidation of another level would drop on the way.
 
 use crate::hardware::CPUS;
 use pageout_paging::mmu::{Asid, Invalidate};

@@ -83,8 +83,8 @@ impl Process {
 pub(crate) struct Truth {
     pub(crate) processes: Vec<Option<Process>>,
     files: HashMap<(MappingId, u64), u64>,
-    /// The page of each mapping from which on there are zeros where nothing was stored: the end of
-    /// a truncated file, and all of shared memory.
+    /// The page of each mapping from which on there are zeros where nothing was stored. It is the
+    /// end of a truncated file, and all of shared memory.
     pub(crate) zeros: HashMap<MappingId, u64>,
     last: u64,
     /// The stores made during the current operation.

@@ -82,9 +82,9 @@ fn run<F: Format>(machine: Machine, order: u8, variant: usize, steps: &[Step]) -
             let mut step = step.clone();
             match &mut step.op {
                 Op::Tune(_) | Op::SwitchLruGen { .. } => continue,
-                // If a large lazyfree folio was written to in part, unmapping entry by entry loses
-                // the pages before the first one written to, and by a run loses none. Kernels do
-                // the same.
+                // A large lazyfree folio was written to in part. Then unmapping entry by entry
+                // loses the pages before the first one written to, and unmapping by a run loses
+                // none. Kernels do the same.
                 Op::Advise { advice: Advice::Free, .. } if order > 0 => continue,
                 Op::MapAnonymous { order: of, .. } | Op::MapFile { order: of, .. } => *of = order,
                 _ => {}

@@ -82,7 +82,7 @@ fn step() -> impl Strategy<Value = Step> {
 
 struct Model {
     ground: Ground,
-    /// Cgroups and their parents.
+    /// The cgroups and their parents.
     memcgs: Vec<(MemcgId, MemcgId)>,
     folios: Vec<(FolioId, MemcgId)>,
     made: usize,

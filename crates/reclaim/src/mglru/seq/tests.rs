@@ -7,7 +7,7 @@ use std::vec::Vec;
 
 const ROOT: MemcgId = MemcgId::ROOT;
 
-/// All choices of the oldest generations of both types, if generations 0 to 3 are open.
+/// Returns all choices of the oldest generations of both types, if generations 0 to 3 are open.
 fn all_oldest() -> impl Iterator<Item = [u64; 2]> {
     (0..=2).flat_map(|anon| (0..=2).map(move |file| [anon, file]))
 }
