@@ -40,10 +40,13 @@ const TWO_WORD_HEAD: &str = "By what ";
 
 /// Folders of the crates whose doc comments begin with none of them.
 const PLAIN: &[&str] = &[
+    "crates/capi/",
     "crates/catalog/",
     "crates/check/",
     "crates/exhibits/",
     "crates/host/",
+    "crates/paging/",
+    "crates/reclaim/",
     "crates/refusal/",
     "crates/report/",
     "crates/sweep/",
