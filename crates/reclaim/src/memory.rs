@@ -23,7 +23,7 @@ pub struct Limits {
     pub folios: usize,
     /// The VMAs at once.
     pub vmas: usize,
-    /// Address spaces at once.
+    /// The address spaces at once.
     pub mms: usize,
     /// The mappings (files, anonymous areas) at once.
     pub mappings: usize,
@@ -128,7 +128,7 @@ pub struct Memory<'m> {
     pub folios: &'m mut [Folio],
     /// The VMAs.
     pub vmas: &'m mut [Vma],
-    /// Address spaces.
+    /// The address spaces.
     pub mms: &'m mut [Mm],
     /// The mappings.
     pub mappings: &'m mut [Mapping],
