@@ -241,8 +241,8 @@ pub enum Refusal {
 
 /// The fault of a next use in a cache's trace.
 ///
-/// Accepted is -1 or the greatest `i64` for an object that is not asked for again, and otherwise
-/// the number of the record that asks for it next, counted from 0 or from 1 in the whole input.
+/// Accepted is -1 or the greatest `i64` for an object without a later access. Otherwise it is the
+/// number of the record of the next access, counted from 0 or from 1 in the whole input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NextUse {
     /// No record has such a number.
