@@ -33,8 +33,11 @@ pub enum PatchError {
         /// The message of git.
         said: String,
     },
-    /// The patch changes a file that is no text.
-    #[error("patch {patch}: `{file}` is a binary file: expected changes of text alone")]
+    /// The patch says that a binary file differs, and not what is in it.
+    #[error(
+        "patch {patch}: no content of the binary file `{file}`: expected it as `git \
+        format-patch` or `git diff --binary` writes it"
+    )]
     Binary {
         /// Which patch.
         patch: String,
@@ -134,13 +137,10 @@ fn files(patch: &Patch, scratch: &Path) -> Result<BTreeSet<PathBuf>, PatchError>
             error => error.into(),
         })?;
         for line in counted.split(|byte| *byte == 0).filter(|line| !line.is_empty()) {
-            let mut columns = line.splitn(3, |byte| *byte == b'\t');
-            let added = columns.next();
-            let path = Path::new(OsStr::from_bytes(columns.nth(1).unwrap_or_default()));
+            // After the numbers of lines that are added and removed.
+            let path = line.splitn(3, |byte| *byte == b'\t').nth(2).unwrap_or_default();
+            let path = Path::new(OsStr::from_bytes(path));
             let file = named(path);
-            if added == Some(b"-") {
-                return Err(PatchError::Binary { patch: name(), file });
-            }
             if !path.components().all(|part| matches!(part, Component::Normal(_))) {
                 return Err(PatchError::Outside { patch: name(), file });
             }
@@ -159,9 +159,9 @@ fn binary_of_diff(diff: &[u8]) -> Option<String> {
     let lines = diff.split(|byte| *byte == b'\n');
     let names = |line: &[u8]| {
         let line = String::from_utf8_lossy(line);
-        let (_, new) =
+        let (old, new) =
             line.strip_prefix("Binary files ")?.strip_suffix(" differ")?.split_once(" and ")?;
-        Some(shown(new).into_owned())
+        Some(shown(if new == "/dev/null" { old } else { new }).into_owned())
     };
     lines.filter(|line| line.starts_with(b"Binary files ")).find_map(names)
 }

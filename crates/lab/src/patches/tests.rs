@@ -137,14 +137,70 @@ fn context_that_differs_is_refused() {
     assert!(World::new().error(moved).contains("mm/a.c (hunk 1 of 1)"));
 }
 
+/// A repository of the world's tree, and what its commits are as `git format-patch` writes them.
+struct Repository<'a>(&'a World);
+
+impl Repository<'_> {
+    fn path(&self, of: &str) -> PathBuf {
+        self.0.directory.path().join("repository").join(of)
+    }
+
+    fn git(&self, arguments: &[&str]) -> Vec<u8> {
+        let who = ["-c", "user.name=a", "-c", "user.email=a@invalid"];
+        git(&self.path(""), &[&who[..], arguments].concat(), None).unwrap()
+    }
+
+    /// Commits what is there.
+    fn commit(&self) {
+        self.git(&["add", "--all"]);
+        self.git(&["commit", "--quiet", "--message", "x"]);
+    }
+
+    /// The last commit as a mail.
+    fn mail(&self) -> String {
+        String::from_utf8(self.git(&["format-patch", "-1", "--stdout"])).unwrap()
+    }
+}
+
 #[test]
-fn binary_files_are_refused_by_name() {
+fn binary_files_are_applied_as_git_writes_them() {
+    let world = World::new();
+    let repository = Repository(&world);
+    fs::create_dir_all(repository.path("mm")).unwrap();
+    repository.git(&["init", "--quiet"]);
+    let commit = |content: &[u8]| {
+        fs::write(repository.path("mm/x.bin"), content).unwrap();
+        repository.commit();
+        repository.mail()
+    };
+    let [added, changed] = [commit(b"a\0b"), commit(b"a\0c\xff")];
+    let content = |staged: &Staged| {
+        staged[Path::new("mm/x.bin")].as_ref().map(|patched| patched.content.clone())
+    };
+    let staged = world.stage(&[&added, &changed]).unwrap();
+    assert_eq!(content(&staged).unwrap(), b"a\0c\xff");
+    fs::remove_file(repository.path("mm/x.bin")).unwrap();
+    repository.commit();
+    let staged = world.stage(&[&added, &changed, &repository.mail()]).unwrap();
+    assert_eq!(content(&staged), None);
+    // Git compares the content before with what the patch was made of.
+    let error = world.stage(&[&added, &changed, &changed]).unwrap_err().to_string();
+    assert!(error.contains("2.patch does not apply: all of it is there already"), "{error}");
+    fs::write(world.directory.path().join("tree/mm/x.bin"), "other").unwrap();
+    let error = world.error(&changed);
+    assert!(error.contains("does not match the current contents"), "{error}");
+}
+
+#[test]
+fn binary_files_without_their_content_are_refused_by_name() {
     let world = World::new();
     let of_diff = BINARY.lines().last().unwrap().replace("a/mm", "linux/mm");
     let beside = format!("{CHANGE}{of_diff}\n");
-    for text in [BINARY, &of_diff, &beside] {
+    let removed = "Binary files a/mm/x.bin and /dev/null differ\n";
+    for text in [BINARY, &of_diff, &beside, removed] {
         let error = world.error(text);
-        assert!(error.contains("mm/x.bin` is a binary file"), "{error}");
+        assert!(error.contains("no content of the binary file `"), "{error}");
+        assert!(error.contains("mm/x.bin`: expected it as"), "{error}");
     }
 }
 
