@@ -4,7 +4,7 @@ use crate::memcg_trace::MemcgTrace;
 use crate::pageout_shared::PageoutShared;
 use crate::reclaim_file::ReclaimFile;
 use crate::reclaim_shmem::ReclaimShmem;
-use crate::{Model, Scenario};
+use crate::{Model, Scenario, moved};
 use pageout_experiment::fields::FieldError;
 use pageout_experiment::scenarios;
 use pageout_experiment::variant::Variant;
@@ -34,6 +34,17 @@ pub trait Scenarios {
         model: &Model,
         progress: &mut dyn FnMut(usize, usize),
     ) -> Result<Vec<Record>, ReplayError>;
+
+    /// Adds to the records, in their order, the whole along each price that can be moved, for the
+    /// break-even prices of the other variants against the first. A trace has none: what is decided
+    /// in it depends on the time.
+    fn add_break_even(
+        &self,
+        variants: &[Variant],
+        model: &Model,
+        records: &mut [Record],
+        progress: &mut dyn FnMut(usize, usize),
+    );
 
     /// Where the time of the first run of the first combination goes, as folded stacks in
     /// nanoseconds.
@@ -86,6 +97,16 @@ impl<S: Scenario> Scenarios for Vec<S> {
         Ok(S::records(self, variants, model, progress))
     }
 
+    fn add_break_even(
+        &self,
+        variants: &[Variant],
+        model: &Model,
+        records: &mut [Record],
+        progress: &mut dyn FnMut(usize, usize),
+    ) {
+        moved::add(self, variants, model, records, progress);
+    }
+
     fn folded(&self, model: &Model, variant: Variant) -> Result<String, ReplayError> {
         Ok(self[0].folded(model, variant))
     }
@@ -107,6 +128,15 @@ impl Scenarios for Vec<MemcgTrace> {
         progress: &mut dyn FnMut(usize, usize),
     ) -> Result<Vec<Record>, ReplayError> {
         MemcgTrace::records(self, variants, model, progress)
+    }
+
+    fn add_break_even(
+        &self,
+        _: &[Variant],
+        _: &Model,
+        _: &mut [Record],
+        _: &mut dyn FnMut(usize, usize),
+    ) {
     }
 
     fn folded(&self, model: &Model, variant: Variant) -> Result<String, ReplayError> {

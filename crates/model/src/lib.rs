@@ -18,6 +18,7 @@ mod ground;
 mod interval;
 mod kernel;
 pub mod memcg_trace;
+mod moved;
 pub mod pageout_shared;
 mod program;
 pub mod reclaim_file;

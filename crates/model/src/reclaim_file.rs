@@ -7,10 +7,10 @@ use pageout_experiment::declare::{Checked, Declared, Lists, read_both};
 use pageout_experiment::fields::{self, FieldError, bad};
 use pageout_experiment::footprint::Footprint;
 use pageout_experiment::formats::{Arch, with_format};
-use pageout_experiment::metrics::{MetricSpec, PER_PAGE};
+use pageout_experiment::metrics::{MetricSpec, NS_PER_PAGE, PER_PAGE};
 use pageout_experiment::scenarios::metrics::machine::{
-    BARRIERS, BROADCASTS, CORES_INTERRUPTED, HIDDEN, INTERRUPTS, LOCAL, LOCAL_FLUSHES, MISSES,
-    ROUNDS, SECOND_LEVEL_HITS,
+    BARRIERS, BROADCASTS, CORES_INTERRUPTED, HIDDEN, INSTRUCTION_TIME, INTERRUPTS, LOCAL,
+    LOCAL_FLUSHES, MISSES, ROUNDS, SECOND_LEVEL_HITS, TABLE_TIME,
 };
 use pageout_experiment::scenarios::metrics::reclaim_file::{
     ACCESSES, FLUSHING, INSTRUCTIONS, NOTIFYING, SECONDARY, STOLEN, TABLE_OPERATIONS, WHOLE,
@@ -77,8 +77,10 @@ pub struct Outcome {
     stolen: Time,
     /// Pages that came back.
     refaults: u64,
-    /// Kernel instructions.
-    instructions: u64,
+    /// Kernel instructions, and what they take.
+    instructions: (u64, Time),
+    /// What table operations take beyond theirs.
+    table: Time,
     /// In notifiers, and what was counted of virtual machines, if there are any.
     secondary: Option<(Time, [u64; VmCount::ALL.len()])>,
     /// Before the request, and after it.
@@ -191,6 +193,7 @@ impl ReclaimFile {
         let after = machine.run(tasks);
         let done = done.get().expect("the reclaiming task ended");
         let instructions = kernel.done().instructions() - instructions;
+        let instructions = (instructions, machine.prices().instruction * instructions);
         Outcome {
             refaults: refaults.get(),
             ..Outcome::of::<F>(&kernel, [before, after], done, instructions)
@@ -205,7 +208,7 @@ impl Outcome {
         kernel: &Kernel<'_>,
         [before, after]: [Report; 2],
         (pages, whole): (u64, Time),
-        instructions: u64,
+        instructions: (u64, Time),
     ) -> Self {
         let request = request(&after).expect("the request took time");
         Self {
@@ -213,12 +216,18 @@ impl Outcome {
             whole,
             stages: Stage::ALL.map(|stage| within_reclaim(request, stage)),
             flushing: request.at(&|path| matches!(path.last(), Some(&"invalidate" | &"wait"))),
+            table: request.at(&|path| path.last() == Some(&"table")),
             stolen: stolen(&after).since(stolen(&before)),
             refaults: 0,
             instructions,
             secondary: secondary_time(kernel, request),
             reports: [before, after],
         }
+    }
+
+    /// The time of a page, in nanoseconds.
+    pub(crate) fn whole(&self) -> f64 {
+        self.whole.ns() / self.pages
     }
 
     /// The machine's report at the end.
@@ -230,6 +239,11 @@ impl Outcome {
 impl Scenario for ReclaimFile {
     type Outcome = Outcome;
     const NAME: &'static str = scenarios::ReclaimFile::NAME;
+    const WHOLE: MetricSpec = WHOLE.on(Basis::Modelled);
+
+    fn platform(&self) -> &Platform {
+        &self.platform
+    }
 
     fn labels(&self, model: &Model) -> Labels {
         let mut labels = self.scenario.labels();
@@ -251,6 +265,10 @@ impl Scenario for ReclaimFile {
 
     fn metrics(&self, nominal: &[Outcome], drawn: &[Outcome]) -> Vec<Metric> {
         metrics(nominal, drawn)
+    }
+
+    fn whole(outcome: &Outcome) -> f64 {
+        outcome.whole()
     }
 
     fn report(outcome: &Outcome) -> &Report {
@@ -406,8 +424,11 @@ pub(crate) fn metrics(nominal: &[Outcome], drawn: &[Outcome]) -> Vec<Metric> {
         metrics.push(NOTIFYING.of(&of(time, nominal)));
     }
     let one = &nominal[0];
-    let instructions = one.instructions as f64 / one.pages;
-    metrics.push(INSTRUCTIONS.one(instructions));
+    let (instructions, time) = one.instructions;
+    metrics.push(INSTRUCTIONS.one(instructions as f64 / one.pages));
+    for (metric, time) in [(INSTRUCTION_TIME, time), (TABLE_TIME, one.table)] {
+        metrics.push(metric.per(NS_PER_PAGE).one(time.ns() / one.pages));
+    }
     metrics.extend(one.counted());
     metrics
 }

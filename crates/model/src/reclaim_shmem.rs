@@ -12,6 +12,7 @@ use pageout_experiment::scenarios::{self, ReclaimShmemLists};
 use pageout_experiment::variant::Variant;
 use pageout_host::reclaim_shmem::{Setup, young_pages};
 use pageout_host::scenario::OnHost;
+use pageout_machine::platform::Platform;
 use pageout_machine::{CoreId, Machine, Report, Task, TaskSpec};
 use pageout_paging::mmu::Asid;
 use pageout_record::schema::{Labels, Metric};
@@ -51,6 +52,7 @@ impl ReclaimShmem {
         let after = machine.run(vec![request]);
         let done = done.get().expect("the reclaiming task ended");
         let instructions = kernel.done().instructions() - instructions;
+        let instructions = (instructions, machine.prices().instruction * instructions);
         let reports = [before, after];
         let request = reclaim_file::Outcome::of::<F>(&kernel, reports, done, instructions);
         // The request tells that itself.
@@ -105,6 +107,11 @@ impl ReclaimShmem {
 impl Scenario for ReclaimShmem {
     type Outcome = Outcome;
     const NAME: &'static str = scenarios::ReclaimShmem::NAME;
+    const WHOLE: MetricSpec = <reclaim_file::ReclaimFile as Scenario>::WHOLE;
+
+    fn platform(&self) -> &Platform {
+        &self.platform
+    }
 
     fn labels(&self, model: &Model) -> Labels {
         let mut all = Declared::labels(&**self);
@@ -128,6 +135,10 @@ impl Scenario for ReclaimShmem {
         let counted = nominal[0].counted.iter();
         metrics.extend(counted.map(|(metric, value)| metric.one(*value)));
         metrics
+    }
+
+    fn whole(outcome: &Outcome) -> f64 {
+        outcome.request.whole()
     }
 
     fn report(outcome: &Outcome) -> &Report {

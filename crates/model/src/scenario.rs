@@ -5,6 +5,7 @@ use pageout_experiment::declare::{Checked, read};
 use pageout_experiment::fields::FieldError;
 use pageout_experiment::footprint::Footprint;
 use pageout_experiment::formats::FormatName;
+use pageout_experiment::metrics::MetricSpec;
 use pageout_experiment::spread::spread;
 use pageout_experiment::this_machine;
 use pageout_experiment::variant::{Axes, Variant};
@@ -81,9 +82,14 @@ pub trait Scenario: Sync {
     type Outcome: Send;
     /// Its name in records.
     const NAME: &'static str;
+    /// What it is judged by.
+    const WHOLE: MetricSpec;
 
     /// Its fields as records carry them, with the machine's.
     fn labels(&self, model: &Model) -> Labels;
+
+    /// The machine.
+    fn platform(&self) -> &Platform;
 
     /// What a run of it takes, table by table.
     fn footprint(&self, model: &Model) -> Footprint;
@@ -93,6 +99,9 @@ pub trait Scenario: Sync {
 
     /// The metrics of runs with nominal prices, and of as many with drawn ones as there are draws.
     fn metrics(&self, nominal: &[Self::Outcome], drawn: &[Self::Outcome]) -> Vec<Metric>;
+
+    /// What [`WHOLE`](Self::WHOLE) is of a run, in its unit.
+    fn whole(outcome: &Self::Outcome) -> f64;
 
     /// The machine's report at the end of a run.
     fn report(outcome: &Self::Outcome) -> &Report;

@@ -76,18 +76,12 @@ impl<F: Format> Machine<'_, F> {
         let done = match prices.publish {
             Publish::RoundTrip => now + prices.dsb_base,
             Publish::Outstanding if core.dense.get() => {
-                let latency = self.latency(prices, 1);
+                let latency = prices.latency(self.setup.shape.cores, 1);
                 (now + prices.dsb_idle).max(core.last_issued.get() + latency)
             }
             Publish::Outstanding => now + prices.dsb_idle,
         };
         core.clock.set(done);
-    }
-
-    /// Returns the time from a TLBI to its end everywhere, with so many outstanding.
-    fn latency(&self, prices: &BroadcastPrices, outstanding: u64) -> Time {
-        let others = u64::from(self.setup.shape.cores - 1);
-        prices.dsb_base + prices.dsb_per_core * others + prices.dsb_per_outstanding * outstanding
     }
 
     /// Executes a DSB ISH, which ends when every core has applied what this core issued.
@@ -114,7 +108,7 @@ impl<F: Format> Machine<'_, F> {
         let last = in_flight.back().copied().unwrap_or_default();
         let under_way = in_flight.drain(..).filter(|arrival| *arrival > now).count();
         let outstanding = under_way + self.held_at_most(core.id);
-        let latency = self.latency(prices, outstanding as u64);
+        let latency = prices.latency(self.setup.shape.cores, outstanding as u64);
         let begun = core.last_issued.get().max(self.barrier_free.get());
         self.sends(begun.max(now), Traffic::Wait);
         self.barrier_free.set(begun + prices.dsb_serial.min(latency));

@@ -1,5 +1,6 @@
 //! Drawing prices from their ranges.
 
+use super::lever::Lever;
 use super::price::Price;
 use super::prices::Publish;
 
@@ -13,6 +14,9 @@ pub enum Draw {
     /// core's clock share half of their variance. The same seed gives the same prices on every
     /// host, and a price's place depends on the seed and its name.
     Seeded(u64),
+    /// The values that the file gives, but for a lever's prices, which are that many millionths of
+    /// theirs.
+    Moved(Lever, u64),
 }
 
 /// Prices that a faster clock lowers together.
@@ -35,6 +39,9 @@ const CLOCKED: [&str; 12] = [
 const P95: f64 = 1.65;
 
 impl Draw {
+    /// The unit of [`Draw::Moved`]: with so many millionths all prices are the file's.
+    pub const ONE: u64 = 1_000_000;
+
     /// Chooses the wait of a DSB ISHST: for TLBIs outstanding, and in one draw of four a round trip
     /// whatever is.
     pub(super) fn publish(self) -> Publish {
@@ -46,7 +53,15 @@ impl Draw {
 
     /// The price in its base unit.
     pub(super) fn of(self, price: &Price) -> u64 {
-        let Self::Seeded(seed) = self else { return price.value };
+        let seed = match self {
+            Self::Seeded(seed) => seed,
+            Self::Moved(lever, millionths) if lever.moves(price.name) => {
+                let moved =
+                    u128::from(price.value) * u128::from(millionths) / u128::from(Self::ONE);
+                return u64::try_from(moved).expect("a price within 10^15 ps, times 100");
+            }
+            Self::Nominal | Self::Moved(..) => return price.value,
+        };
         let own = deviation(seed, price.name);
         let clocked = CLOCKED.contains(&price.name);
         let deviation = if clocked {

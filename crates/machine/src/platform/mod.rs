@@ -4,6 +4,7 @@
 mod architecture;
 mod draw;
 mod error;
+mod lever;
 mod parse;
 mod price;
 mod prices;
@@ -16,6 +17,7 @@ mod tests;
 pub use architecture::Architecture;
 pub use draw::Draw;
 pub use error::{PlatformError, Problem};
+pub use lever::Lever;
 pub use price::{Kind, Price, Unit};
 pub use prices::{Bandwidth, BroadcastPrices, InvalidationPrices, IpiPrices, Prices, Publish};
 pub use provenance::{Basis, Provenance, SectionOrigin};
@@ -91,7 +93,7 @@ impl Platform {
         &self.shape
     }
 
-    /// What everything takes: as the file says, or drawn from its ranges.
+    /// What everything takes: as the file says, drawn from its ranges, or with a price moved.
     pub fn prices(&self, draw: Draw) -> Prices {
         let quotes = &self.prices;
         Prices::resolve(self.shape.architecture, draw.publish(), |name| {

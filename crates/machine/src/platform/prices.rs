@@ -191,6 +191,15 @@ prices! {
     }
 }
 
+impl BroadcastPrices {
+    /// Returns the time from a TLBI to its end everywhere on a machine of so many cores, with so
+    /// many of the issuer's outstanding.
+    pub(crate) fn latency(&self, cores: u16, outstanding: u64) -> Time {
+        let others = u64::from(cores.saturating_sub(1));
+        self.dsb_base + self.dsb_per_core * others + self.dsb_per_outstanding * outstanding
+    }
+}
+
 impl Prices {
     /// The prices that a platform of the architecture must give, in the order of documentation.
     pub fn names(architecture: Architecture) -> impl Iterator<Item = (&'static str, Kind)> {

@@ -11,10 +11,13 @@ use crate::{Model, Modelled, OnMachine, One, Scenario};
 use pageout_experiment::declare::Declared;
 use pageout_experiment::footprint::Footprint;
 use pageout_experiment::formats::{Arch, FormatName, with_format};
+use pageout_experiment::metrics::MetricSpec;
+use pageout_experiment::scenarios::metrics::pageout_shared::REPETITION;
 use pageout_experiment::scenarios::{self, PageoutSharedLists};
 use pageout_experiment::variant::Variant;
 use pageout_host::layout::tables_of;
 use pageout_machine::Report;
+use pageout_machine::platform::Platform;
 use pageout_reclaim::{Limits, MapAs};
 use pageout_record::schema::{Labels, Metric};
 
@@ -61,6 +64,11 @@ impl Modelled for scenarios::PageoutShared {
 impl Scenario for PageoutShared {
     type Outcome = Outcome;
     const NAME: &'static str = scenarios::PageoutShared::NAME;
+    const WHOLE: MetricSpec = REPETITION;
+
+    fn platform(&self) -> &Platform {
+        &self.platform
+    }
 
     fn labels(&self, model: &Model) -> Labels {
         let mut all = Declared::labels(&**self);
@@ -78,6 +86,10 @@ impl Scenario for PageoutShared {
 
     fn metrics(&self, nominal: &[Outcome], drawn: &[Outcome]) -> Vec<Metric> {
         run::metrics(nominal, drawn)
+    }
+
+    fn whole(outcome: &Outcome) -> f64 {
+        outcome.repetition()
     }
 
     fn report(outcome: &Outcome) -> &Report {

@@ -4,9 +4,11 @@
 use super::PageoutShared;
 use crate::{Between, Kernel, Model, One, Program, Reported, Swap, activity, reported};
 use pageout_experiment::formats::Arch;
+use pageout_experiment::scenarios::metrics::machine::{INSTRUCTION_TIME, TABLE_TIME};
 use pageout_experiment::scenarios::metrics::pageout_shared::{
     BATCH_SHARE, CPU_SHARE, EACH, FLUSHING, REPETITION, STOLEN, UNMAP_SHARE, WRITTEN, YOUNG_SHARE,
 };
+use pageout_experiment::scenarios::metrics::reclaim_file::{INSTRUCTIONS, TABLE_OPERATIONS};
 use pageout_experiment::scenarios::{Content, Out};
 use pageout_experiment::variant::Variant;
 use pageout_host::layout::{Arena, Ground, MAP_START};
@@ -31,6 +33,8 @@ pub struct Outcome {
     each: Vec<Time>,
     /// 4K pages written to swap.
     written: u64,
+    /// Instructions of all tasks, and what they take.
+    instructions: (u64, Time),
     /// Before them and after.
     pub(super) between: Between,
 }
@@ -240,12 +244,15 @@ pub(super) fn run<F: Arch>(
     let before = machine.run(run(&first).tasks(("first", 1, cores), &warm));
     let vmstat = ground.maps.memcg(memory.memcg).vmstat();
     let swapped = vmstat.get(Counter::Pswpout);
+    let instructions = kernel.done().instructions();
     let after = machine.run(run(&rest).tasks(("pageout", of.times, cores), &each));
     let written = vmstat.get(Counter::Pswpout) - swapped;
+    let instructions = kernel.done().instructions() - instructions;
     Outcome {
         times: f64::from(of.times),
         each: each.take(),
         written: written << (F::PAGE_SHIFT - 12),
+        instructions: (instructions, machine.prices().instruction * instructions),
         between: Between { before, after },
     }
 }
@@ -294,7 +301,18 @@ pub(super) fn metrics(nominal: &[Outcome], drawn: &[Outcome]) -> Vec<Metric> {
     let one = &nominal[0];
     let mut metrics = reported(&REPORTED, nominal, drawn);
     metrics.extend(one.between.metrics(EACH, one.times));
-    let written = one.written as f64 / one.times;
-    metrics.push(WRITTEN.one(written));
+    let (instructions, time) = one.instructions;
+    let table = one.between.time(|path| path.last() == Some(&"table"));
+    for (metric, time) in [(INSTRUCTION_TIME, time), (TABLE_TIME, table)] {
+        metrics.push(metric.per(REPETITION.unit).one(time.ns() / 1e3 / one.times));
+    }
+    let table = one.between.count("table_operations");
+    for (metric, count) in [
+        (INSTRUCTIONS.per(EACH), instructions),
+        (TABLE_OPERATIONS.per(EACH), table),
+        (WRITTEN, one.written),
+    ] {
+        metrics.push(metric.one(count as f64 / one.times));
+    }
     metrics
 }

@@ -27,6 +27,39 @@ metrics! {
 }
 
 metrics! {
+    /// What a whole at nominal prices is made of, beside the time of invalidations.
+    pub CAUSES = {
+        /// time that instructions of the kernel take, of all tasks
+        INSTRUCTION_TIME: "time of instructions", "", Modelled, Lower, diagnostic;
+        /// time that reads and changes of entries take beyond their instructions, of all tasks
+        TABLE_TIME: "time of table operations", "", Modelled, Lower, diagnostic;
+    }
+}
+
+metrics! {
+    /// The whole along prices that are moved one by one, where it is asked from which on a variant
+    /// pays.
+    pub MOVED = {
+        /// time of a TLBI and the DSB that waits for it, with its range
+        FLUSH_ARM64: "TLBI and DSB", "ns", Modelled, Neither, diagnostic;
+        /// time of the interrupt of one core, up to its acknowledgement, with its range
+        FLUSH_X86: "IPI shootdown", "ns", Modelled, Neither, diagnostic;
+        /// time of an instruction of the kernel, with its range
+        INSTRUCTION_PRICE: "instruction", "ns", Modelled, Neither, diagnostic;
+        /// time of an atomic change of an entry that is near, with its range
+        ATOMIC_PRICE: "atomic", "ns", Modelled, Neither, diagnostic;
+        /// what the scenario is judged by, along what a TLBI and its DSB take
+        ALONG_FLUSH_ARM64: "along TLBI and DSB", "", Modelled, Neither, diagnostic;
+        /// what the scenario is judged by, along what the interrupt of a core takes
+        ALONG_FLUSH_X86: "along IPI shootdown", "", Modelled, Neither, diagnostic;
+        /// what the scenario is judged by, along what an instruction takes
+        ALONG_INSTRUCTION: "along instruction", "", Modelled, Neither, diagnostic;
+        /// what the scenario is judged by, along what an atomic takes
+        ALONG_ATOMIC: "along atomic", "", Modelled, Neither, diagnostic;
+    }
+}
+
+metrics! {
     /// What follows from TLBs.
     pub TLB = {
         /// cores that a round interrupts
@@ -81,6 +114,15 @@ pub const QUANTILES: [f64; HIDDEN_FOR.len()] = [0.5, 0.9, 0.99, 1.0];
 /// Those of [`COUNTS`] that reclaim on one core is told by.
 pub const RECLAIM: [MetricSpec; 6] =
     [BROADCASTS, BARRIERS, ROUNDS, INTERRUPTS, LOCAL, LOCAL_FLUSHES];
+
+/// The metrics that a decision on a whole of a unit rests on, besides counts.
+pub fn decisive(unit: &'static str) -> Vec<MetricSpec> {
+    let in_its_unit = |metric: &MetricSpec| match metric.unit {
+        "" => metric.per(unit),
+        _ => *metric,
+    };
+    CAUSES.iter().chain(MOVED).map(in_its_unit).collect()
+}
 
 /// Between two points of a run, `per` something that happened in it again and again.
 pub fn between(per: &'static str) -> Vec<MetricSpec> {

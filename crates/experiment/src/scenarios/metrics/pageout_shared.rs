@@ -1,6 +1,7 @@
 //! Of `pageout-shared`.
 
-use super::machine::{WRITTEN_TO_SWAP, between};
+use super::machine::{WRITTEN_TO_SWAP, between, decisive};
+use super::reclaim_file::{INSTRUCTIONS, TABLE_OPERATIONS};
 use crate::metrics::{MetricSpec, metrics};
 
 /// What counts are told by.
@@ -31,5 +32,6 @@ pub const WRITTEN: MetricSpec = WRITTEN_TO_SWAP.per(EACH);
 
 /// On ground `model`.
 pub fn on_model() -> Vec<MetricSpec> {
-    [REPETITIONS, &between(EACH), &[WRITTEN]].concat()
+    let counted = [INSTRUCTIONS.per(EACH), TABLE_OPERATIONS.per(EACH), WRITTEN];
+    [REPETITIONS, &between(EACH), &counted, &decisive(REPETITION.unit)].concat()
 }
