@@ -109,6 +109,11 @@ pub(crate) struct CompareArgs {
     /// that it cannot be decided, for lack of runs or of the metric. May be repeated.
     #[arg(long, value_name = "CONDITION")]
     pub fail_on: Vec<FailOn>,
+    /// Gain that a variant is asked for on ground model, in per cent [default: 1%]
+    ///
+    /// The decision names the probability that a variant gains more than this over the base.
+    #[arg(long, value_name = "PERCENT", value_parser = percent, hide_short_help = true)]
+    pub min_gain: Option<f64>,
     /// End with status 128 on errors, for `git bisect run`
     ///
     /// Status 128 stops the bisection, where 2 would call the commit bad. Status 125 skips the
@@ -127,6 +132,14 @@ pub(crate) struct CompareArgs {
     pub pool: bool,
     #[command(flatten)]
     pub common: Common,
+}
+
+/// A gain: per cent of the base, below 100.
+fn percent(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix('%').unwrap_or(text).trim();
+    let accepted = |percent: &f64| (0.0..100.0).contains(percent);
+    let percent = number.parse().ok().filter(accepted);
+    percent.ok_or_else(|| format!("`{text}`: expected PERCENT%, from 0% to below 100%, such as 2%"))
 }
 
 /// A record file with the name that its runs are compared by.

@@ -78,6 +78,9 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<ExitCode, CliError> {
     if common.ground == Ground::Model {
         return model::compare(&request, args, &variants.of(request.compared));
     }
+    if args.min_gain.is_some() {
+        return Err(CliError::ModelAlone("--min-gain"));
+    }
     let plan = Plan::new(&request, common, &variants)?;
     if plan.main && !args.fail_on.is_empty() {
         return Err(CliError::FailOnMainTable);

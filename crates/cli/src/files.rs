@@ -5,13 +5,13 @@ use crate::declared::DECLARED;
 use crate::error::CliError;
 use crate::options::Common;
 use crate::other_file::other_file;
-use crate::tables::comparison_of_runs;
-use crate::{fail_on, output};
+use crate::{fail_on, output, tables};
 use pageout_experiment::input;
+use pageout_record::compare::LEAST_GAIN;
 use pageout_record::schema::{
     Ground, LABEL, Labels, Pooling, ReadError, Record, RecordFile, acts_on_display,
 };
-use pageout_report::Table;
+use pageout_report::{ReportError, Table};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -80,12 +80,15 @@ pub(crate) fn compare(named: &[Named], args: &CompareArgs) -> Result<ExitCode, C
     };
     let along = along(&base);
     let shown = args.common.shown;
-    let tables = || Ok(vec![Table::of(file, &base, along, &DECLARED)?]);
+    let least_gain = args.min_gain.unwrap_or(LEAST_GAIN);
+    let table = || -> Result<Table, ReportError> {
+        Ok(Table::of(file, &base, along, &DECLARED)?.asking(least_gain))
+    };
     let text = |columns| {
-        let compared = comparison_of_runs(file, &base, along, shown, columns)?;
+        let compared = tables::of_table(&table()?, file, shown, &[], columns);
         Ok(said.clone().unwrap_or_default() + &compared)
     };
-    let told = output::emit_file(&args.common.output, file, tables, text);
+    let told = output::emit_file(&args.common.output, file, || Ok(vec![table()?]), text);
     fail_on::judge(args, file, &base, along, told)
 }
 

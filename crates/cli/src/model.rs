@@ -1,20 +1,23 @@
 //! Ground `model`: the engine on a machine with prices.
 
 use crate::args::{CompareArgs, RunArgs};
+use crate::declared::DECLARED;
 use crate::error::{CliError, unread};
 use crate::options::{Common, Form, MachineArgs, Shown};
 use crate::request::Request;
 use crate::request::distinct;
-use crate::tables::comparison;
 use crate::this_run::this_run;
 use crate::trace::{failed, source_of};
 use crate::{fail_on, output, progress, tables};
+use pageout_experiment::scenarios::Scenario;
 use pageout_experiment::spread::host_threads;
 use pageout_experiment::variant::{Axes, Variant};
 use pageout_experiment::{input, shown};
 use pageout_machine::platform::Platform;
 use pageout_model::{Model, Scenarios, scenarios};
-use pageout_record::schema::{Record, RecordSet};
+use pageout_record::compare::LEAST_GAIN;
+use pageout_record::schema::{Record, RecordFile, RecordSet};
+use pageout_report::{ReportError, Table};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -26,18 +29,25 @@ pub(crate) fn compare(
     variants: &[Variant],
 ) -> Result<ExitCode, CliError> {
     let common = &args.common;
+    let scenario = request.scenario.expect("this ground has no main table");
     let model = model_of(common)?;
     let plan = plan(request, common, &model)?;
+    let few = plan.all.combinations() <= SETTINGS;
+    let draws = common.machine.draws.unwrap_or_else(|| default_draws(scenario, few));
+    let (model, moves) = (Model { draws, ..model }, few || common.machine.draws.is_some());
     distinct(variants, Axes::Reclaim)?;
     plan.all.check_memory(variants.len(), &model)?;
-    let set = RecordSet::new(this_run(), plan.records(variants, &model)?);
+    let set = RecordSet::new(this_run(), plan.compared(variants, &model, moves)?);
     let base = variants[0].labels(Axes::Reclaim);
-    let compared = [(&set, &base)];
-    let told = output::emit(&common.output, &set, &compared, |set, columns| {
-        let about = about(&model, has_intervals(common.shown));
-        comparison(set, &base, common.shown, &about, columns)
-    });
-    fail_on::judge(args, &set.into(), &base, None, told)
+    let least_gain = args.min_gain.unwrap_or(LEAST_GAIN);
+    let file = RecordFile::from(set);
+    let table = || -> Result<Table, ReportError> {
+        Ok(Table::of(&file, &base, None, &DECLARED)?.asking(least_gain))
+    };
+    let about = about(&model, has_intervals(common.shown));
+    let text = |columns| Ok(tables::of_table(&table()?, &file, common.shown, &about, columns));
+    let told = output::emit_file(&common.output, &file, || Ok(vec![table()?]), text);
+    fail_on::judge(args, &file, &base, None, told)
 }
 
 /// `run` on this ground.
@@ -57,6 +67,19 @@ pub(crate) fn run(args: &RunArgs, request: &Request, variant: Variant) -> Result
     output::emit(&common.output, &set, &[], |set, columns| {
         tables::figures_of(set, common.shown, &about(&model, true), columns)
     })
+}
+
+/// Machines and settings of which break-even prices are asked where `--draws` says nothing.
+const SETTINGS: usize = 2;
+
+/// Draws of a comparison where nothing is said: as many as take a few seconds. A trace takes long,
+/// and has none.
+const fn default_draws(scenario: Scenario, few: bool) -> u32 {
+    match (scenario, few) {
+        (Scenario::Trace, _) => 0,
+        (_, true) => 20,
+        (_, false) => 10,
+    }
 }
 
 /// Refuses what only this ground looks at.
@@ -128,6 +151,22 @@ impl Plan {
         let records = self.all.records(variants, model, &mut progress::steps(&bar));
         bar.finish_and_clear();
         records.map_err(|error| failed(error, self.trace.as_deref()))
+    }
+
+    /// The records of a comparison: with draws, and if prices are `moved`, the whole along each.
+    fn compared(
+        &self,
+        variants: &[Variant],
+        model: &Model,
+        moved: bool,
+    ) -> Result<Vec<Record>, CliError> {
+        let mut records = self.records(variants, model)?;
+        if moved && model.draws > 0 {
+            let bar = progress::bar("moving prices");
+            self.all.add_break_even(variants, model, &mut records, &mut progress::steps(&bar));
+            bar.finish_and_clear();
+        }
+        Ok(records)
     }
 
     fn folded(&self, model: &Model, variant: Variant) -> Result<String, CliError> {

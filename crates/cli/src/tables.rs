@@ -15,7 +15,7 @@ use pageout_experiment::scenarios::metrics::{ATOMICS, ENTRIES_VISITED, INVALIDAT
 use pageout_experiment::variant::architecture_flush;
 use pageout_host::bench::{Bound, GOAL_RATIOS};
 use pageout_host::floor::FLOORS;
-use pageout_record::compare::{Comparison, LEVEL, Row, compare as compare_records, compare_runs};
+use pageout_record::compare::{Comparison, LEVEL, Row, compare as compare_records};
 use pageout_record::render::{
     self, Align, Grid, List, Options, estimate, exact, figure, pairs, rounded,
 };
@@ -292,17 +292,16 @@ pub(crate) fn comparison(
     Ok(text + &pictures(set.records.iter(), shown, columns))
 }
 
-/// The same, of several runs; if `along` names an axis, by that alone.
-pub(crate) fn comparison_of_runs(
+/// One comparison of records with all that they say.
+pub(crate) fn of_table(
+    table: &Table,
     file: &RecordFile,
-    base: &Labels,
-    along: Option<&str>,
     shown: Shown,
+    about: &[String],
     columns: usize,
-) -> Result<String, CliError> {
-    let compared = compare_runs(file, base, along, &DECLARED)?;
-    let text = whole(&compared, file.records(), shown, &[], columns);
-    Ok(text + &pictures(file.records(), shown, columns))
+) -> String {
+    let text = whole(&table.comparison, file.records(), shown, about, columns);
+    text + &pictures(file.records(), shown, columns)
 }
 
 /// All figures of a set of which nobody said what is to be compared: as [`metrics`], or each

@@ -1,6 +1,6 @@
 //! Metrics and labels as records have them.
 
-use pageout_record::compare::Role;
+use pageout_record::compare::{Role, drawn_name};
 use pageout_record::schema::{Basis, Better, Labels, Metric};
 
 /// Unit of times: a page that two processes map is two pages. All formats here have 4K pages.
@@ -47,7 +47,7 @@ impl MetricSpec {
 
     /// The name of the metric with a value a draw.
     pub fn drawn_name(&self) -> String {
-        format!("{}, drawn", self.name)
+        drawn_name(self.name)
     }
 
     /// The names that it has in records.

@@ -46,6 +46,14 @@ impl Table {
         Ok(Self::from(compare_runs(file, base, along, declared)?))
     }
 
+    /// Returns the table with decisions on modelled machines that ask for a larger gain than this, in
+    /// per cent.
+    #[must_use]
+    pub fn asking(mut self, least_gain: f64) -> Self {
+        self.comparison.least_gain = least_gain;
+        self
+    }
+
     /// Compares one run with one base.
     ///
     /// # Errors

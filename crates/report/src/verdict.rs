@@ -4,7 +4,9 @@ use crate::charts::Drawn;
 use crate::text::{count, is_tiny, number, signed, with_unit};
 use maud::{Markup, html};
 use pageout_record::compare::{Change, Comparison, Pairs, Row, Standing, Summary, Verdict};
-use pageout_record::render::{grown, p_value, undeclared, verdicts};
+use pageout_record::render::{
+    Decided, DecidedOn, decided, grown, p_value, question, undeclared, verdicts,
+};
 use pageout_record::schema::{Basis, Ground, RecordFile};
 
 /// The most wholes of one variant that are written out.
@@ -14,6 +16,7 @@ const WRITTEN: usize = 6;
 pub(crate) fn verdict(drawn: &Drawn<'_>) -> Markup {
     let of = drawn.of;
     html! {
+        (decision(of))
         // The results of searches are summed up over all of them.
         @if of.others.is_empty() && of.rows.iter().any(|row| row.ground != Ground::Check) {
             p { "Nothing is compared: these are the figures of one variant." }
@@ -34,6 +37,33 @@ pub(crate) fn verdict(drawn: &Drawn<'_>) -> Markup {
             }
         }
         @if let Some(undeclared) = undeclared(of) { p { (capital(&undeclared)) "." } }
+    }
+}
+
+/// Returns the decisions on variants of modelled machines.
+fn decision(of: &Comparison) -> Markup {
+    html! {
+        @if let Some(question) = question(of) {
+            p { (question) }
+            ul {
+                @for Decided { variant, chance, each } in decided(of, true) {
+                    li {
+                        strong { (variant) } ": " (chance)
+                        ul { @for on in &each { (decision_on(on)) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn decision_on(DecidedOn { place, chance, details }: &DecidedOn) -> Markup {
+    html! {
+        li {
+            @if !place.is_empty() { (place) ": " }
+            (chance) "."
+            @for detail in details { " " (capital(detail)) "." }
+        }
     }
 }
 

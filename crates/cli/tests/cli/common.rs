@@ -54,7 +54,14 @@ pub(crate) fn stdout(words: &str) -> String {
     assert_eq!(output.status.code(), Some(0), "{words}: {}", stderr(&output));
     let said = stderr(&output);
     let tells_how_far = |line: &&str| {
-        let works = ["measuring: ", "modelling: ", "replaying: ", "searching: ", "sweeping: "];
+        let works = [
+            "measuring: ",
+            "modelling: ",
+            "moving prices: ",
+            "replaying: ",
+            "searching: ",
+            "sweeping: ",
+        ];
         works.iter().any(|work| line.starts_with(work)) && line.ends_with(" s")
     };
     let tells_time = |line: &&str| line.starts_with("time: about ");

@@ -9,6 +9,7 @@ mod commands;
 mod common;
 mod counts;
 mod curve;
+mod decision;
 mod files;
 mod first_screen;
 mod formats;

@@ -181,7 +181,12 @@ const NUMBERS: &[Mistake] = &[
     ("run age-file --seed -1", &["--seed: `-1` is negative", "0 to 2^64 - 1"]),
     ("run age-file --seed 0x10", &["--seed: `0x10` has more than digits"]),
     ("run reclaim-file --ground model --cores 1000", &["--cores: `1000` is more than 256"]),
-    ("run reclaim-file --ground model --draws 0", &["--draws: `0` is less than 1", "to 10000"]),
+    ("run reclaim-file --ground model --draws -1", &["--draws", "`-1`", "0 to 10000"]),
+    (
+        "compare reclaim-file --ground model --min-gain 100%",
+        &["--min-gain", "`100%`", "below 100%"],
+    ),
+    ("compare reclaim-file --min-gain 2%", &["--min-gain is for a modelled machine"]),
     ("run reclaim-file --cores 4", &["--cores is for a modelled machine: add --ground model"]),
     ("trace import --epoch 0 --output DIR/x.pgt -", &["--epoch: `0` is less than 1"]),
     (

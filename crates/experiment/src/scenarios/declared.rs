@@ -1,8 +1,12 @@
 //! The roles of all scenarios' metrics.
 
 use super::Scenario;
+use super::metrics::machine::{
+    BARRIERS, BROADCASTS, INSTRUCTION_TIME, INTERRUPTS, LOCAL, LOCAL_FLUSHES, TABLE_TIME,
+};
+use super::metrics::reclaim_file::{FLUSHING, INSTRUCTIONS, TABLE_OPERATIONS};
 use crate::metrics::MetricSpec;
-use pageout_record::compare::Declarations;
+use pageout_record::compare::{Cause, Declarations};
 
 /// Declares every scenario on each of its grounds.
 pub fn declare(to: &mut Declarations) {
@@ -12,7 +16,18 @@ pub fn declare(to: &mut Declarations) {
             to.declare(scenario.name(), form.ground, metrics);
         }
     }
+    to.causes_of_wholes(CAUSES.map(|(time, counts)| Cause {
+        time: time.name.to_owned(),
+        counts: counts.iter().map(|count| count.name.to_owned()).collect(),
+    }));
 }
+
+/// The times that modelled wholes are made of, each with what counts it.
+const CAUSES: [(MetricSpec, &[MetricSpec]); 3] = [
+    (INSTRUCTION_TIME, &[INSTRUCTIONS]),
+    (FLUSHING, &[BROADCASTS, INTERRUPTS, BARRIERS, LOCAL, LOCAL_FLUSHES]),
+    (TABLE_TIME, &[TABLE_OPERATIONS]),
+];
 
 #[cfg(test)]
 mod tests {

@@ -12,6 +12,16 @@ use crate::schema::{Ground, LABEL, Labels};
 pub struct Declarations {
     scenarios: HashMap<(String, Ground), HashMap<String, Role>>,
     names: Vec<Name>,
+    causes: Vec<Cause>,
+}
+
+/// A part of modelled wholes that is the time of something counted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cause {
+    /// The metric that has the time.
+    pub time: String,
+    /// The metrics that count it. The first that differs is named.
+    pub counts: Vec<String>,
 }
 
 /// The name of a variant.
@@ -42,6 +52,16 @@ impl Declarations {
             let known = *roles.entry(metric.clone()).or_insert(role);
             assert_eq!(known, role, "one role for {metric:?} of {scenario} on {ground}");
         }
+    }
+
+    /// Declares what modelled wholes are made of.
+    pub fn causes_of_wholes(&mut self, causes: impl IntoIterator<Item = Cause>) {
+        self.causes.extend(causes);
+    }
+
+    /// What modelled wholes are made of.
+    pub(super) fn causes(&self) -> &[Cause] {
+        &self.causes
     }
 
     /// Gives variants names.

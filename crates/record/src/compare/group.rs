@@ -6,7 +6,7 @@ use super::chosen::Chosen;
 use super::declarations::Declarations;
 use super::error::CompareError;
 use super::role::Role;
-use crate::schema::{Ground, Labels, Metric, Record};
+use crate::schema::{Ground, Labels, Metric, Record, Series};
 
 /// The axes in the order a change passes through them; others follow by name.
 const AXIS_ORDER: [&str; 5] = ["young", "unmap", "shootdown", "flush", "lru"];
@@ -46,6 +46,8 @@ pub(crate) struct OfVariant<'a> {
     samples: Vec<Samples<'a>>,
     /// Where those of a metric are.
     places: HashMap<&'a str, usize>,
+    /// Metrics along an axis, in the order met.
+    series: Vec<&'a Series>,
 }
 
 /// The records of one key, by variant.
@@ -232,17 +234,23 @@ pub(super) fn sources(of: &[OfVariant<'_>], metric: &str) -> Vec<String> {
 impl<'a> OfVariant<'a> {
     /// The metrics of a variant that have samples.
     pub(super) fn of(variant: &Variant<'a>) -> Self {
-        let mut named = Self { samples: Vec::new(), places: HashMap::new() };
+        let mut named = Self { samples: Vec::new(), places: HashMap::new(), series: Vec::new() };
         for (run, record) in &variant.records {
             for metric in record.metrics.iter().filter(|metric| metric.is_sampled()) {
                 named.add(*run, metric);
             }
+            named.series.extend(record.metrics.iter().filter_map(|of| of.series.as_deref()));
         }
         named
     }
 
     pub(super) fn samples(&self, metric: &str) -> Option<&Samples<'a>> {
         self.places.get(metric).map(|place| &self.samples[*place])
+    }
+
+    /// Its metrics along an axis.
+    pub(super) fn series(&self) -> impl Iterator<Item = &'a Series> {
+        self.series.iter().copied()
     }
 
     /// The runs that have it, by their places.

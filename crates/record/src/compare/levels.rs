@@ -5,3 +5,6 @@ pub const ALPHA: f64 = 0.05;
 
 /// The coverage asked of the intervals of medians.
 pub const LEVEL: f64 = 0.95;
+
+/// The gain over the base that a variant is asked for on modelled machines, in per cent.
+pub const LEAST_GAIN: f64 = 1.0;

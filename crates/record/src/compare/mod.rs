@@ -1,6 +1,7 @@
 //! One base variant against the others, as a table of numbers.
 
 mod chosen;
+mod decision;
 mod declarations;
 mod drift;
 mod error;
@@ -17,11 +18,12 @@ mod significance;
 mod verdict;
 
 pub use chosen::Chosen;
-pub use declarations::{Declarations, Name};
+pub use decision::{BreakEven, Decision, Driver, Pays, drawn_name};
+pub use declarations::{Cause, Declarations, Name};
 pub use drift::{Drift, Drifting};
 pub use error::CompareError;
 pub use fail_on::{FailOn, FailOnError, Judged, Outcome};
-pub use levels::{ALPHA, LEVEL};
+pub use levels::{ALPHA, LEAST_GAIN, LEVEL};
 pub use names::Named;
 pub use overall::{Overall, Standing, Wholes};
 pub use result::{Change, Comparison, Row, Summary, Test};
@@ -152,7 +154,10 @@ fn compared(
         base_runs.extend(columns.base.runs());
         let axes = group.axes_besides(&compared, &common);
         for (metric, role) in group.metrics_by_role(&named, declared)? {
-            let row = row(&group, (metric, role), &columns, &axes, which.has(role));
+            let mut row = row(&group, (metric, role), &columns, &axes, which.has(role));
+            if role == Role::Whole {
+                row.decisions = columns.decisions(metric, declared);
+            }
             if which.has(role) {
                 tested.extend(columns.drift(&row, rows.len(), &base_title, &others));
             }
@@ -166,6 +171,7 @@ fn compared(
         base_runs,
         alpha: ALPHA,
         level: LEVEL,
+        least_gain: LEAST_GAIN,
         judged,
         informed,
         compared,
@@ -224,6 +230,12 @@ struct Columns<'a> {
 }
 
 impl Columns<'_> {
+    /// The decisions on a whole, one for each other variant.
+    fn decisions(&self, whole: &Metric, declared: &Declarations) -> Vec<Option<Decision>> {
+        let decision = |new: &OfVariant<'_>| decision::of(whole, [self.base, new], declared);
+        self.others.iter().map(|new| decision((*new)?)).collect()
+    }
+
     /// The tests for drift of a row at a place: of the base, then of the others.
     fn drift(&self, row: &Row, at: usize, base: &str, others: &[String]) -> Vec<drift::Tested> {
         let test = |named: &OfVariant<'_>, title: &str, runs: &[Runs]| {
@@ -294,6 +306,7 @@ fn row(
         sources: group::sources(columns.all, &metric.name),
         others,
         base: summary,
+        decisions: Vec::new(),
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
+use super::decision::Decision;
 use super::drift::Drift;
 use super::group;
 use super::names::{self, Named};
@@ -30,6 +31,9 @@ pub struct Comparison {
     pub judged: Family,
     /// The tests of counts, which are information.
     pub informed: Family,
+    /// The gain in per cent of the base that decisions on modelled machines ask for:
+    /// [`LEAST_GAIN`](super::LEAST_GAIN), unless a caller sets another.
+    pub least_gain: f64,
     /// The axes that differ between variants of one group, in the order of the titles.
     pub compared: Vec<String>,
     /// The axes with one choice throughout.
@@ -79,6 +83,9 @@ pub struct Row {
     pub base: Option<Summary>,
     /// The other variants, in the order of [`Comparison::others`].
     pub others: Vec<Option<Change>>,
+    /// The decisions on them, of a whole on a modelled machine; elsewhere there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub decisions: Vec<Option<Decision>>,
 }
 
 /// The samples of one metric of one variant.

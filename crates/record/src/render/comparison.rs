@@ -1,5 +1,6 @@
 //! A comparison as a table: the verdict, then metric, base, and each variant with its change.
 
+use super::decision::decision_lines;
 use super::figures::Figures;
 use super::fold::fold;
 use super::grid::{Align, Grid};
@@ -51,6 +52,7 @@ pub fn comparison(of: &Comparison, options: Options<'_>) -> String {
         }
     };
     text.extend(legend::titles(of, &heads).iter().flat_map(|line| lines(line, width)));
+    text.extend(decision_lines(of, full, width));
     text.extend(said(of, width));
     let all = groups(&shown, &labels, metric_name);
     let with_intervals = || {

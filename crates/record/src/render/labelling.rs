@@ -1,7 +1,7 @@
 //! Names that tell the rows of a comparison apart.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use crate::compare::Row;
 
@@ -80,6 +80,20 @@ impl Labelling {
         let told = self.varying.iter().map(|label| (label.name(), label.of(row)));
         let told = told.filter(|(_, value)| !value.is_empty());
         told.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
+    }
+
+    /// The same without what others imply: of a platform's rows, not the format of its entries.
+    pub(super) fn shortest(&self, row: &Row, of: &[&Row]) -> String {
+        let mut kept = self.varying.clone();
+        for label in &self.varying {
+            let without: Vec<Label> = kept.iter().filter(|one| *one != label).cloned().collect();
+            let apart: HashSet<Vec<Cow<'_, str>>> =
+                of.iter().map(|row| without.iter().map(|one| one.of(row)).collect()).collect();
+            if apart.len() == of.len() {
+                kept = without;
+            }
+        }
+        Self { varying: kept, constant: Vec::new() }.group(row)
     }
 
     /// The same behind a name, if there is anything.

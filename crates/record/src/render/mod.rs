@@ -2,6 +2,7 @@
 
 mod bar;
 mod comparison;
+mod decision;
 mod figures;
 mod fold;
 mod grid;
@@ -21,6 +22,7 @@ mod wrap;
 
 pub use bar::bar;
 pub use comparison::{Options, comparison};
+pub use decision::{Decided, DecidedOn, decided, question};
 pub use fold::is_same;
 pub use grid::{Align, Grid};
 pub use labelling::{Label, Labelling};

@@ -7,6 +7,7 @@ mod notes;
 
 use std::collections::BTreeSet;
 
+use super::decision::decision_lines;
 use super::fold::fold;
 use super::groups::{Group, groups, metric_name};
 use super::labelling::Labelling;
@@ -66,6 +67,9 @@ pub fn list(of: &Comparison, with: &List<'_>) -> String {
     text.named("variants: ", &pairs(&of.common));
     with.about.iter().for_each(|line| text.wrapped(&line.replace('\n', " ")));
     legend::titles(of, &heads(of)).iter().for_each(|line| text.wrapped(line));
+    for line in decision_lines(of, with.full, LIST_WIDTH) {
+        text.line(&ascii(&line));
+    }
     let said = verdicts(of);
     if !said.is_empty() {
         text.0 += "\n";

@@ -5,6 +5,7 @@ mod heatmap;
 mod plot;
 
 use super::comparison::said;
+use super::decision::decision_lines;
 use super::heads::heads;
 use super::labelling::Labelling;
 use super::legend;
@@ -40,6 +41,7 @@ pub fn picture(of: &Comparison, width: usize, about: &[String]) -> String {
     text.extend(left_out("curves", curves.len(), columns));
     let heads = heads(of, usize::MAX, str::to_owned);
     text.extend(legend::titles(of, &heads).iter().flat_map(|line| lines(line, columns)));
+    text.extend(decision_lines(of, false, columns));
     text.extend(said(of, columns));
     text.push(String::new());
     let bars = without(medians(of), &curves);
