@@ -34,12 +34,13 @@ pub(crate) fn compare(
     let plan = plan(request, common, &model)?;
     let few = plan.all.combinations() <= SETTINGS;
     let draws = common.machine.draws.unwrap_or_else(|| default_draws(scenario, few));
-    let (model, moves) = (Model { draws, ..model }, few || common.machine.draws.is_some());
+    let least_gain = args.min_gain.unwrap_or(LEAST_GAIN);
+    let moves = draws > 0 && (few || common.machine.draws.is_some());
+    let (model, moved) = (Model { draws, ..model }, moves.then_some(least_gain));
     distinct(variants, Axes::Reclaim)?;
     plan.all.check_memory(variants.len(), &model)?;
-    let set = RecordSet::new(this_run(), plan.compared(variants, &model, moves)?);
+    let set = RecordSet::new(this_run(), plan.compared(variants, &model, moved)?);
     let base = variants[0].labels(Axes::Reclaim);
-    let least_gain = args.min_gain.unwrap_or(LEAST_GAIN);
     let file = RecordFile::from(set);
     let table = || -> Result<Table, ReportError> {
         Ok(Table::of(&file, &base, None, &DECLARED)?.asking(least_gain))
@@ -153,17 +154,18 @@ impl Plan {
         records.map_err(|error| failed(error, self.trace.as_deref()))
     }
 
-    /// The records of a comparison: with draws, and if prices are `moved`, the whole along each.
+    /// The records of a comparison; where a gain is asked for, with the whole along each price.
     fn compared(
         &self,
         variants: &[Variant],
         model: &Model,
-        moved: bool,
+        moved: Option<f64>,
     ) -> Result<Vec<Record>, CliError> {
         let mut records = self.records(variants, model)?;
-        if moved && model.draws > 0 {
+        if let Some(least_gain) = moved {
             let bar = progress::bar("moving prices");
-            self.all.add_break_even(variants, model, &mut records, &mut progress::steps(&bar));
+            let steps = &mut progress::steps(&bar);
+            self.all.add_break_even(variants, model, least_gain, &mut records, steps);
             bar.finish_and_clear();
         }
         Ok(records)

@@ -36,12 +36,13 @@ pub trait Scenarios {
     ) -> Result<Vec<Record>, ReplayError>;
 
     /// Adds to the records, in their order, the whole along each price that can be moved, for the
-    /// break-even prices of the other variants against the first. A trace has none: what is decided
-    /// in it depends on the time.
+    /// prices from which on the other variants gain more than so many per cent over the first. A
+    /// trace has none: what is decided in it depends on the time.
     fn add_break_even(
         &self,
         variants: &[Variant],
         model: &Model,
+        least_gain: f64,
         records: &mut [Record],
         progress: &mut dyn FnMut(usize, usize),
     );
@@ -101,10 +102,11 @@ impl<S: Scenario> Scenarios for Vec<S> {
         &self,
         variants: &[Variant],
         model: &Model,
+        least_gain: f64,
         records: &mut [Record],
         progress: &mut dyn FnMut(usize, usize),
     ) {
-        moved::add(self, variants, model, records, progress);
+        moved::add(self, variants, model, least_gain, records, progress);
     }
 
     fn folded(&self, model: &Model, variant: Variant) -> Result<String, ReplayError> {
@@ -134,6 +136,7 @@ impl Scenarios for Vec<MemcgTrace> {
         &self,
         _: &[Variant],
         _: &Model,
+        _: f64,
         _: &mut [Record],
         _: &mut dyn FnMut(usize, usize),
     ) {

@@ -49,9 +49,8 @@ impl Table {
     /// Returns the table with decisions on modelled machines that ask for a larger gain than this, in
     /// per cent.
     #[must_use]
-    pub fn asking(mut self, least_gain: f64) -> Self {
-        self.comparison.least_gain = least_gain;
-        self
+    pub fn asking(self, least_gain: f64) -> Self {
+        Self { comparison: self.comparison.asking(least_gain), ..self }
     }
 
     /// Compares one run with one base.

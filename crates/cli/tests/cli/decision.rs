@@ -22,7 +22,7 @@ fn the_decision_comes_before_times_and_fits_the_terminal() {
     let output = command(HALVES).env("COLUMNS", "80").output().expect("the binary runs");
     let text = String::from_utf8(output.stdout).expect("text");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-    let question = "Probability that the gain over batched young exceeds 1%, by draws of prices:";
+    let question = "Probability of a gain over batched young of more than 1%, by draws of prices:";
     let said = [
         question,
         "per-entry,batched: over 97% (40 of 40)",
@@ -80,7 +80,7 @@ fn pages_and_record_files_have_the_decision_too() {
     let html = fs::read_to_string(&page).expect("the page");
     assert!(html.contains("Pays where TLBI and DSB takes"), "{}", page.display());
     let again = stdout(&format!("compare {} --min-gain 90%", records.display()));
-    assert!(again.contains("exceeds 90%, by draws of prices:"), "{again}");
+    assert!(again.contains("of more than 90%, by draws of prices:"), "{again}");
     assert!(again.contains("below 3% (0 of 40)"), "{again}");
 }
 

@@ -23,14 +23,16 @@ const ROUNDS: u32 = 12;
 /// A break-even price is known to one part in so many.
 const FINE: u64 = 1000;
 
-/// Wholes that differ by less than this share of them are alike.
-const ALIKE: f64 = 1e-4;
+/// Close enough to the gain asked for, as a share of the base's whole.
+const CLOSE: f64 = 1e-5;
 
 /// One scenario along one price, under all variants, of which the first is the base.
 struct Search {
     /// Its number among the scenarios.
     one: usize,
     lever: Lever,
+    /// The gain asked for, as a share of the base's whole.
+    least_gain: f64,
     /// For each variant the whole by millionths of the price.
     curves: Vec<BTreeMap<u64, f64>>,
 }
@@ -39,11 +41,13 @@ struct Search {
 type Needed = BTreeSet<(usize, u64)>;
 
 /// Adds to records of [`Scenario::records`] the prices that can be moved, with their ranges, and
-/// the whole along each. Where a variant costs as much as the first one is searched for.
+/// the whole along each. The price at which a variant gains as many per cent over the first one as
+/// are asked for is searched for.
 pub(crate) fn add<S: Scenario>(
     all: &[S],
     variants: &[Variant],
     model: &Model,
+    least_gain: f64,
     records: &mut [Record],
     progress: &mut dyn FnMut(usize, usize),
 ) {
@@ -57,6 +61,7 @@ pub(crate) fn add<S: Scenario>(
         Lever::ALL.map(|lever| Search {
             one,
             lever,
+            least_gain: least_gain / 100.0,
             curves: (0..variants.len()).map(curve).collect(),
         })
     };
@@ -103,11 +108,11 @@ impl Search {
         needed
     }
 
-    /// Places between two of which one is better for the base and one for the variant: where
-    /// straight lines would cross, and every second round the middle.
+    /// Places between two of which the variant pays at one: where straight lines would cross, and
+    /// every second round the middle.
     fn between(&self, variant: usize, round: u32) -> Vec<u64> {
-        let saved = self.saved(variant);
-        let pairs = saved.windows(2).filter_map(|pair| {
+        let ahead = self.ahead(variant);
+        let pairs = ahead.windows(2).filter_map(|pair| {
             let [(low, less), (high, more)] = [pair[0], pair[1]];
             if less * more >= 0.0 || high - low <= (low / FINE).max(1) {
                 return None;
@@ -119,13 +124,13 @@ impl Search {
         pairs.collect()
     }
 
-    /// The share that the variant saves by millionths of the price, where both were run; 0 where
-    /// they are alike.
-    fn saved(&self, variant: usize) -> Vec<(u64, f64)> {
+    /// How much more than asked for the variant gains, by millionths of the price, where both were
+    /// run; 0 where that is next to nothing.
+    fn ahead(&self, variant: usize) -> Vec<(u64, f64)> {
         let [base, other] = [0, variant].map(|variant| &self.curves[variant]);
         let share = |(at, base): (&u64, &f64)| {
-            let saved = 1.0 - other.get(at)? / base;
-            Some((*at, if saved.abs() < ALIKE { 0.0 } else { saved }))
+            let ahead = 1.0 - other.get(at)? / base - self.least_gain;
+            Some((*at, if ahead.abs() < CLOSE { 0.0 } else { ahead }))
         };
         base.iter().filter_map(share).collect()
     }

@@ -26,7 +26,7 @@ fn scenarios(fields: &str, model: &Model) -> Vec<ReclaimFile> {
 /// Records with the whole along each price.
 fn records(all: &[ReclaimFile], variants: &[Variant], model: &Model) -> Vec<Record> {
     let mut records = ReclaimFile::records(all, variants, model, &mut |_, _| {});
-    add(all, variants, model, &mut records, &mut |_, _| {});
+    add(all, variants, model, 0.0, &mut records, &mut |_, _| {});
     records
 }
 
@@ -35,7 +35,8 @@ fn break_even(records: Vec<Record>, base: Variant) -> Vec<BreakEven> {
     let mut declared = Declarations::default();
     pageout_experiment::scenarios::declare(&mut declared);
     let set = RecordSet::new(this_run(), records);
-    let compared = compare(&set, &base.labels(Axes::Reclaim), &declared).expect("two variants");
+    let compared =
+        compare(&set, &base.labels(Axes::Reclaim), &declared).expect("two variants").asking(0.0);
     let whole = compared.rows.iter().find(|row| !row.decisions.is_empty()).expect("a whole");
     whole.decisions[0].clone().expect("prices were moved").prices
 }

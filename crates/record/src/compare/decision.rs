@@ -1,18 +1,15 @@
-//! The decision on a variant of a modelled machine: in how many draws of prices it gains, from
-//! which price on it pays, and what it saves.
+//! The decision on a variant of a modelled machine: in how many draws of prices it pays, which is
+//! to gain more than a limit, from which price on it does, and what it saves.
 
 use serde::Serialize;
 
 use super::declarations::{Cause, Declarations};
 use super::group::OfVariant;
+use super::levels::LEAST_GAIN;
 use super::percent::percent;
 use crate::schema::{Better, Metric, Series};
 use crate::stats::{Interval, median};
 
-/// Wholes that differ by less than this many per cent are alike.
-const ALIKE: f64 = 0.01;
-/// A price below this share of the machine's is nothing.
-const NOTHING: f64 = 1e-3;
 /// A count that differs by less than this share of the base's drives nothing.
 const SAME: f64 = 1e-3;
 
@@ -22,6 +19,8 @@ pub struct Decision {
     /// The gain over the base in each draw of prices, in per cent of the base; below 0 where the
     /// variant is worse.
     pub gains: Vec<f64>,
+    /// The draws in which the variant pays.
+    pub paying: usize,
     /// The prices that were moved.
     pub prices: Vec<BreakEven>,
     /// What the difference at nominal prices comes from, the largest first.
@@ -39,16 +38,16 @@ pub struct BreakEven {
     pub nominal: f64,
     /// Where that may lie.
     pub interval: Option<Interval>,
+    /// Prices in ascending order, each with what the base and the variant then cost.
+    pub along: Vec<[f64; 3]>,
     /// Where the variant pays.
     pub pays: Pays,
 }
 
-/// The prices at which a variant is better than the base.
+/// The prices at which a variant pays.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pays {
-    /// It is as good as the base at each.
-    Alike,
     /// At each.
     Always,
     /// At none.
@@ -74,9 +73,12 @@ pub struct Driver {
 }
 
 impl Decision {
-    /// The draws in which the gain exceeds a limit in per cent.
-    pub fn above(&self, limit: f64) -> usize {
-        self.gains.iter().filter(|gain| **gain > limit).count()
+    /// Asks for a gain of more than so many per cent.
+    pub(super) fn ask(&mut self, least_gain: f64, better: Better) {
+        self.paying = self.gains.iter().filter(|gain| **gain > least_gain).count();
+        for price in &mut self.prices {
+            price.pays = pays(&price.along, least_gain, better);
+        }
     }
 }
 
@@ -93,9 +95,14 @@ pub(super) fn of(
 ) -> Option<Decision> {
     let gains = gains(whole, [base, new]);
     let prices: Vec<BreakEven> =
-        base.series().filter_map(|along| break_even(along, [base, new], whole.better)).collect();
+        base.series().filter_map(|along| break_even(along, [base, new])).collect();
     let decided = !gains.is_empty() || !prices.is_empty();
-    decided.then(|| Decision { gains, prices, causes: drivers(whole, [base, new], declared) })
+    decided.then(|| {
+        let causes = drivers(whole, [base, new], declared);
+        let mut decision = Decision { gains, paying: 0, prices, causes };
+        decision.ask(LEAST_GAIN, whole.better);
+        decision
+    })
 }
 
 fn gains(whole: &Metric, variants: [&OfVariant<'_>; 2]) -> Vec<f64> {
@@ -111,51 +118,46 @@ fn gains(whole: &Metric, variants: [&OfVariant<'_>; 2]) -> Vec<f64> {
 }
 
 /// Where the variant pays along a price that both records name, with the whole along it.
-fn break_even(
-    along: &Series,
-    [base, new]: [&OfVariant<'_>; 2],
-    better: Better,
-) -> Option<BreakEven> {
+fn break_even(along: &Series, [base, new]: [&OfVariant<'_>; 2]) -> Option<BreakEven> {
     let price = base.samples(&along.x.name)?;
     let other = new.series().find(|series| series.x == along.x)?;
-    let nominal = median(&price.values())?;
     Some(BreakEven {
         price: along.x.name.clone(),
         unit: along.x.unit.clone(),
-        nominal,
+        nominal: median(&price.values())?,
         interval: price.metric.interval,
-        pays: pays(&gains_along([along, other], better), nominal * NOTHING),
+        along: both(along, other),
+        pays: Pays::Never,
     })
 }
 
-/// The gain in per cent at each place that both have.
-fn gains_along([base, new]: [&Series; 2], better: Better) -> Vec<(f64, f64)> {
+/// The places that both have, with what the one and the other has there.
+fn both(base: &Series, new: &Series) -> Vec<[f64; 3]> {
     let value = |of: &Series, place: usize| of.lines[0].values[place];
-    let gain = |(place, at): (usize, &f64)| {
+    let of = |(place, at): (usize, &f64)| {
         let there = new.at.iter().position(|other| other == at)?;
-        Some((*at, percent(value(base, place)?, value(new, there)?, better)?))
+        Some([*at, value(base, place)?, value(new, there)?])
     };
-    base.at.iter().enumerate().filter_map(gain).collect()
+    base.at.iter().enumerate().filter_map(of).collect()
 }
 
-/// Where gains along a price are above zero: straight lines between those known. Prices up to
-/// `nothing` count for nothing.
-fn pays(gains: &[(f64, f64)], nothing: f64) -> Pays {
-    let told: Vec<(f64, f64)> =
-        gains.iter().copied().filter(|(_, gain)| gain.abs() >= ALIKE).collect();
-    let Some(&(_, mut first)) = told.first() else { return Pays::Alike };
-    let changes = told.windows(2).filter(|pair| pair[0].1 * pair[1].1 < 0.0).map(|pair| {
+/// Where the gain exceeds a limit: both costs are straight lines between the prices known.
+fn pays(along: &[[f64; 3]], least_gain: f64, better: Better) -> Pays {
+    let asked = match better {
+        Better::Lower => 1.0 - least_gain / 100.0,
+        Better::Higher | Better::Neither => 1.0 + least_gain / 100.0,
+    };
+    let sign = if better == Better::Lower { 1.0 } else { -1.0 };
+    // Above 0 where the variant does better than what is asked for.
+    let ahead = |[at, base, new]: &[f64; 3]| (*at, sign * (base * asked - new));
+    let ahead: Vec<(f64, f64)> = along.iter().map(ahead).collect();
+    let changes = ahead.windows(2).filter(|pair| (pair[0].1 > 0.0) != (pair[1].1 > 0.0));
+    let changes = changes.map(|pair| {
         let [(low, less), (high, more)] = [pair[0], pair[1]];
-        let between = gains.iter().filter(|(at, _)| (low..high).contains(at) && *at > low);
-        let known = between.map(|(at, _)| *at).next();
-        known.unwrap_or(low + (high - low) * less / (less - more))
+        low + (high - low) * less / (less - more)
     });
-    let mut changes: Vec<f64> = changes.collect();
-    if changes.first().is_some_and(|at| *at <= nothing) {
-        changes.remove(0);
-        first = -first;
-    }
-    match (changes.as_slice(), first > 0.0) {
+    let changes: Vec<f64> = changes.collect();
+    match (changes.as_slice(), ahead.first().is_some_and(|(_, first)| *first > 0.0)) {
         ([], true) => Pays::Always,
         ([], false) => Pays::Never,
         ([at], true) => Pays::UpTo(*at),
@@ -197,32 +199,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_variant_pays_where_it_gains() {
-        assert_eq!(pays(&[(0.0, 2.0), (1.0, 1.0)], 0.001), Pays::Always);
-        assert_eq!(pays(&[(0.0, -2.0), (1.0, -1.0)], 0.001), Pays::Never);
-        assert_eq!(pays(&[(0.0, 0.0), (1.0, 0.001)], 0.001), Pays::Alike);
-        assert_eq!(pays(&[(0.0, -1.0), (10.0, 4.0)], 0.001), Pays::From(2.0));
-        assert_eq!(pays(&[(0.0, 1.0), (10.0, -4.0)], 0.001), Pays::UpTo(2.0));
-        assert_eq!(
-            pays(&[(0.0, 1.0), (1.0, -1.0), (3.0, 1.0)], 0.001),
-            Pays::Between(vec![0.5, 2.0])
-        );
+    fn a_variant_pays_where_it_gains_more_than_the_limit() {
+        let pays = |along: &[[f64; 3]], limit| pays(along, limit, Better::Lower);
+        assert_eq!(pays(&[[0.0, 10.0, 9.0], [1.0, 20.0, 10.0]], 1.0), Pays::Always);
+        assert_eq!(pays(&[[0.0, 10.0, 9.95], [1.0, 20.0, 19.9]], 1.0), Pays::Never);
+        assert_eq!(pays(&[[0.0, 10.0, 14.0], [8.0, 10.0, 6.0]], 0.0), Pays::From(4.0));
+        assert_eq!(pays(&[[0.0, 10.0, 14.0], [8.0, 10.0, 6.0]], 20.0), Pays::From(6.0));
+        assert_eq!(pays(&[[0.0, 10.0, 6.0], [8.0, 10.0, 14.0]], 0.0), Pays::UpTo(4.0));
+        let there_and_back = [[0.0, 10.0, 8.0], [1.0, 10.0, 12.0], [3.0, 10.0, 8.0]];
+        assert_eq!(pays(&there_and_back, 0.0), Pays::Between(vec![0.5, 2.0]));
     }
 
     #[test]
-    fn no_difference_at_a_price_of_nothing_is_no_change_of_sides() {
-        assert_eq!(pays(&[(0.0, 0.0), (1.0, 3.0), (100.0, 9.0)], 0.001), Pays::Always);
-        assert_eq!(pays(&[(0.0, 0.0), (1.0, -3.0)], 0.001), Pays::Never);
+    fn equal_costs_pay_nowhere() {
+        assert_eq!(pays(&[[0.0, 5.0, 5.0], [1.0, 7.0, 7.0]], 0.0, Better::Lower), Pays::Never);
+        let from_nothing = [[0.0, 5.0, 5.0], [1.0, 7.0, 6.0]];
+        assert_eq!(pays(&from_nothing, 0.0, Better::Lower), Pays::From(0.0));
     }
 
     #[test]
-    fn a_price_of_next_to_nothing_is_nothing() {
-        assert_eq!(pays(&[(0.0, -0.1), (100.0, 1e6)], 0.001), Pays::Always);
-        assert_eq!(pays(&[(0.0, 0.1), (100.0, -1e6)], 0.001), Pays::Never);
-    }
-
-    #[test]
-    fn a_place_where_both_are_alike_is_where_sides_change() {
-        assert_eq!(pays(&[(0.0, -3.0), (2.5, 0.002), (100.0, 9.0)], 0.001), Pays::From(2.5));
+    fn where_more_is_better_the_variant_has_to_have_more() {
+        let along = [[0.0, 10.0, 8.0], [8.0, 10.0, 12.0]];
+        assert_eq!(pays(&along, 0.0, Better::Higher), Pays::From(4.0));
     }
 }

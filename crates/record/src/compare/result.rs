@@ -32,7 +32,7 @@ pub struct Comparison {
     /// The tests of counts, which are information.
     pub informed: Family,
     /// The gain in per cent of the base that decisions on modelled machines ask for:
-    /// [`LEAST_GAIN`](super::LEAST_GAIN), unless a caller sets another.
+    /// [`LEAST_GAIN`](super::LEAST_GAIN), unless a caller [asks](Self::asking) for another.
     pub least_gain: f64,
     /// The axes that differ between variants of one group, in the order of the titles.
     pub compared: Vec<String>,
@@ -137,6 +137,17 @@ pub struct Test {
 }
 
 impl Comparison {
+    /// The same, where decisions on modelled machines ask for a gain of more than so many per cent.
+    #[must_use]
+    pub fn asking(mut self, least_gain: f64) -> Self {
+        self.least_gain = least_gain;
+        for row in &mut self.rows {
+            let better = row.better;
+            row.decisions.iter_mut().flatten().for_each(|one| one.ask(least_gain, better));
+        }
+        self
+    }
+
     /// The family that the tests of a row belong to.
     pub fn family(&self, row: &Row) -> Family {
         if row.is_judged() { self.judged } else { self.informed }

@@ -11,6 +11,8 @@ use crate::stats::quantile;
 const IN_DETAIL: usize = 2;
 /// Causes that are named.
 const CAUSES: usize = 3;
+/// A price below this share of the least that a machine may have is nothing.
+const NOTHING: f64 = 0.01;
 /// Causes of a smaller share, in per cent, are not.
 const LEAST_SHARE: f64 = 5.0;
 
@@ -40,8 +42,8 @@ pub struct DecidedOn {
 pub fn question(of: &Comparison) -> Option<String> {
     let is_drawn = |row: &Row| row.decisions.iter().flatten().any(|one| !one.gains.is_empty());
     of.rows.iter().any(is_drawn).then(|| {
-        let limit = of.least_gain;
-        format!("Probability that the gain over {} exceeds {limit}%, by draws of prices:", of.base)
+        let (limit, base) = (of.least_gain, &of.base);
+        format!("Probability of a gain over {base} of more than {limit}%, by draws of prices:")
     })
 }
 
@@ -54,14 +56,14 @@ pub fn decided(of: &Comparison, full: bool) -> Vec<Decided> {
         let each = |row| Some((row, row_decision(row, other)?));
         let each: Vec<(&Row, &Decision)> = of.rows.iter().filter_map(each).collect();
         let draws: usize = each.iter().map(|(_, one)| one.gains.len()).sum();
-        let above = each.iter().map(|(_, one)| one.above(of.least_gain)).sum();
+        let paying = each.iter().map(|(_, one)| one.paying).sum();
         let in_detail = full || each.len() <= IN_DETAIL;
         let on = |(row, decision): &(&Row, &Decision)| DecidedOn {
             place: labelling.shortest(row, &wholes),
-            chance: on_one(of, row, (other, decision)),
+            chance: on_one(row, (other, decision)),
             details: if in_detail { details((row, other), decision) } else { Vec::new() },
         };
-        let (variant, chance) = (variant.clone(), chance(above, draws));
+        let (variant, chance) = (variant.clone(), chance(paying, draws));
         (draws > 0).then(|| Decided { variant, chance, each: each.iter().map(on).collect() })
     });
     decided.collect()
@@ -110,9 +112,9 @@ fn chance(above: usize, draws: usize) -> String {
 }
 
 /// `over 95% (20 of 20); gain 17.2% [14.8, 18.5]`.
-fn on_one(of: &Comparison, row: &Row, (other, decision): (usize, &Decision)) -> String {
+fn on_one(row: &Row, (other, decision): (usize, &Decision)) -> String {
     let gains = &decision.gains;
-    let mut text = chance(decision.above(of.least_gain), gains.len());
+    let mut text = chance(decision.paying, gains.len());
     let nominal = row.others[other].as_ref().and_then(|change| change.percent);
     if let Some(nominal) = nominal {
         text += &format!("; gain {}%", fixed(nominal, 1));
@@ -125,13 +127,9 @@ fn on_one(of: &Comparison, row: &Row, (other, decision): (usize, &Decision)) -> 
 
 fn details((row, other): (&Row, usize), decision: &Decision) -> Vec<String> {
     let mut details: Vec<String> = decision.prices.iter().filter_map(turns).collect();
-    let always = [
-        (Pays::Always, "pays at any price of"),
-        (Pays::Never, "pays at no price of"),
-        (Pays::Alike, "as good as the base at any price of"),
-    ];
+    let always = [(Pays::Always, "pays at any price of"), (Pays::Never, "pays at no price of")];
     details.extend(always.iter().filter_map(|(pays, said)| {
-        let named = decision.prices.iter().filter(|price| price.pays == *pays);
+        let named = decision.prices.iter().filter(|price| shown(price) == *pays);
         let named: Vec<&str> = named.map(|price| price.price.as_str()).collect();
         (!named.is_empty()).then(|| format!("{said} {}", listed(&named, "or")))
     }));
@@ -140,11 +138,21 @@ fn details((row, other): (&Row, usize), decision: &Decision) -> Vec<String> {
     details
 }
 
+/// Where it pays: at a price of next to nothing is at any.
+fn shown(of: &BreakEven) -> Pays {
+    let least = of.interval.map_or(of.nominal, |of| of.low);
+    match &of.pays {
+        Pays::From(at) if *at < NOTHING * least => Pays::Always,
+        Pays::UpTo(at) if *at < NOTHING * least => Pays::Never,
+        pays => pays.clone(),
+    }
+}
+
 /// From which price on it pays, or up to which, beside the machine's own.
 fn turns(of: &BreakEven) -> Option<String> {
-    let BreakEven { price, unit, nominal, interval, pays } = of;
-    let at = match pays {
-        Pays::Alike | Pays::Always | Pays::Never => return None,
+    let BreakEven { price, unit, nominal, interval, .. } = of;
+    let at = match &shown(of) {
+        Pays::Always | Pays::Never => return None,
         Pays::From(at) => format!("pays where {price} takes {} {unit} or more", rounded(*at)),
         Pays::UpTo(at) => format!("pays where {price} takes at most {} {unit}", rounded(*at)),
         Pays::Between(all) => {
@@ -204,10 +212,12 @@ mod tests {
             unit: "ns".to_owned(),
             nominal: 345.0,
             interval: None,
+            along: Vec::new(),
             pays,
         };
         let said = turns(&of(Pays::From(12.34))).expect("a price");
         assert_eq!(said, "pays where TLBI and DSB takes 12.3 ns or more; here 345");
         assert_eq!(turns(&of(Pays::Always)), None);
+        assert_eq!(turns(&of(Pays::From(0.01))), None, "next to nothing");
     }
 }
