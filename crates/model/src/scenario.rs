@@ -82,7 +82,7 @@ pub trait Scenario: Sync {
     type Outcome: Send;
     /// Its name in records.
     const NAME: &'static str;
-    /// What it is judged by.
+    /// The metric that judges it.
     const WHOLE: MetricSpec;
 
     /// Its fields as records carry them, with the machine's.
@@ -100,7 +100,7 @@ pub trait Scenario: Sync {
     /// The metrics of runs with nominal prices, and of as many with drawn ones as there are draws.
     fn metrics(&self, nominal: &[Self::Outcome], drawn: &[Self::Outcome]) -> Vec<Metric>;
 
-    /// What [`WHOLE`](Self::WHOLE) is of a run, in its unit.
+    /// Returns [`WHOLE`](Self::WHOLE) of a run, in its unit.
     fn whole(outcome: &Self::Outcome) -> f64;
 
     /// The machine's report at the end of a run.

@@ -46,8 +46,7 @@ impl Table {
         Ok(Self::from(compare_runs(file, base, along, declared)?))
     }
 
-    /// Returns the table with decisions on modelled machines that ask for a larger gain than this, in
-    /// per cent.
+    /// Returns the table with decisions that ask for a gain of more than so many per cent.
     #[must_use]
     pub fn asking(self, least_gain: f64) -> Self {
         Self { comparison: self.comparison.asking(least_gain), ..self }

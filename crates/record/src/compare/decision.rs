@@ -23,24 +23,24 @@ pub struct Decision {
     pub paying: usize,
     /// The prices that were moved.
     pub prices: Vec<BreakEven>,
-    /// What the difference at nominal prices comes from, the largest first.
+    /// The causes of the difference at nominal prices, the largest first.
     pub causes: Vec<Driver>,
 }
 
-/// Where a variant pays along a price, all others as they are.
+/// A price, and where along it a variant pays while all others stay.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct BreakEven {
     /// Name of the price.
     pub price: String,
     /// Unit of its numbers.
     pub unit: String,
-    /// What the platform has.
+    /// The platform's own.
     pub nominal: f64,
-    /// Where that may lie.
+    /// The range of that.
     pub interval: Option<Interval>,
     /// Prices in ascending order, each with what the base and the variant then cost.
     pub along: Vec<[f64; 3]>,
-    /// Where the variant pays.
+    /// The prices at which the variant pays.
     pub pays: Pays,
 }
 
@@ -56,7 +56,7 @@ pub enum Pays {
     From(f64),
     /// Up to this one.
     UpTo(f64),
-    /// It changes sides at each of these, in ascending order.
+    /// Neither: the variant begins or ceases to pay at each of these, in ascending order.
     Between(Vec<f64>),
 }
 
@@ -68,7 +68,7 @@ pub struct Driver {
     pub name: String,
     /// The count's unit, and how much more of it the variant has; below 0 where it has less.
     pub grown: Option<(String, f64)>,
-    /// Its share of what the variant saves, or loses, in per cent.
+    /// The share of what the variant saves, or loses, in per cent.
     pub share: f64,
 }
 
@@ -117,7 +117,7 @@ fn gains(whole: &Metric, variants: [&OfVariant<'_>; 2]) -> Vec<f64> {
     }
 }
 
-/// Where the variant pays along a price that both records name, with the whole along it.
+/// Returns where the variant pays along a price that both records name, with the whole along it.
 fn break_even(along: &Series, [base, new]: [&OfVariant<'_>; 2]) -> Option<BreakEven> {
     let price = base.samples(&along.x.name)?;
     let other = new.series().find(|series| series.x == along.x)?;
@@ -141,7 +141,7 @@ fn both(base: &Series, new: &Series) -> Vec<[f64; 3]> {
     base.at.iter().enumerate().filter_map(of).collect()
 }
 
-/// Where the gain exceeds a limit: both costs are straight lines between the prices known.
+/// Returns where the gain exceeds a limit: both costs are straight lines between the prices known.
 fn pays(along: &[[f64; 3]], least_gain: f64, better: Better) -> Pays {
     let asked = match better {
         Better::Lower => 1.0 - least_gain / 100.0,
@@ -166,7 +166,7 @@ fn pays(along: &[[f64; 3]], least_gain: f64, better: Better) -> Pays {
     }
 }
 
-/// What the difference at nominal prices comes from, the largest first.
+/// Returns the causes of the difference at nominal prices, the largest first.
 fn drivers(whole: &Metric, variants: [&OfVariant<'_>; 2], declared: &Declarations) -> Vec<Driver> {
     let grown = |name: &str| {
         let [base, new] = variants.map(|one| median(&one.samples(name)?.values()));

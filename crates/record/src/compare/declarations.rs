@@ -59,7 +59,7 @@ impl Declarations {
         self.causes.extend(causes);
     }
 
-    /// What modelled wholes are made of.
+    /// Returns the parts of modelled wholes.
     pub(super) fn causes(&self) -> &[Cause] {
         &self.causes
     }

@@ -16,7 +16,7 @@ const NOTHING: f64 = 0.01;
 /// Causes of a smaller share, in per cent, are not.
 const LEAST_SHARE: f64 = 5.0;
 
-/// What is said of a variant.
+/// The words on a variant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decided {
     /// Title of the variant.
@@ -27,10 +27,10 @@ pub struct Decided {
     pub each: Vec<DecidedOn>,
 }
 
-/// What is said of a variant on one machine, in one setting.
+/// The words on a variant on one machine, in one setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DecidedOn {
-    /// What tells it from the others; empty where there is one only.
+    /// The labels that tell it from the others; empty where there is one only.
     pub place: String,
     /// The probability there, and the gain with its interval.
     pub chance: String,
@@ -138,7 +138,7 @@ fn details((row, other): (&Row, usize), decision: &Decision) -> Vec<String> {
     details
 }
 
-/// Where it pays: at a price of next to nothing is at any.
+/// Returns where it pays: from a price of next to nothing on is at any.
 fn shown(of: &BreakEven) -> Pays {
     let least = of.interval.map_or(of.nominal, |of| of.low);
     match &of.pays {
@@ -148,7 +148,7 @@ fn shown(of: &BreakEven) -> Pays {
     }
 }
 
-/// From which price on it pays, or up to which, beside the machine's own.
+/// Returns from which price on it pays, or up to which, beside the machine's own.
 fn turns(of: &BreakEven) -> Option<String> {
     let BreakEven { price, unit, nominal, interval, .. } = of;
     let at = match &shown(of) {
@@ -164,7 +164,7 @@ fn turns(of: &BreakEven) -> Option<String> {
     Some(format!("{at}; here {}{}", rounded(*nominal), range.unwrap_or_default()))
 }
 
-/// What is saved, or lost, in counts: the largest causes.
+/// Returns what is saved, or lost, in counts: the largest causes.
 fn driven(causes: &[Driver], gains: bool) -> Option<String> {
     let told = causes.iter().enumerate();
     let told = told.filter(|(place, of)| *place == 0 || of.share.abs() >= LEAST_SHARE);

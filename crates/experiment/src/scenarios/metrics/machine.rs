@@ -27,7 +27,7 @@ metrics! {
 }
 
 metrics! {
-    /// What a whole at nominal prices is made of, beside the time of invalidations.
+    /// Parts of a whole at nominal prices, beside the time of invalidations.
     pub CAUSES = {
         /// time that instructions of the kernel take, of all tasks
         INSTRUCTION_TIME: "time of instructions", "", Modelled, Lower, diagnostic;
@@ -37,8 +37,7 @@ metrics! {
 }
 
 metrics! {
-    /// The whole along prices that are moved one by one, where it is asked from which on a variant
-    /// pays.
+    /// Prices that are moved one by one, and the whole along each.
     pub MOVED = {
         /// time of a TLBI and the DSB that waits for it, with its range
         FLUSH_ARM64: "TLBI and DSB", "ns", Modelled, Neither, diagnostic;
