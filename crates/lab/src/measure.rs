@@ -43,6 +43,8 @@ pub struct Runs {
     pub limit: Option<Duration>,
     /// The function to count instructions under, if any.
     pub profile: Option<String>,
+    /// Atomics, invalidations, barriers and cache lines are counted besides instructions.
+    pub counts: bool,
 }
 
 /// What came of it.
@@ -228,10 +230,10 @@ impl Lab<'_> {
         result: impl Fn(Built, &Job, &AtomicBool, Result<Brought, LabError>) -> Result<R, LabError>
         + Sync,
     ) -> Result<Done<R>, LabError> {
-        // On several CPUs it is the plugin that counts, also where nobody asked for a profile.
+        // On several CPUs it is the plugin that counts, also where nobody asked for it.
         let root = |bench: &Bench| match &runs.profile {
             Some(root) => Some(root.clone()),
-            None => bench.plugin_counts().then(|| RECLAIM.to_owned()),
+            None => (bench.plugin_counts() || runs.counts).then(|| RECLAIM.to_owned()),
         };
         let object = match runs.plan.iter().any(|bench| root(bench).is_some()) {
             true => Some(plugin::compiled(&self.cache, self.progress)?),
@@ -252,7 +254,7 @@ impl Lab<'_> {
                     config,
                     cpu,
                     place,
-                    line: bench.line(&kernel.name, runs.samples),
+                    line: bench.line(&kernel.name, runs.samples, plugin(bench).is_some()),
                     session: None,
                     selftest: selftest(bench, kernel, config),
                     cpus: bench.cpus(),
@@ -266,11 +268,12 @@ impl Lab<'_> {
         };
         let boot = |built: &Built, job: &Job, stop: &AtomicBool| {
             let mut brought = self.emulate(built, job, stop)?;
-            if let (Some(profile), [record], 2..) =
-                (&brought.profile, &mut brought.records[..], job.cpus)
+            let is_for_records = runs.counts || job.cpus > 1;
+            if let (Some(profile), [record], true) =
+                (&brought.profile, &mut brought.records[..], is_for_records)
             {
                 let failed = |source| LabError::Profile { machine: brought.title.clone(), source };
-                profile.add_to(record, job.config.small_pages()).map_err(failed)?;
+                profile.add_to(record, job.config.small_pages(), job.cpus).map_err(failed)?;
             }
             for record in &mut brought.records {
                 record.fields.insert("config".to_owned(), job.config.name().to_owned());

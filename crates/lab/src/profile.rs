@@ -13,10 +13,10 @@ use pageout_record::schema::{Better, Metric, Record};
 
 use pageout_experiment::metrics::counted;
 use samples::Sample;
-pub(super) use samples::{RECLAIM, costs};
+pub(super) use samples::{RECLAIM, WHOLE, costs};
 
 /// What the plugin's lines look like.
-const PATH_LINE: &str = "root;callee;... INSTRUCTIONS CALLS CAS ATOMICS TLBI DSB";
+const PATH_LINE: &str = "root;callee;... INSTRUCTIONS CALLS CAS ATOMICS TLBI DSB DSBST LINES";
 const LAST_LINE: &str = "# lost-returns ";
 
 /// The unit of instructions, as the benchmark's of times under counting.
@@ -64,7 +64,7 @@ pub enum ProfileError {
     Empty,
 }
 
-/// What is counted of instructions.
+/// Counts of instructions and of the lines that they touch.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Costs {
     /// All of them.
@@ -75,11 +75,54 @@ pub struct Costs {
     pub atomics: u64,
     /// Invalidations of TLB entries.
     pub invalidations: u64,
-    /// Full barriers that wait for them: DSB on arm64, none on x86-64.
+    /// Full barriers that wait for them and for all accesses: DSB on arm64, none on x86-64.
     pub barriers: u64,
+    /// Barriers that wait for stores alone: DSB ISHST and its kind.
+    pub store_barriers: u64,
+    /// Lines of 64 bytes that a CPU loaded from or stored to for the first time in a sample.
+    pub lines: u64,
 }
 
+/// A metric of costs: its name, and the count.
+type Count = (&'static str, fn(&Costs) -> u64);
+
+/// The metrics of costs beside instructions.
+const COUNTS: [Count; 6] = [
+    ("compare-and-swaps", |costs| costs.compare_and_swaps),
+    ("other atomics", |costs| costs.atomics),
+    ("invalidations", |costs| costs.invalidations),
+    ("barriers", Costs::all_barriers),
+    ("barriers for stores", |costs| costs.store_barriers),
+    ("lines first touched", |costs| costs.lines),
+];
+
 impl Costs {
+    /// Takes the plugin's columns, without calls.
+    const fn of(columns: [u64; 7]) -> Self {
+        let [
+            instructions,
+            compare_and_swaps,
+            atomics,
+            invalidations,
+            barriers,
+            store_barriers,
+            lines,
+        ] = columns;
+        Self {
+            instructions,
+            compare_and_swaps,
+            atomics,
+            invalidations,
+            barriers,
+            store_barriers,
+            lines,
+        }
+    }
+
+    const fn all_barriers(&self) -> u64 {
+        self.barriers.saturating_add(self.store_barriers)
+    }
+
     fn add(&mut self, more: &Self) {
         let sum = |to: &mut u64, more: u64| *to = to.saturating_add(more);
         sum(&mut self.instructions, more.instructions);
@@ -87,6 +130,8 @@ impl Costs {
         sum(&mut self.atomics, more.atomics);
         sum(&mut self.invalidations, more.invalidations);
         sum(&mut self.barriers, more.barriers);
+        sum(&mut self.store_barriers, more.store_barriers);
+        sum(&mut self.lines, more.lines);
     }
 }
 
@@ -162,10 +207,9 @@ fn path(line: &str) -> Option<CallPath> {
         return None;
     }
     let numbers: Result<Vec<u64>, _> = numbers.split(' ').map(str::parse).collect();
-    let [instructions, calls, compare_and_swaps, atomics, invalidations, barriers] =
-        numbers.ok()?.try_into().ok()?;
-    let own = Costs { instructions, compare_and_swaps, atomics, invalidations, barriers };
-    Some(CallPath { functions, calls, own })
+    let mut numbers = numbers.ok()?;
+    let calls = (numbers.len() > 1).then(|| numbers.remove(1))?;
+    Some(CallPath { functions, calls, own: Costs::of(numbers.try_into().ok()?) })
 }
 
 impl Profile {
@@ -245,10 +289,12 @@ impl Profile {
                 per_page(inclusive.compare_and_swaps, 2),
                 per_page(inclusive.atomics, 2),
                 per_page(inclusive.invalidations, 2),
-                per_page(inclusive.barriers, 2),
+                per_page(inclusive.all_barriers(), 2),
+                per_page(inclusive.lines, 2),
             ]
         };
-        let headers = ["own", "", "with callees", "", "calls", "CAS", "atomics", "TLBI", "DSB"];
+        let headers =
+            ["own", "", "with callees", "", "calls", "CAS", "atomics", "TLBI", "DSB", "lines"];
         let heads = headers.map(|header| (header, Align::Right));
         let mut grid = Grid::new([("function", Align::Left)].into_iter().chain(heads));
         let functions = self.functions();
@@ -261,7 +307,7 @@ impl Profile {
         if shown.len() < functions.len() {
             let name = format!("{} more functions", functions.len() - shown.len());
             let cells = [name, per_page(rest, 1), share(rest)];
-            grid.row(cells.into_iter().chain(std::iter::repeat_n(String::new(), 7)));
+            grid.row(cells.into_iter().chain(std::iter::repeat_n(String::new(), 8)));
         }
         let calls = self.paths[0].calls;
         let root = self.root();
@@ -269,7 +315,8 @@ impl Profile {
         let mut text = grid.text(columns);
         text += &format!(
             "\nper 4K page of {pages}: instructions with their share of {root}, calls; \
-             with callees: CAS, other atomics, TLBI and DSB\n"
+             with callees: CAS, other atomics, TLBI, DSB, and \
+             lines first touched\n"
         );
         if self.lost_returns > 0 {
             let lost = self.lost_returns;
@@ -292,14 +339,12 @@ impl Function {
         let metric = |name: &str, unit: &str, count: u64| {
             counted(name, unit, count as f64 / pages, Better::Lower)
         };
-        vec![
+        let instructions = [
             metric("exclusive", INSTRUCTIONS, self.exclusive),
             metric("inclusive", INSTRUCTIONS, inclusive.instructions),
             metric("calls", PER_PAGE, self.calls),
-            metric("compare-and-swaps", PER_PAGE, inclusive.compare_and_swaps),
-            metric("other atomics", PER_PAGE, inclusive.atomics),
-            metric("invalidations", PER_PAGE, inclusive.invalidations),
-            metric("barriers", PER_PAGE, inclusive.barriers),
-        ]
+        ];
+        let others = COUNTS.map(|(name, count)| metric(name, PER_PAGE, count(inclusive)));
+        instructions.into_iter().chain(others).collect()
     }
 }

@@ -61,6 +61,8 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub running: Running,
     #[command(flatten)]
+    pub counting: Counting,
+    #[command(flatten)]
     pub shown: Shown,
     #[command(flatten)]
     pub output: Output,
@@ -78,6 +80,8 @@ pub(crate) struct CompareArgs {
     pub patched: Patched,
     #[command(flatten)]
     pub running: Running,
+    #[command(flatten)]
+    pub counting: Counting,
     #[command(flatten)]
     pub shown: Shown,
     #[command(flatten)]
@@ -271,6 +275,17 @@ pub(crate) struct Running {
     #[arg(long, value_name = "SECONDS", hide_short_help = true,
         value_parser = whole::<u32>(1..=u32::MAX.into()))]
     pub time_limit: Option<u32>,
+}
+
+/// Counts besides instructions.
+#[derive(Debug, Parser)]
+#[command(next_help_heading = MEASURING)]
+pub(crate) struct Counting {
+    /// Count atomics, invalidations, barriers and cache lines too
+    ///
+    /// The emulator then takes two to three times as long. On two CPUs they are always counted.
+    #[arg(long, hide_short_help = true)]
+    pub counts: bool,
 }
 
 impl Running {

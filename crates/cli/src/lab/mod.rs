@@ -17,8 +17,8 @@ use crate::error::CliError;
 use crate::this_run::this_run;
 use crate::{output, paths, terminal};
 use args::{
-    BuildArgs, Building, CompareArgs, LabArgs, LabCommand, Patched, ProfileArgs, RunArgs, Running,
-    SourceArgs,
+    BuildArgs, Building, CompareArgs, Counting, LabArgs, LabCommand, Patched, ProfileArgs, RunArgs,
+    Running, SourceArgs,
 };
 use pageout_lab::{
     Bench, Cache, Config, Cpu, Fetch, Kernel, KernelError, Lab, LabError, Measured, PatchSet, Runs,
@@ -73,7 +73,7 @@ fn run(args: &RunArgs) -> Result<(), CliError> {
     let kernels = args.patched.kernels(&request.kernels, &["stock"]);
     let kernels = kernels.map_err(kernel_or_scenario)?;
     let plan = request.plan()?;
-    let runs = args.running.runs(plan)?;
+    let runs = args.counting.runs(plan, &args.running)?;
     let measured = measure(&kernels, &runs, &args.patched.building)?;
     let set = RecordSet::new(this_run(), measured.records);
     output::emit(&args.output, &set, &[], |set, columns| {
@@ -91,7 +91,7 @@ fn compare(args: &CompareArgs) -> Result<(), CliError> {
         return Err(CliError::LabOneKernel(only.name.clone()));
     }
     let plan = request.plan_or(&COMPARED)?;
-    let runs = args.running.runs(plan)?;
+    let runs = args.counting.runs(plan, &args.running)?;
     let measured = measure(&kernels, &runs, &args.patched.building)?;
     let base = of_kernel(&kernels[0].name);
     let set = RecordSet::new(this_run(), measured.records.clone());
@@ -162,7 +162,16 @@ impl Running {
     fn runs(&self, plan: Vec<Bench>) -> Result<Runs, CliError> {
         Bench::check_samples(&plan, self.runs)?;
         let (cpus, samples, limit) = (self.cpus.clone(), self.runs, self.limit());
-        Ok(Runs { cpus, plan, samples, limit, profile: None })
+        Ok(Runs { cpus, plan, samples, limit, profile: None, counts: false })
+    }
+}
+
+impl Counting {
+    fn runs(&self, plan: Vec<Bench>, running: &Running) -> Result<Runs, CliError> {
+        if self.counts {
+            Bench::check_counts(&plan)?;
+        }
+        Ok(Runs { counts: self.counts, ..running.runs(plan)? })
     }
 }
 

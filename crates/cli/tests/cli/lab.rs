@@ -56,8 +56,9 @@ selftest)
 esac
 metric=reclaim
 # Where the plugin counts, the benchmark does not.
-grep -aq 'clock=plugin' "$initrd" && metric=other && sample='# sample 800 4 8 2 1 3 40 2\n'
-[ -z "$plugin" ] || printf "r;f 40 2 1 0 0 0\n$sample# lost-returns 0\n" >"${plugin##*out=}"
+grep -aq 'clock=plugin' "$initrd" && metric=other &&
+    sample='# sample 800 4 8 2 1 1 6 3 40 0 4 2 0 0 8\n'
+[ -z "$plugin" ] || printf "r;f 40 2 1 0 0 0 0 4\n$sample# lost-returns 0\n" >"${plugin##*out=}"
 if grep -aq 'session clock=instructions' "$initrd"; then
     # Step 1 of the test's session writes, step 3 shows; the machine gets ids' places by number.
     grep -aq '^write + $0; 0 3' "$initrd" && printf 'session 1: = EINVAL\r\n'
@@ -354,6 +355,29 @@ fn on_two_cpus_the_plugin_counts_and_nobody_has_to_ask_for_it() {
     assert_eq!(values("invalidations"), [None, Some(0.5)]);
     assert_eq!(values("other CPU: interrupts"), [None, Some(0.75)]);
     assert_eq!(values("other CPU: kernel"), [None, Some(10.0)]);
+    assert_eq!(values("lines first touched"), [None, Some(1.5)]);
+}
+
+#[test]
+fn on_one_cpu_the_plugin_counts_where_it_is_asked_to() {
+    let world = World::new();
+    let set = read(&world.text("run stock reclaim-file order=4 --counts --json"));
+    let metrics = &set.records[0].metrics;
+    let values: Vec<_> = metrics.iter().map(|m| (m.name.as_str(), m.values[0])).collect();
+    let expected = [
+        ("reclaim", 200.0),
+        ("compare-and-swaps", 1.0),
+        ("other atomics", 2.0),
+        ("invalidations", 0.5),
+        ("barriers", 0.5),
+        ("barriers for stores", 0.25),
+        ("lines first touched", 1.5),
+        ("other", 1000.0),
+        ("pgsteal", 4.0),
+    ];
+    assert_eq!(values, expected);
+    let error = world.run("run stock age-file --counts");
+    assert_failed(&error, &["age-file", "--counts", "does not reclaim", "lab profile"]);
 }
 
 #[test]

@@ -23,6 +23,7 @@ mod metrics;
 mod mistakes;
 mod model;
 mod observe;
+mod plugin;
 mod readme_gate;
 mod record_files;
 mod records;

@@ -14,8 +14,8 @@
 /* How an instruction at a block's end goes on; a branch goes on like any other instruction. */
 enum end { END_ON, END_CALL, END_RETURN, END_EXCEPTION_RETURN };
 
-/* What is counted, beside instructions and calls. */
-enum kind { KIND_CAS, KIND_ATOMIC, KIND_TLBI, KIND_DSB, KIND_NONE };
+/* What is counted, beside instructions, calls and lines. A DSB of stores waits for these alone. */
+enum kind { KIND_CAS, KIND_ATOMIC, KIND_TLBI, KIND_DSB, KIND_DSB_STORES, KIND_NONE };
 
 /* The instruction of the switch function whose address names the thread that leaves, or comes. */
 enum transfer { TRANSFER_NONE, TRANSFER_SAVE, TRANSFER_LOAD };
@@ -56,6 +56,9 @@ static enum kind arm64_kind(uint32_t word)
 		return KIND_ATOMIC;
 	if ((word & 0xfff8e000) == 0xd5088000)
 		return KIND_TLBI;
+	/* OSHST, NSHST, ISHST and ST. */
+	if ((word & 0xfffff3ff) == 0xd503329f)
+		return KIND_DSB_STORES;
 	if ((word & 0xfffff0ff) == 0xd503309f || (word & 0xfffff3ff) == 0xd503323f)
 		return KIND_DSB;
 	return KIND_NONE;

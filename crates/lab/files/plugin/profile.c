@@ -1,26 +1,31 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 /*
- * Counts guest instructions, calls, atomics and invalidations under one function of the kernel, by
- * call path, and what its calls of functions on other CPUs cost these. A plugin for QEMU (interface
- * version 1), for CPUs that are emulated one at a time (thread=single):
+ * Counts guest instructions, calls, atomics, invalidations, barriers and first touches of cache
+ * lines under one function of the kernel, by call path, and what its calls of functions on other
+ * CPUs cost these. A plugin for QEMU (interface version 1), for CPUs that are emulated one at a
+ * time (thread=single):
  *
  *   cc -O2 -Wall -Wextra -shared -fPIC -fvisibility=hidden -o profile.so profile.c
  *   qemu-system-... -plugin profile.so,symbols=FILE,out=FILE[,root=SYMBOL]
  *
  * symbols has lines `hexaddress name`, text symbols by ascending address. out gets a line a path:
  *
- *   root;callee;... INSTRUCTIONS CALLS CAS ATOMICS TLBI DSB
+ *   root;callee;... INSTRUCTIONS CALLS CAS ATOMICS TLBI DSB DSBST LINES
  *
  * then one for each time that the kernel ran pageout_lab_sample(), with what was counted since the
  * last time: under the root; then the interrupts by which it made other CPUs call functions, such
  * as flushes of their TLBs, and what these spent in them:
  *
- *   # sample INSTRUCTIONS CAS ATOMICS TLBI DSB INTERRUPTS INSTRUCTIONS TLBI
+ *   # sample INSTRUCTIONS CAS ATOMICS TLBI DSB DSBST LINES INTERRUPTS INSTRUCTIONS CAS ...
  *
  * and at the end `# lost-returns NUMBER`, returns to where no frame waited: with any, paths are
  * not to be trusted. The counts of a path are its last function's own.
  *
- * A plugin sees neither registers nor memory. Where the CPU is follows from the addresses of the
+ * LINES are lines of 64 bytes that a CPU loads from or stores to for the first time since the
+ * sample began, by virtual address. Accesses elsewhere than under the root, or in interrupts while
+ * it runs, touch no line, nor do fetches of instructions and the walks of the MMU.
+ *
+ * A plugin sees neither registers nor what memory holds. Where the CPU is follows from the addresses of the
  * blocks it runs, and how each ended: a call pushes a frame, a return pops to the frame that waits
  * for its target, any other way into another function replaces the top one (a tail call). Each
  * instruction adds one to a counter before it runs, so that a block left early, by a fault or a
@@ -33,14 +38,15 @@
 #include <string.h>
 
 #include "decode.h"
+#include "lines.h"
 #include "plugin-api.h"
 
 #define MAX_CPUS 8
 
 int qemu_plugin_version = 1;
 
-/* The columns after KIND_NONE's place, in the order they are written. */
-enum { INSNS, CALLS, KINDS, COUNTS = KINDS + KIND_NONE };
+/* The columns in the order they are written. */
+enum { INSNS, CALLS, KINDS, LINES = KINDS + KIND_NONE, COUNTS };
 
 /* Whether a function is where the CPU goes by itself. An asynchronous one is nobody's callee. */
 enum entry { ENTRY_NONE, ENTRY_SYNC, ENTRY_ASYNC };
@@ -115,6 +121,7 @@ struct cpu {
 	struct interrupt interrupt;
 	bool saving;
 	uint64_t saved;
+	struct lines touched;
 };
 
 /* What ends up in a line. */
@@ -269,6 +276,8 @@ static void end_sample(void)
 	}
 	n_samples++;
 	before = total;
+	for (int i = 0; i < MAX_CPUS; i++)
+		lines_empty(&cpus[i].touched);
 }
 
 static void enter_root(const struct block *from)
@@ -378,6 +387,27 @@ static void on_block(unsigned int index, void *data)
 	begun = executed;
 }
 
+/* Counts the lines of an access that are new to the CPU, to where its instruction counts. */
+static void on_access(unsigned int index, qemu_plugin_meminfo_t info, uint64_t address, void *data)
+{
+	uint64_t last = address + (1 << qemu_plugin_mem_size_shift(info)) - 1;
+
+	(void)data;
+	if (!cpus[index].running && !cpus[index].interrupt.depth)
+		return;
+	take_turn(index);
+	for (uint64_t line = address >> LINE_SHIFT; line <= last >> LINE_SHIFT; line++) {
+		if (!lines_add(&cpu->touched, line))
+			continue;
+		if (cpu->running) {
+			top()->node->counts[LINES]++;
+			total.root[LINES]++;
+		} else {
+			cpu->interrupt.counts[LINES]++;
+		}
+	}
+}
+
 /*
  * The switch function saves the registers of the thread that leaves, then loads the other's. The
  * first address of each names the thread.
@@ -474,6 +504,8 @@ static struct insn prepare(struct qemu_plugin_insn *insn, bool in_switch)
 
 	qemu_plugin_register_vcpu_insn_exec_inline(insn, QEMU_PLUGIN_INLINE_ADD_U64, &executed, 1);
 	/* Both directions are asked for: QEMU 7.2 takes a load for a store where only one is. */
+	qemu_plugin_register_vcpu_mem_cb(insn, on_access, QEMU_PLUGIN_CB_NO_REGS,
+					 QEMU_PLUGIN_MEM_RW, NULL);
 	if (in_switch && decoded.transfer == TRANSFER_SAVE)
 		qemu_plugin_register_vcpu_mem_cb(insn, on_save, QEMU_PLUGIN_CB_NO_REGS,
 						 QEMU_PLUGIN_MEM_RW, NULL);
@@ -530,13 +562,21 @@ static void write_node(const struct node *node)
 		write_node(node);
 }
 
+/* Counts without calls. */
+static void write_counts(const uint64_t *counts)
+{
+	fprintf(out, " %" PRIu64, counts[INSNS]);
+	for (int i = KINDS; i < COUNTS; i++)
+		fprintf(out, " %" PRIu64, counts[i]);
+}
+
 static void write_sample(const struct sample *sample)
 {
-	fprintf(out, "# sample %" PRIu64, sample->root[INSNS]);
-	for (int i = KINDS; i < COUNTS; i++)
-		fprintf(out, " %" PRIu64, sample->root[i]);
-	fprintf(out, " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", sample->interrupts,
-		sample->others[INSNS], sample->others[KINDS + KIND_TLBI]);
+	fputs("# sample", out);
+	write_counts(sample->root);
+	fprintf(out, " %" PRIu64, sample->interrupts);
+	write_counts(sample->others);
+	fputc('\n', out);
 }
 
 static void on_exit_of_qemu(qemu_plugin_id_t id, void *data)
@@ -686,8 +726,10 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
 		return -1;
 	if (info->system.max_vcpus > 1 && called == UINT32_MAX)
 		return fail("no __flush_smp_call_function_queue", symbols);
-	for (int i = 0; i < MAX_CPUS; i++)
+	for (int i = 0; i < MAX_CPUS; i++) {
 		cpus[i].last = &nowhere;
+		lines_empty(&cpus[i].touched);
+	}
 	out = fopen(path, "w");
 	if (!out)
 		return fail(strerror(errno), path);

@@ -1,9 +1,9 @@
-//! What each sample of a benchmark cost on a machine with several CPUs, where a clock would tell
-//! the time of all of them.
+//! Costs of each sample of a benchmark: on several CPUs, where a clock would tell the time of all
+//! of them, and where more than instructions is asked for.
 
 use pageout_record::schema::{Better, Metric, Record};
 
-use super::{Costs, INSTRUCTIONS, PER_PAGE, Profile, ProfileError};
+use super::{COUNTS, Costs, INSTRUCTIONS, PER_PAGE, Profile, ProfileError};
 use pageout_experiment::metrics::counted;
 
 /// The function under which the kernel does all of a reclaim that a cgroup is asked for.
@@ -13,7 +13,7 @@ pub(crate) const RECLAIM: &str = "try_to_free_mem_cgroup_pages";
 pub(super) const START: &str = "# sample ";
 /// What it looks like.
 pub(super) const LINE: &str =
-    "# sample INSTRUCTIONS CAS ATOMICS TLBI DSB INTERRUPTS INSTRUCTIONS TLBI";
+    "# sample INSTRUCTIONS CAS ATOMICS TLBI DSB DSBST LINES INTERRUPTS INSTRUCTIONS CAS ...";
 
 /// The counts of one sample.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,71 +22,66 @@ pub(super) struct Sample {
     root: Costs,
     /// Interrupts by which other CPUs were made to call functions meanwhile.
     interrupts: u64,
-    /// Instructions of other CPUs in these, from entry to return.
-    instructions: u64,
-    /// Their invalidations.
-    invalidations: u64,
+    /// Of other CPUs in these, from entry to return.
+    others: Costs,
 }
 
 impl Sample {
     /// Reads the numbers of a line.
     pub(super) fn parse(numbers: &str) -> Option<Self> {
         let numbers: Result<Vec<u64>, _> = numbers.split(' ').map(str::parse).collect();
-        let [
-            own,
-            compare_and_swaps,
-            atomics,
-            own_invalidations,
-            barriers,
-            interrupts,
-            instructions,
-            invalidations,
-        ] = numbers.ok()?.try_into().ok()?;
-        let root = Costs {
-            instructions: own,
-            compare_and_swaps,
-            atomics,
-            invalidations: own_invalidations,
-            barriers,
-        };
-        Some(Self { root, interrupts, instructions, invalidations })
+        let numbers = numbers.ok()?;
+        let (root, rest) = numbers.split_first_chunk()?;
+        let (interrupts, others) = rest.split_first()?;
+        let others = others.try_into().ok()?;
+        Some(Self { root: Costs::of(*root), interrupts: *interrupts, others: Costs::of(others) })
     }
 }
 
 /// A metric of its own: its name and unit, and where a sample has it.
 type Column = (&'static str, &'static str, fn(&Sample) -> u64);
 
-const COLUMNS: [Column; 8] = [
-    ("reclaim", INSTRUCTIONS, |sample| sample.root.instructions),
-    ("compare-and-swaps", PER_PAGE, |sample| sample.root.compare_and_swaps),
-    ("other atomics", PER_PAGE, |sample| sample.root.atomics),
-    ("invalidations", PER_PAGE, |sample| sample.root.invalidations),
-    ("barriers", PER_PAGE, |sample| sample.root.barriers),
+/// The metric of the instructions of a reclaim.
+pub(crate) const WHOLE: &str = "reclaim";
+
+const RECLAIM_COLUMN: Column = (WHOLE, INSTRUCTIONS, |sample| sample.root.instructions);
+
+/// Metrics of other CPUs.
+const OTHERS: [Column; 6] = [
     ("other CPU: interrupts", PER_PAGE, |sample| sample.interrupts),
-    ("other CPU: kernel", INSTRUCTIONS, |sample| sample.instructions),
-    ("other CPU: invalidations", PER_PAGE, |sample| sample.invalidations),
+    ("other CPU: kernel", INSTRUCTIONS, |sample| sample.others.instructions),
+    ("other CPU: compare-and-swaps", PER_PAGE, |sample| sample.others.compare_and_swaps),
+    ("other CPU: other atomics", PER_PAGE, |sample| sample.others.atomics),
+    ("other CPU: invalidations", PER_PAGE, |sample| sample.others.invalidations),
+    ("other CPU: lines first touched", PER_PAGE, |sample| sample.others.lines),
 ];
 
-/// What those metrics are called.
-pub(crate) fn costs() -> Vec<&'static str> {
-    COLUMNS.map(|(name, ..)| name).into()
+/// The names of those metrics on a machine of so many CPUs.
+pub(crate) fn costs(cpus: u8) -> Vec<&'static str> {
+    let others = OTHERS.iter().map(|(name, ..)| *name).filter(|_| cpus > 1);
+    [WHOLE].into_iter().chain(COUNTS.map(|(name, _)| name)).chain(others).collect()
 }
 
 impl Profile {
-    /// Adds to the benchmark's one record what its samples cost, a reclaimed 4K page, of which so
-    /// many are a page of the kernel's.
+    /// Adds to the benchmark's one record what its samples cost on so many CPUs, a reclaimed 4K
+    /// page, of which so many are a page of the kernel's.
     ///
     /// # Errors
     ///
     /// [`ProfileError::Samples`] where the record has not as many.
-    pub(crate) fn add_to(&self, record: &mut Record, small_pages: u64) -> Result<(), ProfileError> {
+    pub(crate) fn add_to(
+        &self,
+        record: &mut Record,
+        small_pages: u64,
+        cpus: u8,
+    ) -> Result<(), ProfileError> {
         let stolen = record.metrics.iter().find(|metric| metric.name == "pgsteal");
         let stolen = stolen.map_or_else(Vec::new, |metric| metric.values.clone());
         if stolen.len() != self.samples.len() {
             let (found, expected) = (self.samples.len(), stolen.len());
             return Err(ProfileError::Samples { found, expected });
         }
-        let metric = |(name, unit, count): Column| {
+        let metric = |name: &str, unit: &str, count: &dyn Fn(&Sample) -> u64| {
             let samples = self.samples.iter().zip(&stolen);
             let each = |(sample, pages): (&Sample, &f64)| {
                 count(sample) as f64 / (pages * small_pages as f64)
@@ -94,8 +89,12 @@ impl Profile {
             let values = samples.map(each).collect();
             Metric { values, ..counted(name, unit, 0.0, Better::Lower) }
         };
-        let metrics = COLUMNS.map(metric);
-        record.metrics.splice(0..0, metrics);
+        let column = |(name, unit, count): Column| metric(name, unit, &count);
+        let counts =
+            COUNTS.map(|(name, count)| metric(name, PER_PAGE, &|sample| count(&sample.root)));
+        let others = OTHERS.map(column).into_iter().filter(|_| cpus > 1);
+        let all = [column(RECLAIM_COLUMN)].into_iter().chain(counts).chain(others);
+        record.metrics.splice(0..0, all);
         Ok(())
     }
 }
