@@ -23,10 +23,13 @@ use super::proc_file::add_proc_file;
 use super::progress::{Progress, Task};
 use super::source::{Pristine, SourceError};
 use super::target::{Arch, Config};
+use super::tools;
 use super::tree::{self, TreeError};
 
 /// How many lines of a failed build's errors a message shows.
 const SHOWN_ERRORS: usize = 5;
+/// The most room that ccache takes for objects.
+const OBJECTS_KEPT: &str = "1G";
 
 /// A kernel that can be booted.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -312,6 +315,9 @@ impl Make<'_> {
         command.arg(set("O=", self.output.as_os_str()));
         command.arg(set("ARCH=", arch.name().as_ref()));
         command.arg(set("CROSS_COMPILE=", arch.tool_prefix().as_ref()));
+        if tools::find("ccache").is_some() {
+            through_ccache(&mut command, arch, self.by.cache);
+        }
         for inherited in ["MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES", "KCFLAGS", "LOCALVERSION"] {
             command.env_remove(inherited);
         }
@@ -325,6 +331,13 @@ impl Make<'_> {
             .stdin(Stdio::null());
         command
     }
+}
+
+/// Has make call the compilers through ccache, which keeps objects by what they are compiled from:
+/// after a header changed back, they are there.
+fn through_ccache(make: &mut Command, arch: Arch, cache: &Cache) {
+    make.arg(format!("CC=ccache {}", arch.compiler())).arg("HOSTCC=ccache gcc");
+    make.env("CCACHE_DIR", cache.root().join("ccache")).env("CCACHE_MAXSIZE", OBJECTS_KEPT);
 }
 
 /// Tells make to stop, which tells the compilers.
@@ -401,6 +414,18 @@ mod tests {
         assert_eq!(errors.len(), 2);
         assert_eq!(first_errors("a\nb\n"), ["  a", "  b"]);
         assert_eq!(first_errors(&"x.c:1: error: y\n".repeat(50)).len(), SHOWN_ERRORS);
+    }
+
+    #[test]
+    fn ccache_keeps_its_objects_in_the_labs_cache() {
+        let directory = tempdir().unwrap();
+        let cache = Cache::open(Some(directory.path())).unwrap();
+        let mut make = Command::new("make");
+        through_ccache(&mut make, Arch::Arm64, &cache);
+        let compiler = format!("CC=ccache {}", Arch::Arm64.compiler());
+        assert_eq!(make.get_args().collect::<Vec<_>>(), [&*compiler, "HOSTCC=ccache gcc"]);
+        let place = cache.root().join("ccache");
+        assert!(make.get_envs().any(|set| set == ("CCACHE_DIR".as_ref(), Some(place.as_ref()))));
     }
 
     #[test]
