@@ -8,7 +8,9 @@ use pageout_experiment::scenarios::Scenario;
 use pageout_experiment::variant::VariantError;
 use pageout_host::generations::Refused;
 use pageout_host::residency::ReplayError;
-use pageout_lab::{Config, FetchError, KernelError, LabError, SeriesError, ShownError};
+use pageout_lab::{
+    Config, FetchError, KernelError, LabError, PointsError, SeriesError, ShownError, TextError,
+};
 use pageout_machine::platform::PlatformError;
 use pageout_record::compare::{CompareError, FailOnError};
 use pageout_record::schema::{
@@ -178,6 +180,17 @@ pub(crate) enum CliError {
     Series(#[from] SeriesError),
     #[error("{message}")]
     LabSeries { message: String, status: u8 },
+    #[error("schedules are searched on one configuration of x86-64: expected --config x86-64-swap")]
+    ScheduleConfig,
+    #[error(transparent)]
+    Points(#[from] PointsError),
+    #[error("schedule {}: {error}", path.display())]
+    Schedule { path: PathBuf, error: TextError },
+    #[error(
+        "schedule {} is of another machine: expected --workload '{workload}' --cpus {cpus}",
+        path.display()
+    )]
+    ScheduleOther { path: PathBuf, workload: String, cpus: u8 },
     #[error("configuration {0} has no swap: expected arm64-4k-swap or x86-64-swap")]
     LabSwap(Config),
     #[error(

@@ -19,6 +19,18 @@ pub(super) static SWAP: &str = text!("config/swap.config");
 /// The proc file that is added to every kernel as `mm/pageout_lab.c`.
 pub(super) static PROC_FILE: &str = text!("kernel/pageout_lab.c");
 
+/// What workloads whose turns are decided are compiled of, by places below the lab's files.
+pub(super) static SCHEDULED: &[File] = &[
+    ("schedule/init.c", text!("schedule/init.c")),
+    ("schedule/pageout_schedule.h", text!("schedule/pageout_schedule.h")),
+    ("reports/guest.h", text!("reports/guest.h")),
+    ("reports/lost-write/lost_write.c", text!("reports/lost-write/lost_write.c")),
+    ("reports/stale-read/stale_read.c", text!("reports/stale-read/stale_read.c")),
+];
+
+/// The object that points call, added to a kernel with points as `mm/pageout_schedule.c`.
+pub(super) static SCHEDULE_OBJECT: &str = text!("schedule/pageout_schedule.c");
+
 /// The patch that adds the kernel selftest: the first of the queue.
 pub(super) static SELFTEST: &str = QUEUE_7_3[0].1;
 

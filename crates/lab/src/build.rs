@@ -21,6 +21,7 @@ use super::mirror::{MirrorError, Staged, mirror};
 use super::patches::{PatchError, stage};
 use super::proc_file::add_proc_file;
 use super::progress::{Progress, Task};
+use super::schedule::{Points, PointsError};
 use super::source::{Pristine, SourceError};
 use super::target::{Arch, Config};
 use super::tools;
@@ -57,6 +58,11 @@ impl Built {
         self.directory.join("System.map")
     }
 
+    /// What was linked, with the lines of its points: only of a kernel that has points.
+    pub(super) fn linked(&self) -> PathBuf {
+        self.directory.join("vmlinux")
+    }
+
     /// The same image, booted as this kernel.
     pub(super) fn booted_as(&self, kernel: &Kernel) -> Self {
         Self { kernel: kernel.clone(), ..self.clone() }
@@ -82,6 +88,9 @@ pub enum BuildError {
     /// A patch does not apply.
     #[error(transparent)]
     Patch(#[from] PatchError),
+    /// Points cannot be put in.
+    #[error(transparent)]
+    Points(#[from] PointsError),
     /// The tree cannot be prepared.
     #[error(transparent)]
     Mirror(#[from] MirrorError),
@@ -152,6 +161,8 @@ pub(super) struct Builder<'a> {
     pub(super) cache: &'a Cache,
     /// What the user asks for of every configuration.
     pub(super) options: &'a [ConfigOption],
+    /// Where every kernel gets points, if any do.
+    pub(super) points: Option<&'a Points>,
     /// How many compilers run at once.
     pub(super) jobs: usize,
     pub(super) progress: &'a dyn Progress,
@@ -168,6 +179,9 @@ impl Builder<'_> {
     ) -> Result<Planned<'s>, BuildError> {
         let mut staged = stage(&source.directory, &kernel.patches, self.cache)?;
         add_proc_file(&source.directory, &mut staged)?;
+        if let Some(points) = self.points {
+            points.add(&source.directory, &mut staged)?;
+        }
         let compiler = version(&config.arch().compiler())?;
         let wish = Wish::new(config, self.options);
         let mut key = Name::default().part(&source.content).part(wish.key()).part(&compiler);
@@ -213,12 +227,15 @@ impl Builder<'_> {
             FirstBuild::took(self.cache, since.elapsed().as_secs(), self.jobs)?;
         }
         let complete = self.cache.scratch()?;
-        for (from, to) in [
+        // The lines of points are told by what was linked.
+        let linked = self.points.map(|_| (output.join("vmlinux"), "vmlinux"));
+        let kept = [
             (output.join(config.arch().image()), "Image"),
             (output.join("System.map"), "System.map"),
             (output.join(".config"), "config"),
             (run.log.path, "build.log"),
-        ] {
+        ];
+        for (from, to) in kept.into_iter().chain(linked) {
             fs::copy(&from, complete.path().join(to)).map_err(CacheError::at(&from))?;
         }
         Ok(self.cache.keep(complete, &built.directory)?)

@@ -99,7 +99,7 @@ impl Guest {
 }
 
 /// A cpio archive (newc) without times, owners or any other thing that differs between runs.
-fn archive(files: &[(&str, u32, Vec<u8>)], mut out: impl Write) -> io::Result<()> {
+pub(super) fn archive(files: &[(&str, u32, Vec<u8>)], mut out: impl Write) -> io::Result<()> {
     const REGULAR: u32 = 0o100_000;
     for (number, (name, mode, content)) in (1..).zip(files) {
         let builder = NewcBuilder::new(name).ino(number).mode(REGULAR | mode).nlink(1);

@@ -34,6 +34,7 @@ mod qemu;
 pub mod records;
 mod release;
 mod room;
+mod schedule;
 mod script;
 mod selftest;
 mod series;
@@ -67,6 +68,11 @@ pub use plan::{Bench, Scenario};
 pub use profile::{Costs, Function, Profile, ProfileError};
 pub use progress::{Progress, Silent, Task};
 pub use release::Release;
+pub use schedule::{
+    Event, Failure, MachineError, Place, Points, PointsError, Replayed, Row, Schedule, Scheduled,
+    Search, SearchError, Searched, Strategy, TextError, Turn, Verdict, What, Workload,
+    WorkloadError, table as schedule_table,
+};
 pub use script::script;
 pub use series::{BASE, Series, SeriesError};
 pub use session::{Lab, LabError, NotBuilt};

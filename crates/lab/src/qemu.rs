@@ -17,7 +17,7 @@ const fn other_memory_mib(config: Config) -> u64 {
 }
 
 /// The same on every architecture.
-const COMMON: [&str; 19] = [
+pub(super) const COMMON: [&str; 19] = [
     "-icount",
     "shift=0,sleep=off",
     "-accel",

@@ -16,6 +16,7 @@ use super::parallel;
 use super::profile::ProfileError;
 use super::progress::Progress;
 use super::room;
+use super::schedule::{Points, SearchError};
 use super::source::{Pristine, Source};
 use super::target::{Config, Cpu};
 use super::tools::{self, Missing};
@@ -71,6 +72,9 @@ pub enum LabError {
         /// Which machine.
         machine: String,
     },
+    /// No schedules were searched.
+    #[error(transparent)]
+    Search(#[from] SearchError),
     /// A processor that no configuration given runs on.
     #[error("no processor for {config}: {} is for arm64 alone, expected max", Cpu::NeoverseN1)]
     NoCpu {
@@ -152,6 +156,8 @@ pub struct Lab<'a> {
     pub cache: Cache,
     /// What is asked for of every kernel's configuration, besides or in place of our own.
     pub options: Vec<ConfigOption>,
+    /// Where every kernel gets points at which a CPU may give up its turn, if any do.
+    pub points: Option<Points>,
     /// How many compilers run at once, and how many machines.
     pub jobs: usize,
     /// Whom it tells.
@@ -332,6 +338,7 @@ impl Lab<'_> {
         Builder {
             cache: &self.cache,
             options: &self.options,
+            points: self.points.as_ref(),
             jobs: self.jobs,
             progress: self.progress,
         }

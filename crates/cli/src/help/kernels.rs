@@ -41,6 +41,7 @@ pub(super) fn lab() -> Help {
             "pageout lab run stock selftest --config arm64-4k,x86-64",
             "pageout lab profile stock reclaim-file --folded stock.folded",
             "pageout lab lru-gen evict no-batch stock",
+            "pageout lab schedule stock --workload lost-write",
             "pageout lab script --output measure.sh",
         ],
     }
@@ -288,6 +289,28 @@ fn shipped() -> Section {
     Section::Terms {
         heading: "Sessions that come with the program",
         terms: vec![("SESSION".to_owned(), terms)],
+    }
+}
+
+pub(super) fn schedule() -> Help {
+    Help {
+        notes: vec![
+            Section::Prose(
+                "The emulated CPUs run by turns. The compiler puts a call into every basic block \
+                 of mm, at which a CPU may give up its turn, and the seed decides where it does. \
+                 What fails is run again, made small, and printed with a schedule that --replay \
+                 takes, also on another kernel.",
+            ),
+            Section::Prose(
+                "Status 0: nothing was found. 1: a kernel failed. 2: bad input, or no result.",
+            ),
+        ],
+        examples: &[
+            "pageout lab schedule stock --workload lost-write",
+            "pageout lab schedule --patch my.patch --workload ./race.c --save found",
+            "pageout lab schedule stock patched --patch my.patch --workload lost-write",
+        ],
+        ..Help::default()
     }
 }
 

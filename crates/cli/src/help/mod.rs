@@ -65,6 +65,7 @@ pub(crate) fn of(command: &str) -> Help {
         "lab series" => kernels::series(),
         "lab profile" => kernels::profile(),
         "lab lru-gen" => kernels::lru_gen(),
+        "lab schedule" => kernels::schedule(),
         "lab source" => kernels::source(),
         "lab script" => kernels::script(),
         other => panic!("command `{other}` has no help"),

@@ -1,5 +1,6 @@
 //! The arguments of `pageout lab`.
 
+use super::schedule_args::ScheduleArgs;
 use crate::numbers::whole;
 use crate::options::{MEASURING, OUTPUT, Output, Shown};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -30,6 +31,8 @@ pub(crate) enum LabCommand {
     Series(SeriesArgs),
     /// Count a scenario's instructions, function by function
     Profile(ProfileArgs),
+    /// Search interleavings of kernels by seeds
+    Schedule(ScheduleArgs),
     /// Run a session of lru_gen commands on kernels
     LruGen(LruGenArgs),
     /// Fetch a kernel's source from Debian's archive, without root

@@ -8,6 +8,9 @@ mod ktap;
 mod lru_gen;
 mod progress;
 mod request;
+mod schedule;
+mod schedule_args;
+mod schedule_text;
 mod series;
 mod tables;
 
@@ -41,6 +44,7 @@ const FUNCTIONS: usize = 25;
 pub(crate) fn lab(args: &LabArgs) -> Result<ExitCode, CliError> {
     match &args.command {
         LabCommand::Series(args) => return series::series(args),
+        LabCommand::Schedule(args) => return schedule::schedule(args),
         LabCommand::Build(args) => build(args),
         LabCommand::Run(args) => run(args),
         LabCommand::Compare(args) => compare(args),
@@ -213,6 +217,7 @@ impl Building {
         let lab = Lab {
             cache: Cache::open(self.cache.as_deref()).map_err(LabError::Cache)?,
             options: self.options.clone(),
+            points: None,
             jobs: self.jobs.map_or_else(all_cpus, usize::from),
             progress: told,
         };

@@ -30,6 +30,7 @@ mod records;
 mod replay;
 mod report;
 mod reproduce;
+mod schedule;
 mod script;
 mod series;
 mod sweep;

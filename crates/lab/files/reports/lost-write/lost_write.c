@@ -13,6 +13,7 @@
  * usage: lost_write ROUNDS [intruder|alone] [DELAY_US]
  */
 #include "../guest.h"
+#include "../../schedule/pageout_schedule.h"
 
 #define PAGES 64
 
@@ -33,6 +34,7 @@ static void *writer(void *unused)
 			STORE(storing, round);
 		}
 		*page = ++value;
+		schedule_event("the last store: %lu", value);
 		STORE(last_stored, round);
 		done = round;
 	}
@@ -61,10 +63,13 @@ static void *flusher(void *unused)
 			continue;
 		while (mapped(pagemap) && LOAD(over) != round)
 			;
-		if (LOAD(over) != round)
+		if (LOAD(over) != round) {
+			schedule_event("page 0 is unmapped: writes it out");
 			must(!sync_file_range(fd, 0, PAGE,
 					      SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
 					      SYNC_FILE_RANGE_WAIT_AFTER));
+			schedule_event("page 0 is written out: asks for one last store");
+		}
 		STORE(last_wanted, round);
 		done = round;
 		STORE(answered, round);
@@ -108,6 +113,7 @@ int main(int argc, char **argv)
 	if (argc <= 2 || !strcmp(argv[2], "intruder"))
 		start(intruder, NULL);
 
+	schedule_begin();
 	for (uint64_t round = 1; round <= rounds; round++) {
 		uint64_t in_cache, on_disk, stored;
 
@@ -117,7 +123,9 @@ int main(int argc, char **argv)
 		STORE(round_, round);
 		while (LOAD(storing) != round)
 			;
+		schedule_event("round %lu: MADV_PAGEOUT", round);
 		must(!madvise((void *)page, PAGES * PAGE, MADV_PAGEOUT));
+		schedule_event("MADV_PAGEOUT is over");
 		STORE(over, round);
 		while (LOAD(answered) != round || LOAD(last_stored) != round)
 			;
@@ -126,12 +134,15 @@ int main(int argc, char **argv)
 		must(!fsync(fd));
 		drop_cache();
 		on_disk = word_of_file();
+		schedule_check(on_disk == stored, "stored %lu, after fsync() the disk has %lu",
+			       stored, on_disk);
 		if (on_disk == stored)
 			continue;
 		if (++lost <= 3)
 			printf("round %lu: stored %lu, page cache had %lu, after fsync() the disk has %lu\n",
 			       round, stored, in_cache, on_disk);
 	}
+	schedule_end();
 	printf("%lu rounds, last store lost in %lu\n", rounds, lost);
 	report_windows();
 	finish(lost ? 2 : 0);

@@ -13,6 +13,7 @@
  * usage: stale_read lazyfree|file ROUNDS [intruder|alone|measure] [DELAY_US]
  */
 #include "../guest.h"
+#include "../../schedule/pageout_schedule.h"
 
 #define PAGES 30 /* one less than the folios that reclaim frees at once: one flush, at the end */
 
@@ -66,7 +67,9 @@ static void *storer(void *unused)
 		while (present(0, 1) && LOAD(over) != round)
 			;
 		STORE(let_go, let_go + (LOAD(over) != round));
+		schedule_event("page 0 is %s: stores", LOAD(over) != round ? "gone" : "still there");
 		*page = new_value(round);
+		schedule_event("the store is complete: announces it");
 		STORE(stored, new_value(round));
 		done = round;
 		STORE(answered, round);
@@ -103,6 +106,7 @@ static void measure(int fd, uint64_t rounds)
 	start(sleeper, NULL);
 	while (!LOAD(seen))
 		usleep(10000);
+	schedule_begin();
 	for (uint64_t round = 1; round <= rounds; round++) {
 		prepare(fd, round);
 		must(!madvise((void *)page, PAGES * PAGE, MADV_PAGEOUT));
@@ -145,7 +149,9 @@ int main(int argc, char **argv)
 			;
 		stale.loads = 0;
 		STORE(round_, round);
+		schedule_event("round %lu: MADV_PAGEOUT", round);
 		must(!madvise((void *)page, PAGES * PAGE, MADV_PAGEOUT));
+		schedule_event("MADV_PAGEOUT is over");
 		STORE(over, round);
 		reclaimed += PAGES - 1 - present(1, PAGES - 1);
 		while (LOAD(answered) != round)
@@ -154,6 +160,8 @@ int main(int argc, char **argv)
 		while (LOAD(seen) != new_value(round)) /* CPU 1 finds the new one too, in the end */
 			;
 		STORE(stored, 0);
+		schedule_check(!LOAD(stale.loads), "%lu loads of the old value after the store",
+			       stale.loads);
 		if (LOAD(stale.loads)) {
 			uint64_t ns = stale.last - stale.first;
 
@@ -165,6 +173,7 @@ int main(int argc, char **argv)
 				       round, stale.loads, old_value(round), new_value(round), ns);
 		}
 	}
+	schedule_end();
 	printf("%s: %lu rounds, %lu other pages reclaimed, page 0 let go early enough in %lu\n", argv[1],
 	       rounds, reclaimed, LOAD(let_go));
 	printf("stale loads in %lu rounds (%lu loads, longest %lu ns), store lost in %lu\n", with_stale,

@@ -1,0 +1,87 @@
+//! The arguments of `pageout lab schedule`.
+
+use super::args::Patched;
+use crate::numbers::whole;
+use crate::options::{MEASURING, OUTPUT, Output, SCENARIO};
+use clap::Parser;
+use pageout_lab::{Strategy, Workload};
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+
+#[derive(Debug, Parser)]
+pub(crate) struct ScheduleArgs {
+    /// Kernels [default: stock, or those of --patch]
+    #[arg(value_name = "KERNEL")]
+    pub kernels: Vec<String>,
+    /// Workload: name or C file, and its arguments
+    ///
+    /// lost-write, stale-read-file, stale-read-lazyfree, or a C program that calls what
+    /// pageout_schedule.h declares (docs/schedule.md).
+    #[arg(long, value_name = "WORKLOAD", value_parser = workload, help_heading = SCENARIO)]
+    pub workload: Workload,
+    /// Seeds, the end excluded
+    #[arg(long, value_name = "A..B", default_value = "0..100", value_parser = seeds,
+        help_heading = SCENARIO)]
+    pub seeds: RangeInclusive<u64>,
+    /// Turns that a seed gives up: few=N or rate=N
+    ///
+    /// few=N is N turns, drawn from all points that a run without turns passes. rate=N is one point
+    /// in N.
+    #[arg(long, value_name = "STRATEGY", default_value = "few=16", help_heading = SCENARIO)]
+    pub strategy: Strategy,
+    /// Directories and files of the kernel with points
+    #[arg(long, value_name = "PATH", value_delimiter = ',', default_value = "mm",
+        help_heading = SCENARIO)]
+    pub points: Vec<PathBuf>,
+    /// Functions that alone give up turns, up to 16
+    #[arg(long, value_name = "FUNCTION", value_delimiter = ',', help_heading = SCENARIO,
+        hide_short_help = true)]
+    pub turns_in: Vec<String>,
+    /// CPUs of the machine, 2 to 8
+    #[arg(long, value_name = "N", default_value_t = 3, help_heading = SCENARIO,
+        hide_short_help = true, value_parser = whole::<u8>(2..=8))]
+    pub cpus: u8,
+    /// Run a stored schedule; no seeds then; may be repeated
+    #[arg(long, value_name = "FILE", help_heading = SCENARIO,
+        conflicts_with_all = ["seeds", "strategy"])]
+    pub replay: Vec<PathBuf>,
+    #[command(flatten)]
+    pub patched: Patched,
+    /// Run all seeds, also behind the first that fails
+    #[arg(long, help_heading = MEASURING)]
+    pub all_seeds: bool,
+    /// Runs of a failure in all, 2 to 1000, to see that they are equal
+    #[arg(long, value_name = "N", default_value_t = 2, help_heading = MEASURING,
+        hide_short_help = true, value_parser = whole::<u16>(2..=1000))]
+    pub runs: u16,
+    /// Lists of turns that are tried to make a failure small
+    #[arg(long, value_name = "N", default_value_t = 300, help_heading = MEASURING,
+        hide_short_help = true, value_parser = whole::<u16>(0..=65535))]
+    pub tries: u16,
+    /// The machine's seconds after which a run hangs
+    #[arg(long, value_name = "SECONDS", default_value_t = 20, help_heading = MEASURING,
+        hide_short_help = true, value_parser = whole::<u16>(1..=3600))]
+    pub hang: u16,
+    /// Time after which a run is cut off
+    #[arg(long, value_name = "SECONDS", default_value_t = 120, help_heading = MEASURING,
+        hide_short_help = true, value_parser = whole::<u16>(1..=3600))]
+    pub time_limit: u16,
+    #[command(flatten)]
+    pub output: Output,
+    /// Write each failure's schedule into a directory
+    #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
+    pub save: Option<PathBuf>,
+}
+
+fn workload(text: &str) -> Result<Workload, String> {
+    Workload::parse(text).map_err(|error| error.to_string())
+}
+
+/// `A..B`, the end excluded.
+fn seeds(text: &str) -> Result<RangeInclusive<u64>, String> {
+    let ends = text.split_once("..").and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
+    match ends {
+        Some((a, b)) if a < b => Ok(a..=b - 1),
+        _ => Err("expected A..B, such as 0..100: seeds from A to before B".to_owned()),
+    }
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * What a program says while its kernel's turns are decided: when the search begins and ends, what
+ * happened, and whether what must hold does. Where the kernel has no points, all of it does nothing.
+ */
+#ifndef PAGEOUT_SCHEDULE_H
+#define PAGEOUT_SCHEDULE_H
+
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static inline void schedule_say(const char *format, ...)
+{
+	static int fd = -2;
+	char line[96];
+	va_list values;
+	int length;
+
+	if (fd == -2)
+		fd = open("/proc/pageout_schedule", O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	va_start(values, format);
+	length = vsnprintf(line, sizeof(line), format, values);
+	va_end(values);
+	if (length >= (int)sizeof(line))
+		length = sizeof(line) - 1;
+	if (write(fd, line, length) != length)
+		return;
+}
+
+/* The threads are there and all is prepared: from here on turns are given up. */
+#define schedule_begin() schedule_say("begin")
+/* All rounds are over. */
+#define schedule_end() schedule_say("end")
+/* Notes an event of this CPU. */
+#define schedule_event(...) schedule_say(__VA_ARGS__)
+/* Ends the run as failed, with a text, unless the condition holds. */
+#define schedule_check(holds, ...) \
+	((holds) ? schedule_say("holds") : schedule_say("fail " __VA_ARGS__))
+
+#endif

@@ -1,0 +1,62 @@
+//! The files and lines of points.
+
+use std::path::Path;
+use std::process::Command;
+
+use super::super::build::BuildError;
+
+const UNKNOWN: &str = "line unknown";
+
+/// The file and line of each point in its own function, not in what is inlined there. A point is
+/// the address after its call.
+pub(super) fn lines(linked: &Path, points: &[u64]) -> Result<Vec<String>, BuildError> {
+    if points.is_empty() {
+        return Ok(Vec::new());
+    }
+    let addresses = points.iter().map(|point| format!("{:#x}", point - 1));
+    let mut command = Command::new("addr2line");
+    let output = command.args(["-a", "-i", "-e"]).arg(linked).args(addresses).output();
+    let output =
+        output.map_err(|source| BuildError::Run { program: "addr2line".into(), source })?;
+    let mut lines = outermost(&String::from_utf8_lossy(&output.stdout));
+    lines.resize(points.len(), UNKNOWN.to_owned());
+    Ok(lines)
+}
+
+/// Of each address, which has a line of its own, the last line: inlined functions come first.
+fn outermost(text: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        if line.starts_with("0x") {
+            lines.push(UNKNOWN.to_owned());
+        } else if let Some(last) = lines.last_mut() {
+            *last = short(line);
+        }
+    }
+    lines
+}
+
+/// A line of addr2line without the tree, `.../trees/SOURCE/CONFIG/`, nor what follows the number.
+fn short(line: &str) -> String {
+    let line = line.split(' ').next().unwrap_or_default();
+    let inside = line.split_once("/trees/").and_then(|(_, rest)| rest.splitn(3, '/').nth(2));
+    match inside.unwrap_or(line) {
+        line if line.is_empty() || line.starts_with('?') => UNKNOWN.to_owned(),
+        line => line.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_point_is_at_the_line_of_its_own_function() {
+        let text = "0xffffffff81171180\n\
+            /c/lab/trees/debian-a1/x86-64-swap/arch/x86/include/asm/pgtable.h:259\n\
+            /c/lab/trees/debian-a1/x86-64-swap/mm/rmap.c:2301 (discriminator 3)\n\
+            0xffffffff81171181\n??:0\n\
+            0xffffffff81171182\nmm/vmscan.c:7\n";
+        assert_eq!(outermost(text), ["mm/rmap.c:2301", UNKNOWN, "mm/vmscan.c:7"]);
+    }
+}

@@ -1,0 +1,353 @@
+//! A machine whose turns are decided: booted once to the workload's beginning, and gone on with
+//! from there for each run.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use pageout_experiment::bound::bound;
+use tempfile::TempDir;
+
+use super::super::build::{BuildError, Built, version};
+use super::super::cache::{Cache, CacheError};
+use super::super::digest::Name;
+use super::super::progress::Progress;
+use super::super::qemu::COMMON;
+use super::super::target::Arch;
+use super::debugger::Debugger;
+use super::layout::{FOUND_HEAD, Found, LAYOUT, Orders};
+use super::symbols::Symbols;
+use super::workload::{Workload, WorkloadError};
+
+/// The name of the machine's kept state in its image.
+const STATE: &str = "begin";
+/// The time that a machine has to boot.
+const BOOT: Duration = Duration::from_secs(300);
+/// Last lines of a machine that a message shows.
+const SHOWN_LINES: usize = 8;
+
+/// Reasons for which a machine gave no result.
+#[derive(Debug, thiserror::Error)]
+pub enum MachineError {
+    /// A program does not run.
+    #[error(transparent)]
+    Run(#[from] BuildError),
+    /// There is no workload.
+    #[error(transparent)]
+    Workload(#[from] WorkloadError),
+    /// The cache cannot be used.
+    #[error(transparent)]
+    Cache(#[from] CacheError),
+    /// The image of a machine cannot be made.
+    #[error("qemu-img: {0}")]
+    Image(String),
+    /// The workload's beginning did not come.
+    #[error("{title}: {why}; it says:\n{said}")]
+    NeverBegins {
+        /// The machine.
+        title: String,
+        /// The reason.
+        why: &'static str,
+        /// The machine's last lines.
+        said: String,
+    },
+    /// The kept state is of another kernel, or none.
+    #[error("{title}: the state that was kept is not of this kernel: remove {}", state.display())]
+    OtherState {
+        /// The machine.
+        title: String,
+        /// The state's place.
+        state: PathBuf,
+    },
+    /// The kernel lacks what points need.
+    #[error("{title}: the kernel has no `{symbol}`: it was built without points")]
+    NoPoints {
+        /// The machine.
+        title: String,
+        /// The symbol.
+        symbol: &'static str,
+    },
+    /// The emulator ended or did not answer.
+    #[error("{title}: the emulator failed: {source}; it says:\n{said}")]
+    Emulator {
+        /// The machine.
+        title: String,
+        /// The system's words.
+        source: io::Error,
+        /// The machine's last lines.
+        said: String,
+    },
+}
+
+/// A run's result: the numbers, and the words on the serial line.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Ran {
+    pub(super) found: Found,
+    pub(super) serial: Vec<u8>,
+    /// The machine was stopped by the host's clock, which no other run is sure to repeat.
+    pub(super) is_cut_off: bool,
+}
+
+/// Addresses of the kernel's object.
+struct Addresses {
+    orders: u64,
+    found: u64,
+    ready: u64,
+    over: u64,
+}
+
+/// A machine at the workload's beginning.
+pub(super) struct Machine<'a> {
+    /// The machine's name in messages.
+    title: String,
+    /// The image with its state.
+    state: PathBuf,
+    line: Vec<OsString>,
+    addresses: Addresses,
+    pub(super) symbols: Symbols,
+    /// The host's time after which a run is cut off.
+    pub(super) limit: Duration,
+    pub(super) stop: &'a AtomicBool,
+}
+
+/// The emulator, which does not outlive this value.
+struct Emulator {
+    child: Child,
+    debugger: Debugger,
+    /// With the socket, the serial line's words, and the image.
+    files: TempDir,
+}
+
+impl Drop for Emulator {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The emulator's words besides those that name files of one run.
+fn line(built: &Built, workload: &Workload, initrd: &Path, cpus: u8) -> Vec<OsString> {
+    let smp = format!("{cpus},sockets={cpus}");
+    let mut line: Vec<OsString> = vec![Arch::X86_64.qemu().into()];
+    line.extend(["-M", "q35", "-cpu", "max", "-m", "512M", "-smp", &smp].map(Into::into));
+    line.extend(COMMON.map(Into::into));
+    // As for counts; and what the kernel only warns of is a failure here.
+    let mut parameters = "console=ttyS0 nolapic_timer tsc=reliable tsc_early_khz=1000000 \
+        noreplace-smp loglevel=5 panic=-1 panic_on_warn=1"
+        .to_owned();
+    for parameter in &built.kernel.parameters {
+        parameters += &format!(" {parameter}");
+    }
+    parameters += &format!(" -- workload {}", workload.arguments().join(" "));
+    for (option, value) in [
+        ("-kernel", built.image().into_os_string()),
+        ("-initrd", initrd.join("initrd").into_os_string()),
+        ("-append", parameters.into()),
+    ] {
+        line.extend([option.into(), value]);
+    }
+    line
+}
+
+/// The last lines of a machine's words, for messages.
+fn last(serial: &[u8]) -> String {
+    let text = String::from_utf8_lossy(serial);
+    let clean = |line: &str| {
+        let line: String = line.chars().filter(|c| !c.is_control()).take(160).collect();
+        format!("  {line}")
+    };
+    let lines: Vec<String> =
+        text.lines().filter(|line| !line.trim().is_empty()).map(clean).collect();
+    lines[lines.len().saturating_sub(SHOWN_LINES)..].join("\n")
+}
+
+impl Emulator {
+    /// Starts it, stopped, on an image.
+    fn start(
+        line: &[OsString],
+        files: TempDir,
+        more: &[&str],
+        title: &str,
+    ) -> Result<Self, MachineError> {
+        let at = |name: &str| files.path().join(name);
+        let serial = File::create(at("serial")).map_err(CacheError::at(&at("serial")))?;
+        let failed = |source| {
+            MachineError::Run(BuildError::Run { program: line[0].display().to_string(), source })
+        };
+        let socket = at("gdb");
+        let chardev = format!("socket,path={},server=on,wait=off,id=gdb", socket.display());
+        let drive = format!("if=none,format=qcow2,file={}", at("state.qcow2").display());
+        let mut child = bound("KILL", &line[0])
+            .args(&line[1..])
+            .args(["-S", "-drive", &drive, "-chardev", &chardev, "-gdb", "chardev:gdb"])
+            .args(more)
+            .stdin(Stdio::null())
+            .stdout(serial.try_clone().map_err(failed)?)
+            .stderr(serial)
+            .spawn()
+            .map_err(failed)?;
+        let connected =
+            Debugger::connect(&socket, &mut || child.try_wait().is_ok_and(|end| end.is_none()));
+        match connected {
+            Ok(debugger) => Ok(Self { child, debugger, files }),
+            Err(source) => {
+                let _ = child.kill();
+                let _ = child.wait();
+                let said = last(&fs::read(files.path().join("serial")).unwrap_or_default());
+                Err(MachineError::Emulator { title: title.to_owned(), source, said })
+            }
+        }
+    }
+
+    fn serial(&self) -> Vec<u8> {
+        fs::read(self.files.path().join("serial")).unwrap_or_default()
+    }
+}
+
+fn qemu_img(arguments: &[&str]) -> Result<(), MachineError> {
+    let output = Command::new("qemu-img").args(arguments).output();
+    let failed = |source| BuildError::Run { program: "qemu-img".to_owned(), source };
+    let output = output.map_err(failed)?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(MachineError::Image(String::from_utf8_lossy(&output.stderr).trim().to_owned()))
+}
+
+/// A directory for one run, with a short name: sockets take no long ones.
+fn scratch() -> Result<TempDir, MachineError> {
+    let made = tempfile::Builder::new().prefix("pageout-").tempdir();
+    Ok(made.map_err(CacheError::at(&std::env::temp_dir()))?)
+}
+
+impl<'a> Machine<'a> {
+    /// Boots a kernel to the workload's beginning, unless that state is kept: it is named by the
+    /// kernel, the workload and the emulator, so that no other's can be taken.
+    pub(super) fn open(
+        built: &Built,
+        workload: &Workload,
+        cpus: u8,
+        limit: Duration,
+        (cache, progress): (&Cache, &dyn Progress),
+        stop: &'a AtomicBool,
+    ) -> Result<Self, MachineError> {
+        let title = format!("{}, {}", built.kernel.name, workload.text());
+        let map = fs::read_to_string(built.symbols()).map_err(CacheError::at(&built.symbols()))?;
+        let symbols = Symbols::parse(&map);
+        let address = |symbol: &'static str| {
+            let title = title.clone();
+            symbols.address(symbol).ok_or(MachineError::NoPoints { title, symbol })
+        };
+        let addresses = Addresses {
+            orders: address("pageout_orders")?,
+            found: address("pageout_found")?,
+            ready: address("pageout_schedule_ready")?,
+            over: address("pageout_schedule_over")?,
+        };
+        let initrd = workload.initrd(cache, progress)?;
+        let line = line(built, workload, &initrd, cpus);
+        let mut key = Name::default().part(version(Arch::X86_64.qemu())?);
+        for word in &line {
+            key = key.part(word.as_encoded_bytes());
+        }
+        let mut machine =
+            Self { title, state: PathBuf::new(), line, addresses, symbols, limit, stop };
+        let kept = cache.made("states", &key.finish(), progress, |to| machine.boot(to))?;
+        machine.state = kept.join("state.qcow2");
+        Ok(machine)
+    }
+
+    /// Has the debugger do something; if it cannot, the machine's last words are told.
+    fn on<T>(
+        &self,
+        emulator: &mut Emulator,
+        work: impl FnOnce(&mut Debugger) -> io::Result<T>,
+    ) -> Result<T, MachineError> {
+        work(&mut emulator.debugger).map_err(|source| {
+            let (title, said) = (self.title.clone(), last(&emulator.serial()));
+            MachineError::Emulator { title, source, said }
+        })
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Boots, and keeps the state in a directory.
+    fn boot(&self, to: &Path) -> Result<(), MachineError> {
+        let files = scratch()?;
+        let image = files.path().join("state.qcow2");
+        qemu_img(&["create", "-q", "-f", "qcow2", &image.display().to_string(), "64M"])?;
+        let mut emulator = Emulator::start(&self.line, files, &[], &self.title)?;
+        self.on(&mut emulator, |debugger| debugger.stop_at(self.addresses.ready))?;
+        let why = match emulator.debugger.run(BOOT, &|| self.is_stopped()) {
+            Ok(Some(())) => None,
+            Ok(None) => Some("the workload does not begin in 300 s"),
+            Err(_) => Some("the machine ended before the workload's schedule_begin()"),
+        };
+        if let Some(why) = why {
+            let said = last(&emulator.serial());
+            return Err(MachineError::NeverBegins { title: self.title.clone(), why, said });
+        }
+        let save = format!("savevm {STATE}");
+        let said = self.on(&mut emulator, |debugger| debugger.monitor(&save))?;
+        if !said.trim().is_empty() {
+            return Err(MachineError::Image(said.trim().to_owned()));
+        }
+        let kept = to.join("state.qcow2");
+        fs::copy(&image, &kept).map_err(CacheError::at(&kept))?;
+        Ok(())
+    }
+
+    /// Goes on from the beginning with these orders, to the end.
+    pub(super) fn run(&self, orders: &Orders) -> Result<Ran, MachineError> {
+        let mut emulator = self.begin()?;
+        let (found, is_cut_off) = self.on(&mut emulator, |debugger| {
+            debugger.write(self.addresses.orders, &orders.bytes())?;
+            debugger.stop_at(self.addresses.over)?;
+            let is_cut_off = debugger.run(self.limit, &|| self.is_stopped())?.is_none();
+            if is_cut_off {
+                debugger.interrupt()?;
+            }
+            Ok((self.found(debugger)?, is_cut_off))
+        })?;
+        Ok(Ran { found, serial: emulator.serial(), is_cut_off })
+    }
+
+    /// The machine at the workload's beginning, stopped.
+    fn begin(&self) -> Result<Emulator, MachineError> {
+        let files = scratch()?;
+        let image = files.path().join("state.qcow2");
+        // The emulator writes to the image that it goes on from.
+        fs::copy(&self.state, &image).map_err(CacheError::at(&image))?;
+        let mut emulator = Emulator::start(&self.line, files, &["-loadvm", STATE], &self.title)?;
+        let layout = self.on(&mut emulator, |debugger| debugger.read(self.addresses.orders, 8))?;
+        if layout != LAYOUT.to_le_bytes() {
+            let (title, state) = (self.title.clone(), self.state.clone());
+            return Err(MachineError::OtherState { title, state });
+        }
+        Ok(emulator)
+    }
+
+    fn found(&self, debugger: &mut Debugger) -> io::Result<Found> {
+        let none =
+            || io::Error::new(io::ErrorKind::InvalidData, "the kernel's numbers make no sense");
+        let at = self.addresses.found;
+        let head = Found::head(&debugger.read(at, FOUND_HEAD)?).ok_or_else(none)?;
+        let mut part = |(offset, size): (usize, usize)| debugger.read(at + offset as u64, size);
+        let (turns, events) = (part(head.turns_at())?, part(head.events_at())?);
+        head.with(&turns, &events).ok_or_else(none)
+    }
+
+    /// The bytes of a function's code, from its first address.
+    pub(super) fn code(&self, [start, end]: [u64; 2]) -> Result<Vec<u8>, MachineError> {
+        let mut emulator = self.begin()?;
+        let size = usize::try_from(end - start).unwrap_or(0);
+        self.on(&mut emulator, |debugger| debugger.read(start, size))
+    }
+}

@@ -1,0 +1,84 @@
+//! Schedules of a real kernel: which emulated CPU gives up its turn at which basic block.
+//!
+//! A kernel is built with [`Points`], booted once to the beginning of a [`Workload`], and gone on
+//! with from there for each seed. A failure is run again, made small, and kept as a [`Schedule`].
+
+mod debugger;
+mod layout;
+mod lines;
+mod machine;
+mod points;
+mod records;
+mod rows;
+mod search;
+mod shrink;
+mod strategy;
+mod symbols;
+mod text;
+mod workload;
+
+pub use layout::{Event, Verdict};
+pub use machine::MachineError;
+pub use points::{Points, PointsError};
+pub use rows::{Row, What, table};
+pub use search::{Failure, Replayed, Search, SearchError, Searched};
+pub use strategy::Strategy;
+pub use symbols::Place;
+pub use text::{Schedule, TextError, Turn};
+pub use workload::{Workload, WorkloadError};
+
+use std::sync::atomic::AtomicBool;
+
+use super::kernel::Kernel;
+use super::session::{Lab, LabError};
+use super::target::Config;
+use search::At;
+
+/// The results of all kernels.
+#[derive(Clone, Debug)]
+pub struct Scheduled {
+    /// Of each kernel, unless there were no seeds to try.
+    pub searched: Vec<Searched>,
+    /// Of each kernel on each schedule that was given, or found on a kernel before it.
+    pub replayed: Vec<(Schedule, Vec<Replayed>)>,
+}
+
+impl Lab<'_> {
+    /// Searches each kernel, and then runs the schedules given, and those found, on every kernel
+    /// (those found: on every other one).
+    ///
+    /// # Errors
+    ///
+    /// The first failure of the lab's; a kernel that is wrong is none.
+    pub fn schedule(
+        &self,
+        kernels: &[Kernel],
+        config: Config,
+        search: &Search,
+        given: &[Schedule],
+    ) -> Result<Scheduled, LabError> {
+        let stop = AtomicBool::new(false);
+        let built = self.build(kernels, &[config])?;
+        let context = (&self.cache, self.progress);
+        let mut opened = Vec::new();
+        for built in &built {
+            let _task = self.progress.begin(&format!("booting {}", built.kernel.name));
+            opened.push(At::open(search, built, self.jobs, context, &stop)?);
+        }
+        let mut searched = Vec::new();
+        for at in opened.iter().filter(|_| !search.seeds.is_empty()) {
+            let task = self.progress.begin(&format!("schedules of {}", at.kernel()));
+            searched.push(at.search(&*task)?);
+        }
+        let found = searched.iter().filter_map(|searched| searched.failure.as_ref());
+        let found = found.filter(|failure| failure.is_listed).map(|failure| &failure.schedule);
+        let mut replayed = Vec::new();
+        for (schedule, is_found) in given.iter().map(|s| (s, false)).chain(found.map(|s| (s, true)))
+        {
+            let on = opened.iter().filter(|at| !is_found || at.kernel() != schedule.kernel);
+            let runs: Result<Vec<Replayed>, _> = on.map(|at| at.replay(schedule)).collect();
+            replayed.push((schedule.clone(), runs.map_err(SearchError::from)?));
+        }
+        Ok(Scheduled { searched, replayed })
+    }
+}

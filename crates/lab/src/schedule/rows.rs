@@ -1,0 +1,146 @@
+//! A failure as a table of CPUs against time.
+
+use std::fmt::Write;
+
+use super::layout::Event;
+use super::text::Turn;
+
+/// Rows shown before the first turn, and at each end of the rest.
+const BEFORE: usize = 4;
+const AT_AN_END: usize = 24;
+/// Columns that the table takes.
+const COLUMNS: usize = 80;
+
+/// An act of a CPU at a moment.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Row {
+    /// The CPU's number.
+    pub cpu: u64,
+    /// Points that all CPUs had passed.
+    pub count: u64,
+    /// Nanoseconds since the beginning.
+    pub time: u64,
+    /// The act.
+    pub what: What,
+}
+
+/// Acts of a CPU.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum What {
+    /// The workload said so.
+    Event(String),
+    /// The CPU gave up its turn, at a file and line.
+    Turn(Turn, String),
+}
+
+impl From<Event> for Row {
+    fn from(Event { cpu, count, time, text }: Event) -> Self {
+        Self { cpu, count, time, what: What::Event(text) }
+    }
+}
+
+/// Text in lines of so many columns at most.
+fn wrapped(text: &str, columns: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.last_mut().expect("one is there");
+        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > columns {
+            lines.push(format!("  {word}"));
+        } else {
+            let space = if line.is_empty() { "" } else { " " };
+            *line = format!("{line}{space}{word}");
+        }
+    }
+    lines
+}
+
+/// The table: microseconds, a column for each CPU, and what the one that is marked did.
+pub fn table(rows: &[Row], cpus: u8) -> String {
+    let mut text = String::from("        us  CPU");
+    let heads: String = (0..cpus).map(|cpu| format!(" {cpu}")).collect();
+    text += &heads;
+    text.push('\n');
+    let width = text.trim_end().chars().count() + 2;
+    let first = rows.iter().position(|row| matches!(row.what, What::Turn(..)));
+    let start = first.unwrap_or(rows.len()).min(rows.len()).saturating_sub(BEFORE);
+    let rows = &rows[start..];
+    let left_out = rows.len().saturating_sub(2 * AT_AN_END);
+    for (place, row) in rows.iter().enumerate() {
+        if place == AT_AN_END && left_out > 0 {
+            writeln!(text, "{:>10}  {left_out} rows more", "...").expect("a string takes all");
+        }
+        if left_out > 0 && (AT_AN_END..AT_AN_END + left_out).contains(&place) {
+            continue;
+        }
+        let (mark, said) = match &row.what {
+            What::Event(text) => ('|', text.clone()),
+            What::Turn(turn, line) => ('*', given(turn, line)),
+        };
+        let marks: String = (0..u64::from(cpus))
+            .flat_map(|cpu| [' ', if cpu == row.cpu { mark } else { '.' }])
+            .collect();
+        let time = format!("{}.{}", row.time / 1000, row.time % 1000 / 100);
+        let mut before = format!("{time:>10}     {marks}  ");
+        for line in wrapped(&said, COLUMNS - width) {
+            writeln!(text, "{}", format!("{before}{line}").trim_end()).expect("a string takes all");
+            before = " ".repeat(width);
+        }
+    }
+    text
+}
+
+/// The words for a turn.
+fn given(Turn { place, nth, hold, .. }: &Turn, line: &str) -> String {
+    let rounds = if *hold == 1 { "1 round".to_owned() } else { format!("{hold} rounds") };
+    format!("waits {rounds} in {}(), {line}, pass {nth}", place.function)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(cpu: u64, time: u64, text: &str) -> Row {
+        Row { cpu, count: 1, time, what: What::Event(text.into()) }
+    }
+
+    fn turn(time: u64, hold: u64) -> Row {
+        let place = "shrink_folio_list+0x1a3".parse().unwrap();
+        let turn = Turn { cpu: 0, place, nth: 12, hold };
+        Row { cpu: 0, count: 1, time, what: What::Turn(turn, "mm/vmscan.c:1465".into()) }
+    }
+
+    #[test]
+    fn a_failure_is_cpus_against_time() {
+        let rows = [
+            row(0, 1_234, "round 1: MADV_PAGEOUT"),
+            turn(12_345, 4),
+            row(2, 1_345_678, "page 0 is unmapped: writes it out"),
+            row(
+                1,
+                2_000_000,
+                "stored 34001744, after fsync() the disk has 34001742, and so on and on",
+            ),
+        ];
+        let table = table(&rows, 3);
+        let expected = "        us  CPU 0 1 2
+       1.2      | . .  round 1: MADV_PAGEOUT
+      12.3      * . .  waits 4 rounds in shrink_folio_list(), mm/vmscan.c:1465,
+                         pass 12
+    1345.6      . . |  page 0 is unmapped: writes it out
+    2000.0      . | .  stored 34001744, after fsync() the disk has 34001742, and
+                         so on and on
+";
+        assert_eq!(table, expected);
+        assert!(table.lines().all(|line| line.len() <= COLUMNS));
+    }
+
+    #[test]
+    fn of_a_long_failure_both_ends_are_shown() {
+        let mut rows: Vec<Row> = (0..100).map(|time| row(1, time * 1000, "x")).collect();
+        rows.insert(10, turn(9_500, 1));
+        let table = table(&rows, 2);
+        assert!(table.lines().nth(1).unwrap().contains(" 6.0 "), "{table}");
+        assert!(table.contains("  ...  47 rows more\n"), "{table}");
+        assert_eq!(table.lines().count(), 1 + 2 * AT_AN_END + 1 + 1);
+    }
+}

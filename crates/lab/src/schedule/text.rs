@@ -1,0 +1,166 @@
+//! Schedules as text: what failed, and the turns that have to be given up for it.
+
+use std::fmt;
+
+use super::symbols::Place;
+
+/// The first line of a schedule.
+const FIRST: &str = "pageout schedule 1";
+
+/// A turn to give up: the `nth` time that a CPU comes to a point, for so many rounds of the others.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Turn {
+    /// The CPU's number.
+    pub cpu: u64,
+    /// The point.
+    pub place: Place,
+    /// At which time, from 1.
+    pub nth: u64,
+    /// For how many rounds.
+    pub hold: u64,
+}
+
+/// A failure that can be repeated.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Schedule {
+    /// The workload, with its arguments.
+    pub workload: String,
+    /// CPUs of the machine.
+    pub cpus: u8,
+    /// The kernel that failed: its name.
+    pub kernel: String,
+    /// The build of that kernel: a part of its hash.
+    pub build: String,
+    /// The strategy and seed that found it: `rate=64 seed=3`.
+    pub found: String,
+    /// The failure.
+    pub failure: String,
+    /// In the order in which they were given up.
+    pub turns: Vec<Turn>,
+}
+
+/// A text that is no schedule.
+#[derive(PartialEq, Eq, Debug, thiserror::Error)]
+pub enum TextError {
+    /// A text that begins otherwise.
+    #[error("it is no schedule: the first line is not `{FIRST}`")]
+    First,
+    /// A line that says nothing known.
+    #[error(
+        "line {number}: `{line}`: expected workload, cpus, kernel, build, found, failure, \
+        or `turn CPU FUNCTION+0xOFFSET NTH HOLD`"
+    )]
+    Line {
+        /// The line's number, from 1.
+        number: usize,
+        /// The line's text.
+        line: String,
+    },
+    /// A line that is not there.
+    #[error("a line is missing: {0}")]
+    Missing(&'static str),
+}
+
+impl fmt::Display for Turn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "turn {} {} {} {}", self.cpu, self.place, self.nth, self.hold)
+    }
+}
+
+impl fmt::Display for Schedule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { workload, cpus, kernel, build, found, failure, turns } = self;
+        writeln!(f, "{FIRST}\nworkload {workload}\ncpus {cpus}\nkernel {kernel}\nbuild {build}")?;
+        writeln!(f, "found {found}\nfailure {failure}")?;
+        turns.iter().try_for_each(|turn| writeln!(f, "{turn}"))
+    }
+}
+
+fn turn(rest: &str) -> Option<Turn> {
+    let words: Vec<&str> = rest.split_whitespace().collect();
+    let [cpu, place, nth, hold] = words[..] else { return None };
+    let positive = |text: &str| text.parse().ok().filter(|number| *number > 0);
+    let (cpu, place) = (cpu.parse().ok()?, place.parse().ok()?);
+    Some(Turn { cpu, place, nth: positive(nth)?, hold: positive(hold)? })
+}
+
+impl Schedule {
+    /// Reads what was written.
+    ///
+    /// # Errors
+    ///
+    /// [`TextError`] for the first line that is wrong.
+    pub fn parse(text: &str) -> Result<Self, TextError> {
+        let mut lines = (1..).zip(text.lines());
+        if lines.next().is_none_or(|(_, line)| line != FIRST) {
+            return Err(TextError::First);
+        }
+        let mut of = [const { None::<String> }; 6];
+        const NAMES: [&str; 6] = ["workload", "cpus", "kernel", "build", "found", "failure"];
+        let mut turns = Vec::new();
+        let mut cpus = 0;
+        for (number, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
+            let wrong = || TextError::Line { number, line: line.chars().take(80).collect() };
+            let (name, rest) = line.split_once(' ').ok_or_else(wrong)?;
+            if name == "turn" {
+                turns.push(turn(rest).ok_or_else(wrong)?);
+                continue;
+            }
+            let place = NAMES.iter().position(|of| *of == name).ok_or_else(wrong)?;
+            if name == "cpus" {
+                cpus = rest.parse().ok().filter(|n| (2..=8).contains(n)).ok_or_else(wrong)?;
+            }
+            of[place] = Some(rest.to_owned());
+        }
+        if let Some(place) = of.iter().position(Option::is_none) {
+            return Err(TextError::Missing(NAMES[place]));
+        }
+        let [workload, _, kernel, build, found, failure] = of.map(Option::unwrap_or_default);
+        Ok(Self { workload, cpus, kernel, build, found, failure, turns })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn schedule() -> Schedule {
+        let place = "shrink_folio_list+0x1a3".parse().unwrap();
+        Schedule {
+            workload: "lost-write 10 alone".into(),
+            cpus: 3,
+            kernel: "stock".into(),
+            build: "0123abcd".into(),
+            found: "rate=64 seed=3".into(),
+            failure: "a check failed: stored 5, after fsync() the disk has 4".into(),
+            turns: vec![Turn { cpu: 0, place, nth: 12, hold: 4 }],
+        }
+    }
+
+    #[test]
+    fn a_schedule_is_read_as_it_is_written() {
+        let text = schedule().to_string();
+        assert!(text.ends_with("\nturn 0 shrink_folio_list+0x1a3 12 4\n"), "{text}");
+        assert_eq!(Schedule::parse(&text), Ok(schedule()));
+    }
+
+    #[test]
+    fn a_wrong_line_is_named() {
+        let text = schedule().to_string();
+        assert_eq!(Schedule::parse("x"), Err(TextError::First));
+        assert_eq!(Schedule::parse(""), Err(TextError::First));
+        let missing = text.replace("build 0123abcd\n", "");
+        assert_eq!(Schedule::parse(&missing), Err(TextError::Missing("build")));
+        for (from, to) in [
+            ("turn 0 ", "turn x "),
+            (" 12 4", " 0 4"),
+            (" 12 4", " 12"),
+            ("cpus 3", "cpus 9"),
+            ("kernel stock", "kernels stock"),
+        ] {
+            let wrong = text.replace(from, to);
+            let error = Schedule::parse(&wrong);
+            assert!(matches!(error, Err(TextError::Line { .. })), "{wrong}");
+        }
+    }
+}
