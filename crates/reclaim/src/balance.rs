@@ -109,8 +109,8 @@ impl Maps<'_> {
 
 impl<E: Env> Engine<'_, E> {
     /// Returns the recent cost of reclaiming each type from a cgroup and all below it, with the
-    /// cost since the last call added. Each transfer costs 32, and each page scanned in vain costs
-    /// 1. Both costs are halved until their sum is at most a quarter of the lists (Linux 7.3.4,
+    /// cost since the last call added. Each page scanned in vain costs 1, and each transfer 32.
+    /// Both costs are halved until their sum is at most a quarter of the lists (Linux 7.3.4,
     /// `prepare_scan_control`). The caller holds the tree's lock.
     pub(crate) fn update_cost(&mut self, top: MemcgId) -> [u64; 2] {
         let maps = self.maps;

@@ -230,8 +230,8 @@ pub(super) fn series() -> Help {
                 reclaim-file order=0,4,9 lru=mglru --keep-going",
             "git format-patch --stdout v7.3.. > s.mbox &&\n  \
                 pageout lab series --mbox s.mbox --tree ~/linux",
-            "git bisect run pageout lab series --tree . v7.3..HEAD \\\n  \
-                --last --fail-on 1% --bisect",
+            "pageout lab series --tree . v7.3..HEAD --last \\\n  \
+                --fail-on 1% --bisect  # as `git bisect run` calls it",
         ],
     }
 }

@@ -88,10 +88,12 @@ impl Debugger {
         while bytes.len() < size {
             let length = CHUNK.min(size - bytes.len());
             let hex = self.ask(&format!("m{:x},{length:x}", address + bytes.len() as u64))?;
-            let digits: Option<Vec<u8>> = hex.as_bytes().chunks(2).map(byte).collect();
-            match digits {
-                Some(read) if read.len() == length => bytes.extend(read),
-                _ => return Err(unexpected("cannot read the machine's memory")),
+            // An error is `E` and two digits, which would be hexadecimal too.
+            let is_whole = hex.len() == 2 * length;
+            let read: Option<Vec<u8>> = hex.as_bytes().chunks(2).map(byte).collect();
+            match read.filter(|_| is_whole) {
+                Some(read) => bytes.extend(read),
+                None => return Err(unexpected("cannot read the machine's memory")),
             }
         }
         Ok(bytes)
@@ -187,8 +189,8 @@ mod tests {
                     asked.extend_from_slice(&bytes[..n]);
                     socket.write_all(answer.as_bytes()).unwrap();
                 }
-                // The last acknowledgement.
-                let _ = socket.read(&mut [0; 1]);
+                // Acknowledgements, until the debugger is done.
+                io::copy(&mut socket, &mut io::sink()).unwrap();
                 String::from_utf8(asked).unwrap()
             });
             let mut debugger = Debugger::connect(&path, &mut || true).unwrap();
