@@ -6,8 +6,8 @@ use std::{env, fs};
 /// Where the lab's files are.
 const LAB: &str = "files";
 /// Those whose files are listed.
-const FOLDERS: [&str; 7] =
-    ["init", "bench", "plugin", "series", "before-7.3", "questions-7.3", "queue-7.3"];
+const FOLDERS: [&str; 8] =
+    ["init", "bench", "workload", "plugin", "series", "before-7.3", "questions-7.3", "queue-7.3"];
 
 /// Records that travel in the binary.
 const RECORDS: [&str; 2] = ["linux-6.12.json", "linux-7.3.json"];

@@ -10,6 +10,7 @@ use pageout_host::generations::Refused;
 use pageout_host::residency::ReplayError;
 use pageout_lab::{
     Config, FetchError, KernelError, LabError, PointsError, SeriesError, ShownError, TextError,
+    WorkloadError,
 };
 use pageout_machine::platform::PlatformError;
 use pageout_record::compare::{CompareError, FailOnError};
@@ -158,6 +159,10 @@ pub(crate) enum CliError {
     Record(#[from] RecordError),
     #[error("cannot open {}", path.display())]
     Open { path: PathBuf, source: io::Error },
+    #[error(transparent)]
+    Workload(#[from] WorkloadError),
+    #[error("--workload takes the place of scenario {scenario}: expected one of the two")]
+    LabTwoWorkloads { scenario: &'static str },
     #[error(transparent)]
     Kernel(#[from] KernelError),
     #[error("field `{field}` without a scenario: expected {} before it", crate::lab::scenarios())]

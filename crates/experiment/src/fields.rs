@@ -3,6 +3,7 @@
 use crate::formats::FormatName;
 use crate::kinds::Kind;
 use pageout_refusal::{BadValue, UnknownName, one_of};
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
@@ -31,7 +32,7 @@ pub enum FieldError {
     #[error("field `{field}`: {unknown}")]
     Name {
         /// The field.
-        field: &'static str,
+        field: Cow<'static, str>,
         /// The value.
         unknown: UnknownName,
     },
@@ -39,7 +40,7 @@ pub enum FieldError {
     #[error("field `{field}`: {bad}")]
     Value {
         /// The field.
-        field: &'static str,
+        field: Cow<'static, str>,
         /// The value.
         bad: BadValue,
     },
@@ -47,7 +48,7 @@ pub enum FieldError {
     #[error("scenario {scenario}: {problem}")]
     Together {
         /// The scenario.
-        scenario: &'static str,
+        scenario: Cow<'static, str>,
         /// What is wrong.
         problem: String,
     },
@@ -69,8 +70,8 @@ impl FieldError {
     }
 
     /// Values that do not go together.
-    pub fn together(scenario: &'static str, problem: impl Into<String>) -> Self {
-        Self::Together { scenario, problem: problem.into() }
+    pub fn together(scenario: impl Into<Cow<'static, str>>, problem: impl Into<String>) -> Self {
+        Self::Together { scenario: scenario.into(), problem: problem.into() }
     }
 }
 
@@ -105,12 +106,12 @@ impl fmt::Display for OrderName {
 /// The error of a value that a field does not take; `problem` ends a sentence that begins with the
 /// value, such as `is negative`.
 pub fn bad(
-    field: &'static str,
+    field: impl Into<Cow<'static, str>>,
     found: &str,
     problem: impl Into<String>,
     accepted: impl Into<String>,
 ) -> FieldError {
-    FieldError::Value { field, bad: BadValue::new(found, problem, accepted) }
+    FieldError::Value { field: field.into(), bad: BadValue::new(found, problem, accepted) }
 }
 
 /// The error of a text that is no value of a kind.
@@ -124,7 +125,7 @@ pub(crate) fn refused<K: Kind>(field: &'static str, found: &str) -> FieldError {
     }
     let names = K::names();
     let unknown = UnknownName::new("value", found, names.iter().map(String::as_str));
-    FieldError::Name { field, unknown: unknown.accepting(K::accepted()) }
+    FieldError::Name { field: field.into(), unknown: unknown.accepting(K::accepted()) }
 }
 
 /// Checks field `size`: a multiple of `folio` bytes, which `what` names, up to `most`.
@@ -161,7 +162,7 @@ pub fn pairs(arguments: &[String]) -> Result<Vec<(&str, &str)>, FieldError> {
 
 /// Parses a comma-separated list; no value may come twice.
 pub fn list<T: PartialEq>(
-    field: &'static str,
+    field: impl Into<Cow<'static, str>>,
     value: &str,
     parse: impl Fn(&str) -> Result<T, FieldError>,
 ) -> Result<Vec<T>, FieldError> {
@@ -177,7 +178,7 @@ pub fn list<T: PartialEq>(
 }
 
 /// The error of a list that has a value twice.
-pub(crate) fn twice(field: &'static str, list: &str) -> FieldError {
+pub(crate) fn twice(field: impl Into<Cow<'static, str>>, list: &str) -> FieldError {
     bad(field, list, "has a value twice", "every value once")
 }
 

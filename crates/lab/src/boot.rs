@@ -1,7 +1,7 @@
 //! A test machine under way: started, listened to, and ended, whatever happens.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, PipeReader, Write};
+use std::io::{self, BufRead, BufReader, PipeReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +14,7 @@ use pageout_record::schema::Record;
 use pageout_experiment::bound::bound;
 use pageout_experiment::named;
 
-use super::transcript::{Brought, Fault, Transcript};
+use super::transcript::{Brought, Fault, Stopped, Transcript};
 
 /// How long a machine that says it is done, or panicked, may take to end.
 const GRACE: Duration = Duration::from_secs(10);
@@ -24,6 +24,10 @@ const SHOWN_LINES: usize = 10;
 const SHOWN_COLUMNS: usize = 160;
 /// How often it is asked whether to stop.
 const TICK: Duration = Duration::from_millis(100);
+/// How much a machine may say: more than a hundred times what the benchmark's say.
+const MOST_OUTPUT: usize = 16 << 20;
+/// How much of it is a line, if it does not end.
+const MOST_LINE: u64 = 1 << 20;
 /// How many lines may wait to be understood.
 const LINES: usize = 1024;
 
@@ -116,11 +120,16 @@ impl Boot<'_> {
         let mut last: Vec<String> = Vec::new();
         let mut deadline = Instant::now() + self.limit;
         let mut over = false;
-        let in_time = loop {
+        let mut output = 0;
+        let stopped = loop {
             let left = deadline.saturating_duration_since(Instant::now());
             match lines.recv_timeout(left.min(TICK)) {
                 Ok(line) => {
                     log.write_all(&line).map_err(failed)?;
+                    output += line.len();
+                    if output > MOST_OUTPUT {
+                        break Some(Stopped::Output { mib: MOST_OUTPUT >> 20 });
+                    }
                     let line = String::from_utf8_lossy(&line);
                     let line = line.trim_end_matches(['\r', '\n']);
                     if !over {
@@ -135,14 +144,15 @@ impl Boot<'_> {
                     }
                 }
                 Err(RecvTimeoutError::Timeout) if left > TICK && !self.is_stopped() => {}
-                Err(RecvTimeoutError::Timeout) => break false,
-                Err(RecvTimeoutError::Disconnected) => break true,
+                Err(RecvTimeoutError::Timeout) => {
+                    break Some(Stopped::Time { seconds: self.limit.as_secs() });
+                }
+                Err(RecvTimeoutError::Disconnected) => break None,
             }
         };
         drop(emulator);
         let warnings = transcript.warnings();
-        let limit = (!in_time).then_some(self.limit.as_secs());
-        match transcript.finish(self.plan, limit) {
+        match transcript.finish(self.plan, stopped) {
             Ok(Brought { records, answers }) => Ok(Ended { records, answers, warnings }),
             Err(fault) => {
                 let (title, log) = (self.title.to_owned(), self.log.to_owned());
@@ -185,7 +195,7 @@ fn listen(pipe: PipeReader) -> Receiver<Vec<u8>> {
         let mut pipe = BufReader::new(pipe);
         let mut line = Vec::new();
         // The end of the pipe, an error, and a receiver that is gone all mean: no more lines.
-        while pipe.read_until(b'\n', &mut line).is_ok_and(|n| n > 0) {
+        while (&mut pipe).take(MOST_LINE).read_until(b'\n', &mut line).is_ok_and(|n| n > 0) {
             if sender.send(std::mem::take(&mut line)).is_err() {
                 return;
             }
@@ -274,9 +284,12 @@ mod tests {
     #[test]
     fn a_machine_that_talks_without_end_is_stopped() {
         let fake = Fake::new();
-        let (fault, _) = fake.fault("exec yes", Duration::from_millis(300));
-        assert!(matches!(fault, Fault::TimeLimit { .. }), "{fault}");
-        assert!(fake.is_gone());
+        for script in ["exec yes", "exec tr '\\0' x < /dev/zero"] {
+            let (fault, message) = fake.fault(script, LONG);
+            assert_eq!(fault, Fault::Output { mib: 16, done: 0, of: 1 });
+            assert!(message.len() < 5000, "{message}");
+            assert!(fake.is_gone());
+        }
     }
 
     #[test]

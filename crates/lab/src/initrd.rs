@@ -41,6 +41,16 @@ pub enum InitrdError {
         /// What it said.
         said: String,
     },
+    /// The user's workload does not compile.
+    #[error("{compiler} does not compile workload {name}:\n{said}")]
+    CompileGiven {
+        /// The compiler.
+        compiler: String,
+        /// The workload.
+        name: String,
+        /// The first lines of what it said.
+        said: String,
+    },
     /// The file system cannot be made.
     #[error("mkfs.xfs ended with {status}: {said}")]
     MakeFileSystem {
@@ -52,6 +62,17 @@ pub enum InitrdError {
     /// The cache cannot be used.
     #[error(transparent)]
     Cache(#[from] CacheError),
+}
+
+/// What one initrd has besides.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Carried<'a> {
+    /// Programs with their arguments, a line a run.
+    pub(super) plan: &'a [String],
+    /// The session, if one of them runs it.
+    pub(super) session: Option<&'a str>,
+    /// Programs by name besides the benchmark, if one of them is theirs.
+    pub(super) programs: [(&'static str, &'a Option<PathBuf>); 2],
 }
 
 /// What every initrd of an architecture has.
@@ -72,26 +93,21 @@ impl Guest {
         Ok(Self { programs, file_system: file_system(cache, progress)? })
     }
 
-    /// Writes an initrd with a plan: the benchmark's arguments, a line a run; and with a session,
-    /// or the selftest's program, if one of them runs it.
-    pub(super) fn write_initrd(
-        &self,
-        plan: &[String],
-        session: Option<&str>,
-        selftest: Option<&Path>,
-        to: &Path,
-    ) -> Result<(), CacheError> {
+    /// Writes an initrd.
+    pub(super) fn write_initrd(&self, carried: &Carried<'_>, to: &Path) -> Result<(), CacheError> {
         let read = |path: PathBuf| fs::read(&path).map_err(CacheError::at(&path));
-        let plan: String = plan.iter().map(|line| format!("{line}\n")).collect();
+        let plan: String = carried.plan.iter().map(|line| format!("{line}\n")).collect();
         let mut files = vec![
             ("init", 0o755, read(self.programs.join("init"))?),
             ("bench", 0o755, read(self.programs.join("bench"))?),
             ("plan", 0o644, plan.into_bytes()),
             ("xfs.blocks", 0o644, read(self.file_system.join("xfs.blocks"))?),
         ];
-        files.extend(session.map(|text| ("session", 0o644, text.into())));
-        if let Some(program) = selftest {
-            files.push(("selftest", 0o755, read(program.to_owned())?));
+        files.extend(carried.session.map(|text| ("session", 0o644, text.into())));
+        for (name, program) in carried.programs {
+            if let Some(program) = program {
+                files.push((name, 0o755, read(program.clone())?));
+            }
         }
         let out = File::create(to).map_err(CacheError::at(to))?;
         archive(&files, out).map_err(CacheError::at(to))
@@ -136,9 +152,10 @@ pub(super) fn compile(
     to: &Path,
 ) -> Result<(), InitrdError> {
     let sources = to.join(format!("{program}.src"));
-    fs::create_dir(&sources).map_err(CacheError::at(&sources))?;
     for (name, text) in files {
         let path = sources.join(name);
+        let folder = path.parent().expect("a file is in a folder");
+        fs::create_dir_all(folder).map_err(CacheError::at(folder))?;
         fs::write(&path, text).map_err(CacheError::at(&path))?;
     }
     let is_source = |name: &&str| name.ends_with(".c");

@@ -13,15 +13,19 @@ mod cache;
 mod declared;
 mod digest;
 mod fetch;
+mod field;
 mod first_build;
 mod git;
+mod given;
 mod initrd;
 mod kconfig;
 mod kernel;
 mod lru_gen;
 mod mails;
+mod manifest;
 mod measure;
 mod mirror;
+mod pages;
 mod parallel;
 mod patch;
 mod patches;
@@ -34,6 +38,7 @@ mod qemu;
 pub mod records;
 mod release;
 mod room;
+mod scenario;
 mod schedule;
 mod script;
 mod selftest;
@@ -47,6 +52,7 @@ mod tools;
 mod transcript;
 mod tree;
 mod under_way;
+mod workload;
 
 pub use boot::{BootError, Failed};
 pub use build::{BuildError, Built};
@@ -55,23 +61,26 @@ pub use declared::declare;
 pub use fetch::{Fetch, FetchError, Fetched};
 pub use first_build::FirstBuild;
 pub use git::GitError;
+pub use given::Given;
 pub use initrd::InitrdError;
 pub use kconfig::{ConfigOption, NotAnOption, NotTaken};
 pub use kernel::{Kernel, KernelError, PATCHED};
 pub use lru_gen::Captured;
 pub use mails::MailError;
+pub use manifest::WorkloadError;
 pub use measure::{Attempted, Measured, Profiled, Ran, Runs};
 pub use mirror::MirrorError;
 pub use patch::{Patch, PatchSet};
 pub use patches::PatchError;
-pub use plan::{Bench, Scenario};
+pub use plan::Bench;
 pub use profile::{Costs, Function, Profile, ProfileError};
 pub use progress::{Progress, Silent, Task};
 pub use release::Release;
+pub use scenario::Scenario;
 pub use schedule::{
-    Event, Failure, MachineError, Place, Points, PointsError, Replayed, Row, Schedule, Scheduled,
-    Search, SearchError, Searched, Strategy, TextError, Turn, Verdict, What, Workload,
-    WorkloadError, table as schedule_table,
+    Event, Failure, MachineError, Place, Points, PointsError, Program, ProgramError, Replayed, Row,
+    Schedule, Scheduled, Search, SearchError, Searched, Strategy, TextError, Turn, Verdict, What,
+    table as schedule_table,
 };
 pub use script::script;
 pub use series::{BASE, Series, SeriesError};
@@ -82,3 +91,4 @@ pub use target::{Arch, Config, Cpu};
 pub use tools::Missing;
 pub use transcript::Fault;
 pub use tree::TreeError;
+pub use workload::Workload;

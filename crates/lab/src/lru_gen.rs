@@ -7,12 +7,13 @@ use std::time::Duration;
 use super::build::Built;
 use super::kernel::Kernel;
 use super::measure::Job;
+use super::pages::Pages;
 use super::session::{Lab, LabError, OnFailure, Sources, Wanted};
 use super::target::{Config, Cpu};
 use pageout_experiment::lru_gen::{Backing, Session, Step};
 
 /// The benchmark's arguments for a session.
-const LINE: &str = "session clock=instructions";
+const LINE: &str = "bench session clock=instructions";
 /// Bytes of memory that a session may take: a region's or file's largest size, several times.
 const MEMORY: u64 = 512 << 20;
 /// Seconds that a machine gets: more than ten times what the longest session takes.
@@ -53,9 +54,11 @@ impl Lab<'_> {
                     place: 0,
                     line: LINE.to_owned(),
                     selftest: None,
+                    given: None,
                     session: Some(guest_session.clone()),
                     cpus: 1,
                     file_size: MEMORY,
+                    pages: Pages::Ours,
                     limit: limit.unwrap_or(Duration::from_secs(SECONDS)),
                     plugin: None,
                     host: host.clone(),

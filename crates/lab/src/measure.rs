@@ -1,7 +1,7 @@
 //! Machines booted with a plan, and what they bring home.
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -12,8 +12,10 @@ use pageout_record::schema::{Record, RecordSet};
 use super::boot::Boot;
 use super::build::{Built, version};
 use super::cache::CacheError;
-use super::initrd::Guest;
+use super::given::Given;
+use super::initrd::{Carried, Guest};
 use super::kernel::Kernel;
+use super::pages::Pages;
 use super::plan::Bench;
 use super::plugin::{self, Plugin};
 use super::profile::{Profile, RECLAIM};
@@ -115,9 +117,13 @@ pub(super) struct Job {
     pub(super) session: Option<String>,
     /// The selftest's program, if they run it.
     pub(super) selftest: Option<PathBuf>,
+    /// The program of the user's workload, if they run it.
+    pub(super) given: Option<PathBuf>,
     pub(super) cpus: u8,
-    /// Bytes of the benchmark's file.
+    /// Bytes that it maps.
     pub(super) file_size: u64,
+    /// The pages that a profile is divided by.
+    pub(super) pages: Pages,
     pub(super) limit: Duration,
     /// The plugin's object and the function under which it counts.
     pub(super) plugin: Option<(PathBuf, String)>,
@@ -140,6 +146,7 @@ pub(super) struct Brought {
     /// A session's answers, line by line.
     pub(super) answers: Vec<String>,
     profile: Option<Profile>,
+    pages: Pages,
     /// Its log, if its kernel warned.
     pub(super) warned: Option<PathBuf>,
 }
@@ -235,16 +242,17 @@ impl Lab<'_> {
             Some(root) => Some(root.clone()),
             None => (bench.plugin_counts() || runs.counts).then(|| RECLAIM.to_owned()),
         };
-        let object = match runs.plan.iter().any(|bench| root(bench).is_some()) {
-            true => Some(plugin::compiled(&self.cache, self.progress)?),
-            false => None,
-        };
+        let counts = runs.plan.iter().any(|bench| root(bench).is_some());
+        let object = counts.then(|| plugin::compiled(&self.cache, self.progress)).transpose()?;
         let plugin = |bench: &Bench| object.clone().zip(root(bench));
         let jobs = |wanted: &[Wanted], sources: &Sources| {
             let selftests = match runs.plan.iter().any(Bench::is_selftest) {
                 true => self.selftests(sources, configs)?,
                 false => BTreeMap::new(),
             };
+            let given = runs.plan.iter().find_map(Bench::given);
+            let givens = given.map(|given| self.givens(given, configs)).transpose()?;
+            let program = |arch| givens.as_ref().map(|givens| givens[&arch].clone());
             let selftest = |bench: &Bench, kernel: &Kernel, config: Config| {
                 let of = || selftests[&(kernel.source.clone(), config.arch())].clone();
                 bench.is_selftest().then(of)
@@ -257,8 +265,10 @@ impl Lab<'_> {
                     line: bench.line(&kernel.name, runs.samples, plugin(bench).is_some()),
                     session: None,
                     selftest: selftest(bench, kernel, config),
+                    given: bench.given().and_then(|_| program(config.arch())),
                     cpus: bench.cpus(),
-                    file_size: bench.file_size(),
+                    file_size: bench.mapped(),
+                    pages: bench.pages(),
                     limit: runs.limit.unwrap_or_else(|| patience(bench, plugin(bench).is_some())),
                     plugin: plugin(bench),
                     host: host.clone(),
@@ -268,7 +278,7 @@ impl Lab<'_> {
         };
         let boot = |built: &Built, job: &Job, stop: &AtomicBool| {
             let mut brought = self.emulate(built, job, stop)?;
-            let is_for_records = runs.counts || job.cpus > 1;
+            let is_for_records = runs.counts || (job.cpus > 1 && job.given.is_none());
             if let (Some(profile), [record], true) =
                 (&brought.profile, &mut brought.records[..], is_for_records)
             {
@@ -301,6 +311,17 @@ impl Lab<'_> {
             }
         }
         Ok(programs)
+    }
+
+    /// The programs of a user's workload: a plan has no more than one.
+    fn givens(
+        &self,
+        given: &Given,
+        configs: &[Config],
+    ) -> Result<BTreeMap<Arch, PathBuf>, LabError> {
+        let arches: BTreeSet<Arch> = configs.iter().map(|config| config.arch()).collect();
+        let program = |arch| Ok((arch, given.compiled(arch, &self.cache, self.progress)?));
+        arches.into_iter().map(program).collect()
     }
 
     /// The machines to boot: `each` names those of a kernel on a processor.
@@ -350,8 +371,12 @@ impl Lab<'_> {
         let [initrd, symbols, out] =
             ["initrd", "symbols", "profile"].map(|n| scratch.path().join(n));
         let plan = [job.line.clone()];
-        let (session, selftest) = (job.session.as_deref(), job.selftest.as_deref());
-        job.host.guest.write_initrd(&plan, session, selftest, &initrd)?;
+        let carried = Carried {
+            plan: &plan,
+            session: job.session.as_deref(),
+            programs: [("selftest", &job.selftest), ("workload", &job.given)],
+        };
+        job.host.guest.write_initrd(&carried, &initrd)?;
         let plugin = match &job.plugin {
             Some((object, root)) => {
                 write_symbols(built, root, &symbols)?;
@@ -385,21 +410,22 @@ impl Lab<'_> {
         let warned = (ended.warnings > 0).then(|| log.keep().ok()).flatten();
         let (records, answers) = (ended.records, ended.answers);
         let emulator = job.host.emulator.clone();
-        Ok(Brought { title, emulator, records, answers, profile, warned })
+        let pages = job.pages.clone();
+        Ok(Brought { title, emulator, records, answers, profile, pages, warned })
     }
 }
 
 impl Measured {
     fn add(&mut self, built: Built, brought: Brought, is_profile: bool) -> Result<(), LabError> {
-        let Brought { title, emulator, records, profile, warned, .. } = brought;
+        let Brought { title, emulator, records, profile, pages, warned, .. } = brought;
         self.warned.extend(warned.map(|log| (title.clone(), log)));
         self.records.extend(records.iter().cloned());
         if !self.emulators.contains(&emulator) {
             self.emulators.push(emulator);
         }
         if let Some(profile) = profile.filter(|_| is_profile) {
-            let pages = pages(built.config, &records)
-                .ok_or_else(|| LabError::NoPages { machine: title.clone() })?;
+            let pages = pages.count(&records, built.config.small_pages());
+            let pages = pages.ok_or_else(|| LabError::NoPages { machine: title.clone() })?;
             self.profiles.push(Profiled { title, records, profile, pages });
         }
         if !self.built.contains(&built) {
@@ -417,10 +443,10 @@ impl Brought {
 }
 
 impl Job {
-    /// What it does, for people: the scenario and its fields.
+    /// What it does, for people: the workload and its fields.
     fn words(&self) -> String {
         let is_ours = |word: &&str| ["kernel=", "clock="].iter().any(|own| word.starts_with(own));
-        let words = self.line.split(' ').filter(|word| !is_ours(word));
+        let words = self.line.split(' ').skip(1).filter(|word| !is_ours(word));
         words.collect::<Vec<_>>().join(" ")
     }
 }
@@ -444,19 +470,8 @@ fn read_profile(machine: &str, out: &Path) -> Result<Profile, LabError> {
     text.parse().map_err(|source| LabError::Profile { machine: machine.to_owned(), source })
 }
 
-/// The 4K pages reclaimed in all samples, or those mapped where none are.
-fn pages(config: Config, records: &[Record]) -> Option<u64> {
-    let sum = |name: &str| {
-        let metrics = records.iter().flat_map(|record| &record.metrics);
-        let values = metrics.filter(|metric| metric.name == name).flat_map(|m| &m.values);
-        values.sum::<f64>() as u64
-    };
-    let pages = ["pgsteal", "before: present"].map(sum).into_iter().find(|pages| *pages > 0);
-    pages.map(|pages| pages * config.small_pages())
-}
-
 /// How long a machine with this run may take.
 fn patience(bench: &Bench, with_plugin: bool) -> Duration {
     let slower = if with_plugin { PROFILED } else { 1 };
-    Duration::from_secs(SECONDS * (2 + (bench.file_size() >> 30))) * slower
+    Duration::from_secs(SECONDS * (2 + (bench.mapped() >> 30))) * slower
 }

@@ -61,7 +61,10 @@ pub enum LabError {
         root: String,
     },
     /// A profile of a scenario that neither reclaims nor ages pages.
-    #[error("{machine}: nothing was reclaimed or aged that a profile could be divided by")]
+    #[error(
+        "{machine}: nothing was reclaimed or aged that a profile could be divided by, nor is this \
+         a workload whose whole is a region per 4K page"
+    )]
     NoPages {
         /// Which machine.
         machine: String,

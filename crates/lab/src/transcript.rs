@@ -41,6 +41,15 @@ struct BenchRun {
     wrong: Vec<String>,
 }
 
+/// Why a machine was stopped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Stopped {
+    /// It ran for so many seconds.
+    Time { seconds: u64 },
+    /// It said so much.
+    Output { mib: usize },
+}
+
 /// What all runs gave, in order.
 #[derive(Default, Debug)]
 pub(super) struct Brought {
@@ -78,8 +87,18 @@ pub enum Fault {
         /// Runs asked for.
         of: usize,
     },
+    /// It said more than any run says.
+    #[error("it printed more than {mib} MiB, with {done} of {of} runs of the benchmark; stopped")]
+    Output {
+        /// The limit.
+        mib: usize,
+        /// Runs that ended.
+        done: usize,
+        /// Runs asked for.
+        of: usize,
+    },
     /// A run of the benchmark failed.
-    #[error("`bench {line}` ended with status {status}: {said}")]
+    #[error("`{line}` ended with status {status}: {said}")]
     Bench {
         /// Its arguments.
         line: String,
@@ -89,7 +108,7 @@ pub enum Fault {
         said: String,
     },
     /// The kernel gave a wrong result: no failure of the benchmark, but what it is to find.
-    #[error("`bench {line}` found the kernel wrong: {wrong}")]
+    #[error("`{line}` found the kernel wrong: {wrong}")]
     Wrong {
         /// The benchmark's arguments.
         line: String,
@@ -97,7 +116,7 @@ pub enum Fault {
         wrong: String,
     },
     /// A run gave no record.
-    #[error("`bench {line}` ended without a record or an answer")]
+    #[error("`{line}` ended without a record or an answer")]
     NoRecord {
         /// Its arguments.
         line: String,
@@ -154,9 +173,13 @@ impl Transcript {
         self.warnings
     }
 
-    /// What all runs gave, if every one of `plan` succeeded; else the first fault. The
-    /// machine ran until it ended, or until a limit of so many seconds.
-    pub(super) fn finish(self, plan: &[String], limit: Option<u64>) -> Result<Brought, Fault> {
+    /// What all runs gave, if every one of `plan` succeeded; else the first fault. The machine ran
+    /// until it ended, or was stopped.
+    pub(super) fn finish(
+        self,
+        plan: &[String],
+        stopped: Option<Stopped>,
+    ) -> Result<Brought, Fault> {
         if let Some(panic) = self.panic {
             return Err(Fault::Panic(panic));
         }
@@ -167,8 +190,10 @@ impl Transcript {
         if let Some(what) = self.init_failed {
             return Err(Fault::Init(what));
         }
-        if let (Some(seconds), false) = (limit, self.done) {
-            return Err(Fault::TimeLimit { seconds, done, of });
+        match stopped.filter(|_| !self.done) {
+            Some(Stopped::Time { seconds }) => return Err(Fault::TimeLimit { seconds, done, of }),
+            Some(Stopped::Output { mib }) => return Err(Fault::Output { mib, done, of }),
+            None => {}
         }
         if !self.done || done != of {
             return Err(Fault::Early { done, of });
@@ -221,7 +246,8 @@ mod tests {
             transcript.take(&line.replace('\n', ""));
         }
         let plan = ["age-file", "helper-calls"].map(str::to_owned);
-        transcript.finish(&plan, limit).map(|brought| brought.records.len())
+        let stopped = limit.map(|seconds| Stopped::Time { seconds });
+        transcript.finish(&plan, stopped).map(|brought| brought.records.len())
     }
 
     /// What machines really said.

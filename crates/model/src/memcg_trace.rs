@@ -239,7 +239,7 @@ fn check_density(trace: &TraceSource, platform: &Platform) -> Result<(), FieldEr
         l1.sets,
         l1.ways
     );
-    Err(FieldError::Together { scenario: TraceModelled::NAME, problem })
+    Err(FieldError::together(TraceModelled::NAME, problem))
 }
 
 /// What the program's task works with.

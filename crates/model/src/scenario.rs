@@ -157,7 +157,7 @@ pub trait Scenario: Sync {
         let largest = all.into_iter().flat_map(|bytes| std::iter::repeat_n(bytes, runs));
         let needed = largest.take(model.threads.get()).fold(0, u64::saturating_add);
         this_machine::check_memory(needed)
-            .map_err(|problem| FieldError::Together { scenario: Self::NAME, problem })
+            .map_err(|problem| FieldError::together(Self::NAME, problem))
     }
 
     /// Where the time of the first run goes, as folded stacks in nanoseconds.

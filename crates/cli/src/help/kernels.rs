@@ -24,6 +24,10 @@ pub(super) fn lab() -> Help {
             own_kernels(),
             scenarios(),
             Section::Prose(
+                "--workload FILE takes a C program of yours in place of a scenario; its manifest \
+                 declares fields and metrics (docs/lab.md, \"A workload of yours\").",
+            ),
+            Section::Prose(
                 "The emulated machine is deterministic: its clock counts one nanosecond for each \
                  instruction, so its times are instructions.",
             ),

@@ -267,6 +267,12 @@ pub(crate) struct Building {
 #[derive(Debug, Parser)]
 #[command(next_help_heading = MEASURING)]
 pub(crate) struct Running {
+    /// Workload of yours, in place of a scenario
+    ///
+    /// A C file whose manifest is a comment of it, or a directory with the manifest `workload.toml`
+    /// and C files. Fields on the command line are the manifest's. docs/lab.md has an example.
+    #[arg(long, value_name = "FILE")]
+    pub workload: Option<PathBuf>,
     /// Processor to emulate; may be repeated
     #[arg(long = "cpu", value_name = "CPU", value_delimiter = ',', default_value = "max",
         hide_short_help = true, value_parser = cpu())]

@@ -6,7 +6,7 @@ use crate::declared::DECLARED;
 use crate::error::CliError;
 use crate::this_run::this_run;
 use pageout_lab::{
-    Attempted, BASE, Bench, BootError, BuildError, Fault, Kernel, LabError, Ran, Scenario,
+    Attempted, BASE, Bench, BootError, BuildError, Fault, Kernel, LabError, Ran, Scenario, Workload,
 };
 use pageout_record::compare::{Comparison, Row, Summary, compare};
 use pageout_record::render::{Labelling, exact};
@@ -43,7 +43,9 @@ pub(super) fn results(
     plan: &[Bench],
     attempted: &Attempted,
 ) -> Result<Vec<Subtest>, CliError> {
-    let of = |scenario| runs().into_iter().filter(|run| run.scenario == scenario).collect();
+    let of = |scenario| {
+        runs().into_iter().filter(|run| run.workload == Workload::Ours(scenario)).collect()
+    };
     let groups = [
         ("helper calls", of(Scenario::HelperCalls)),
         ("mixed mappings", of(Scenario::MixedMappings)),
@@ -133,7 +135,11 @@ fn is_down(error: &LabError) -> bool {
     let LabError::Boot(BootError::Failed(failed)) = error else { return false };
     matches!(
         failed.fault,
-        Fault::Panic(_) | Fault::Init(_) | Fault::Early { .. } | Fault::TimeLimit { .. }
+        Fault::Panic(_)
+            | Fault::Init(_)
+            | Fault::Early { .. }
+            | Fault::TimeLimit { .. }
+            | Fault::Output { .. }
     )
 }
 

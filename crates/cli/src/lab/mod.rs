@@ -73,7 +73,7 @@ fn build(args: &BuildArgs) -> Result<(), CliError> {
 fn run(args: &RunArgs) -> Result<(), CliError> {
     args.patched.check_paths()?;
     output::check(&args.output.paths(), &args.patched.inputs())?;
-    let request = Request::parse(&args.words);
+    let request = Request::parse(&args.words, args.running.workload.as_deref())?;
     let kernels = args.patched.kernels(&request.kernels, &["stock"]);
     let kernels = kernels.map_err(kernel_or_scenario)?;
     let plan = request.plan()?;
@@ -89,7 +89,7 @@ fn compare(args: &CompareArgs) -> Result<(), CliError> {
     let since = Instant::now();
     args.patched.check_paths()?;
     output::check(&args.output.paths(), &args.patched.inputs())?;
-    let request = Request::parse(&args.words);
+    let request = Request::parse(&args.words, args.running.workload.as_deref())?;
     let kernels = args.patched.compared(&request.kernels).map_err(kernel_or_scenario)?;
     if let [only] = &kernels[..] {
         return Err(CliError::LabOneKernel(only.name.clone()));
@@ -111,7 +111,7 @@ fn profile(args: &ProfileArgs) -> Result<(), CliError> {
     args.patched.check_paths()?;
     let [text, page] = args.output.paths();
     output::check(&[text, page, args.folded.as_deref()], &args.patched.inputs())?;
-    let request = Request::parse(&args.words);
+    let request = Request::parse(&args.words, args.running.workload.as_deref())?;
     let kernels = args.patched.kernels(&request.kernels, &["stock"]);
     let kernels = kernels.map_err(kernel_or_scenario)?;
     let plan = request.plan_or(&PROFILED)?;

@@ -1,33 +1,47 @@
 //! Kernels, a scenario and its fields, from the words of a command line.
 
+use crate::declared;
 use crate::error::CliError;
-use pageout_lab::{Bench, Kernel, KernelError, Scenario};
+use pageout_lab::{Bench, Given, Kernel, KernelError, Scenario, Workload};
 use pageout_refusal::{UnknownName, one_of};
+use std::path::Path;
 
 /// What a command line asks for.
 #[derive(Debug)]
 pub(super) struct Request {
     /// Words that name kernels.
     pub(super) kernels: Vec<String>,
-    scenario: Option<Scenario>,
+    workload: Option<Workload>,
     fields: Vec<String>,
 }
 
 impl Request {
-    /// Kernels come first, then a scenario's name, then its fields.
-    pub(super) fn parse(words: &[String]) -> Self {
+    /// Kernels come first, then a scenario's name, then its fields. With a workload of the user's
+    /// no scenario is named.
+    pub(super) fn parse(words: &[String], given: Option<&Path>) -> Result<Self, CliError> {
         let is_kernel = |word: &&String| Scenario::named(word).is_none() && Kernel::is_name(word);
         let kernels: Vec<String> = words.iter().take_while(is_kernel).cloned().collect();
         let rest = &words[kernels.len()..];
         let scenario = rest.first().and_then(|word| Scenario::named(word));
         let fields = rest[usize::from(scenario.is_some())..].to_vec();
-        Self { kernels, scenario, fields }
+        let workload = match (given, scenario) {
+            (Some(_), Some(scenario)) => {
+                return Err(CliError::LabTwoWorkloads { scenario: scenario.name() });
+            }
+            (Some(path), None) => {
+                let workload = Workload::from(Given::read(path)?);
+                declared::declare(&workload);
+                Some(workload)
+            }
+            (None, scenario) => scenario.map(Workload::from),
+        };
+        Ok(Self { kernels, workload, fields })
     }
 
     /// The runs of the benchmark.
     pub(super) fn plan(&self) -> Result<Vec<Bench>, CliError> {
-        match (self.scenario, self.fields.first()) {
-            (Some(scenario), _) => Ok(Bench::parse(scenario, &self.fields)?),
+        match (&self.workload, self.fields.first()) {
+            (Some(workload), _) => Ok(Bench::parse(workload.clone(), &self.fields)?),
             (None, Some(field)) => Err(CliError::LabFieldFirst { field: field.clone() }),
             (None, None) => Err(CliError::LabNoScenario),
         }
@@ -36,7 +50,7 @@ impl Request {
     /// The same; where no scenario is named, the threads' own benchmark, with these fields for
     /// those left out.
     pub(super) fn plan_or(&self, default: &[&str]) -> Result<Vec<Bench>, CliError> {
-        if self.scenario.is_some() {
+        if self.workload.is_some() {
             return self.plan();
         }
         let name = |field: &str| field.split('=').next().map(str::to_owned);
@@ -73,7 +87,7 @@ mod tests {
 
     fn parse(words: &str) -> Request {
         let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
-        Request::parse(&words)
+        Request::parse(&words, None).unwrap()
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::args::Patched;
 use crate::numbers::whole;
 use crate::options::{MEASURING, OUTPUT, Output, SCENARIO};
 use clap::Parser;
-use pageout_lab::{Strategy, Workload};
+use pageout_lab::{Program, Strategy};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
@@ -18,7 +18,7 @@ pub(crate) struct ScheduleArgs {
     /// lost-write, stale-read-file, stale-read-lazyfree, or a C program that calls what
     /// pageout_schedule.h declares (docs/schedule.md).
     #[arg(long, value_name = "WORKLOAD", value_parser = workload, help_heading = SCENARIO)]
-    pub workload: Workload,
+    pub workload: Program,
     /// Seeds, the end excluded
     #[arg(long, value_name = "A..B", default_value = "0..100", value_parser = seeds,
         help_heading = SCENARIO)]
@@ -73,8 +73,8 @@ pub(crate) struct ScheduleArgs {
     pub save: Option<PathBuf>,
 }
 
-fn workload(text: &str) -> Result<Workload, String> {
-    Workload::parse(text).map_err(|error| error.to_string())
+fn workload(text: &str) -> Result<Program, String> {
+    Program::parse(text).map_err(|error| error.to_string())
 }
 
 /// `A..B`, the end excluded.

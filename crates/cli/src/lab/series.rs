@@ -61,7 +61,8 @@ pub(super) fn series(args: &SeriesArgs) -> Result<ExitCode, CliError> {
 fn words(args: &SeriesArgs) -> Result<(Option<&str>, Request), CliError> {
     let is_range = |word: &&String| word.contains("..") && Kernel::is_name(word);
     let range = args.words.first().filter(is_range).map(String::as_str);
-    let request = Request::parse(&args.words[usize::from(range.is_some())..]);
+    let request = &args.words[usize::from(range.is_some())..];
+    let request = Request::parse(request, args.running.workload.as_deref())?;
     match (range, &args.mbox, &args.building.tree, request.kernels.first()) {
         (_, _, _, Some(word)) => Err(CliError::LabSeriesWord { word: word.clone() }),
         (Some(range), None, None, _) => Err(CliError::LabSeriesTree(range.to_owned())),

@@ -45,6 +45,7 @@ done
 case $BOOT in
 panic) echo "Kernel panic - not syncing: Oops" && exit ;;
 hang) exec sleep 1000 ;;
+babble) exec yes ;;
 fail) printf 'bench: error: order: 1 is not 4\nlab: exit 1\nlab: done\n' && exit ;;
 wrong) printf 'bench: wrong: call 7\nlab: exit 1\nlab: done\n' && exit ;;
 selftest)

@@ -37,3 +37,4 @@ mod sweep;
 mod trace_formats;
 mod trace_model;
 mod width;
+mod workload;

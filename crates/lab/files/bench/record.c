@@ -84,7 +84,12 @@ void record_time(const char *name, const char *unit, const char *basis, double v
 
 void record_count(const char *name, const char *unit, uint64_t value)
 {
-	add(name, unit, "counted", "neither", value);
+	record_count_as(name, unit, "neither", value);
+}
+
+void record_count_as(const char *name, const char *unit, const char *better, uint64_t value)
+{
+	add(name, unit, "counted", better, value);
 }
 
 static void print_text(const char *text)

@@ -11,7 +11,8 @@ void record_field(const char *name, const char *value);
 
 /* One more sample of a metric. Better is "lower", "higher" or "neither". */
 void record_time(const char *name, const char *unit, const char *basis, double value);
-void record_count(const char *name, const char *unit, uint64_t value);
+void record_count(const char *name, const char *unit, uint64_t value); /* better "neither" */
+void record_count_as(const char *name, const char *unit, const char *better, uint64_t value);
 
 /* One line on stdout: "record " and a JSON object as docs/records.md has it. */
 void record_print(void);

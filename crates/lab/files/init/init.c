@@ -1,6 +1,7 @@
 /*
- * PID 1 of the test machine: mounts what the benchmark needs, runs each line of /plan as arguments
- * of /bench, and ends the machine. Its own lines on the console begin with "lab: ".
+ * PID 1 of the test machine: mounts what the benchmark needs, runs each line of /plan, a program in
+ * the root directory and its arguments, and ends the machine. Its own lines on the console begin
+ * with "lab: ".
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -80,19 +81,22 @@ static void write_image(const char *from, const char *to)
 
 static void run(char *line)
 {
-	char *arguments[MAX_ARGUMENTS + 2] = { "/bench" };
-	int n = 1, status;
+	char *arguments[MAX_ARGUMENTS + 1] = { NULL }, program[64];
+	int n = 0, status;
 	pid_t child;
 
-	for (char *word = strtok(line, " \n"); word && n <= MAX_ARGUMENTS; word = strtok(NULL, " \n"))
+	for (char *word = strtok(line, " \n"); word && n < MAX_ARGUMENTS; word = strtok(NULL, " \n"))
 		arguments[n++] = word;
+	snprintf(program, sizeof(program), "/%s", n ? arguments[0] : "");
+	arguments[0] = program;
 	fflush(NULL);
 	child = fork();
 	if (child < 0)
 		fail("fork");
 	if (!child) {
-		execv(arguments[0], arguments);
-		perror("lab: error: /bench");
+		execv(program, arguments);
+		printf("lab: error: %s: %s\n", program, strerror(errno));
+		fflush(NULL);
 		_exit(127);
 	}
 	if (waitpid(child, &status, 0) < 0)

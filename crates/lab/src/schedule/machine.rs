@@ -21,7 +21,7 @@ use super::super::target::Arch;
 use super::debugger::Debugger;
 use super::layout::{FOUND_HEAD, Found, LAYOUT, Orders};
 use super::symbols::Symbols;
-use super::workload::{Workload, WorkloadError};
+use super::workload::{Program, ProgramError};
 
 /// The name of the machine's kept state in its image.
 const STATE: &str = "begin";
@@ -38,7 +38,7 @@ pub enum MachineError {
     Run(#[from] BuildError),
     /// There is no workload.
     #[error(transparent)]
-    Workload(#[from] WorkloadError),
+    Program(#[from] ProgramError),
     /// The cache cannot be used.
     #[error(transparent)]
     Cache(#[from] CacheError),
@@ -131,7 +131,7 @@ impl Drop for Emulator {
 }
 
 /// The emulator's words besides those that name files of one run.
-fn line(built: &Built, workload: &Workload, initrd: &Path, cpus: u8) -> Vec<OsString> {
+fn line(built: &Built, workload: &Program, initrd: &Path, cpus: u8) -> Vec<OsString> {
     let smp = format!("{cpus},sockets={cpus}");
     let mut line: Vec<OsString> = vec![Arch::X86_64.qemu().into()];
     line.extend(["-M", "q35", "-cpu", "max", "-m", "512M", "-smp", &smp].map(Into::into));
@@ -230,7 +230,7 @@ impl<'a> Machine<'a> {
     /// kernel, the workload and the emulator, so that no other's can be taken.
     pub(super) fn open(
         built: &Built,
-        workload: &Workload,
+        workload: &Program,
         cpus: u8,
         limit: Duration,
         (cache, progress): (&Cache, &dyn Progress),

@@ -1,6 +1,6 @@
 //! Schedules of a real kernel: which emulated CPU gives up its turn at which basic block.
 //!
-//! A kernel is built with [`Points`], booted once to the beginning of a [`Workload`], and gone on
+//! A kernel is built with [`Points`], booted once to the beginning of a [`Program`], and gone on
 //! with from there for each seed. A failure is run again, made small, and kept as a [`Schedule`].
 
 mod debugger;
@@ -25,7 +25,7 @@ pub use search::{Failure, Replayed, Search, SearchError, Searched};
 pub use strategy::Strategy;
 pub use symbols::Place;
 pub use text::{Schedule, TextError, Turn};
-pub use workload::{Workload, WorkloadError};
+pub use workload::{Program, ProgramError};
 
 use std::sync::atomic::AtomicBool;
 

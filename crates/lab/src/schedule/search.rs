@@ -17,7 +17,7 @@ use super::shrink::{Shrunk, shrink};
 use super::strategy::Strategy;
 use super::symbols::{Place, calls};
 use super::text::{Schedule, Turn};
-use super::workload::Workload;
+use super::workload::Program;
 
 /// The call that the compiler puts in.
 const HOOK: &str = "__sanitizer_cov_trace_pc";
@@ -26,7 +26,7 @@ const HOOK: &str = "__sanitizer_cov_trace_pc";
 #[derive(Clone, Debug)]
 pub struct Search {
     /// The workload.
-    pub workload: Workload,
+    pub workload: Program,
     /// CPUs of the machine.
     pub cpus: u8,
     /// Seeds to try, in their order, until one fails.

@@ -44,7 +44,7 @@ const SHIPPED: [(&str, &str, &str); 3] = [
 
 /// A program and its arguments.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Workload {
+pub struct Program {
     name: String,
     /// A C file of the user's; without one it is one of ours.
     file: Option<PathBuf>,
@@ -53,7 +53,7 @@ pub struct Workload {
 
 /// Reasons for which there is no workload.
 #[derive(Debug, thiserror::Error)]
-pub enum WorkloadError {
+pub enum ProgramError {
     /// No workload is called so.
     #[error("{}", .0)]
     Unknown(UnknownName),
@@ -86,7 +86,7 @@ pub enum WorkloadError {
     Cache(#[from] CacheError),
 }
 
-impl Workload {
+impl Program {
     /// The names of those that come with the lab.
     pub fn names() -> impl Iterator<Item = &'static str> {
         SHIPPED.iter().map(|(name, ..)| *name)
@@ -96,14 +96,14 @@ impl Workload {
     ///
     /// # Errors
     ///
-    /// [`WorkloadError`] for a name that there is not, and an argument that cannot be passed on.
-    pub fn parse(text: &str) -> Result<Self, WorkloadError> {
+    /// [`ProgramError`] for a name that there is not, and an argument that cannot be passed on.
+    pub fn parse(text: &str) -> Result<Self, ProgramError> {
         let mut words = text.split_whitespace().map(str::to_owned);
         let name = words.next().unwrap_or_default();
         let given: Vec<String> = words.collect();
         let allowed = |c: char| c.is_ascii_alphanumeric() || "_.,:=/-".contains(c);
         if let Some(wrong) = given.iter().find(|word| !word.chars().all(allowed)) {
-            return Err(WorkloadError::Argument(wrong.clone()));
+            return Err(ProgramError::Argument(wrong.clone()));
         }
         let shipped = SHIPPED.iter().find(|(shipped, ..)| *shipped == name);
         let file = name.ends_with(".c").then(|| PathBuf::from(&name));
@@ -113,7 +113,7 @@ impl Workload {
             (None, None) => {
                 let unknown = UnknownName::new("workload", &name, Self::names());
                 let accepted = Self::names().collect::<Vec<_>>().join(", ") + ", or a C file";
-                return Err(WorkloadError::Unknown(unknown.accepting(accepted)));
+                return Err(ProgramError::Unknown(unknown.accepting(accepted)));
             }
         };
         let default = default.split_whitespace().map(str::to_owned).collect();
@@ -136,7 +136,7 @@ impl Workload {
         &self,
         cache: &Cache,
         progress: &dyn Progress,
-    ) -> Result<PathBuf, WorkloadError> {
+    ) -> Result<PathBuf, ProgramError> {
         let compiler = Arch::X86_64.compiler();
         let mut key = Name::default().part(version(&compiler)?);
         for part in C_OPTIONS.iter().chain(&MKE2FS) {
@@ -148,7 +148,7 @@ impl Workload {
         key = match &self.file {
             Some(file) => {
                 let read = fs::read(file);
-                key.part(read.map_err(|source| WorkloadError::Read { file: file.clone(), source })?)
+                key.part(read.map_err(|source| ProgramError::Read { file: file.clone(), source })?)
             }
             None => key.part(self.source()),
         };
@@ -161,7 +161,7 @@ impl Workload {
         shipped.map_or("", |(_, source, _)| source)
     }
 
-    fn make(&self, compiler: &str, to: &Path) -> Result<(), WorkloadError> {
+    fn make(&self, compiler: &str, to: &Path) -> Result<(), ProgramError> {
         for (path, text) in assets::SCHEDULED {
             let path = to.join(path);
             let directory = path.parent().unwrap_or(to);
@@ -190,7 +190,7 @@ fn absolute(path: &Path) -> PathBuf {
 }
 
 /// Compiles a program that finds our headers.
-fn compile(compiler: &str, from: &Path, to: &Path, program: &str) -> Result<(), WorkloadError> {
+fn compile(compiler: &str, from: &Path, to: &Path, program: &str) -> Result<(), ProgramError> {
     let output = Command::new(compiler)
         .args(C_OPTIONS)
         .arg("-I")
@@ -205,10 +205,10 @@ fn compile(compiler: &str, from: &Path, to: &Path, program: &str) -> Result<(), 
     }
     let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
     let (compiler, program) = (compiler.to_owned(), from.display().to_string());
-    Err(WorkloadError::Compile { compiler, program, said })
+    Err(ProgramError::Compile { compiler, program, said })
 }
 
-fn make_file_system(image: &Path) -> Result<(), WorkloadError> {
+fn make_file_system(image: &Path) -> Result<(), ProgramError> {
     let file = File::create(image).map_err(CacheError::at(image))?;
     file.set_len(FILE_SYSTEM).map_err(CacheError::at(image))?;
     let mke2fs = tools::find("mke2fs").unwrap_or_else(|| "mke2fs".into());
@@ -230,7 +230,7 @@ mod tests {
 
     #[test]
     fn a_workload_is_a_name_or_a_file_and_arguments() {
-        let text = |text| Workload::parse(text).map(|w| w.text()).map_err(|e| e.to_string());
+        let text = |text| Program::parse(text).map(|w| w.text()).map_err(|e| e.to_string());
         assert_eq!(text("lost-write").unwrap(), "lost-write 2 alone");
         assert_eq!(text("stale-read-file file 3 alone").unwrap(), "stale-read-file file 3 alone");
         assert_eq!(text("my/race.c 3").unwrap(), "my/race.c 3");

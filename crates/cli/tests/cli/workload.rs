@@ -1,0 +1,170 @@
+//! `lab --workload`, with programs in the place of compilers and emulator that only pretend.
+
+use crate::common::{read, stderr};
+use crate::lab::{World, assert_failed};
+
+/// A workload whose whole is the metric that the pretending emulator gives.
+const WORKLOAD: &str = r#"/* What a file says before its manifest. */
+/* workload.toml
+name = "first-touch"
+about = "First touch of anonymous memory, page by page."
+whole = "reclaim"
+
+[[field]]
+name = "order"
+size = ["2MiB", "1GiB"]
+default = "64MiB"
+
+[[field]]
+name = "huge"
+choices = ["never", "always"]
+default = "never"
+
+[[metric]]
+name = "reclaim"
+per = "4K page"
+
+[[metric]]
+name = "faults"
+unit = "faults"
+better = "lower"
+*/
+#include "pageout_lab.h"
+"#;
+
+fn world() -> World {
+    let world = World::new();
+    world.file("touch.c", WORKLOAD);
+    world
+}
+
+#[test]
+fn a_workload_is_compared_as_a_scenario_is() {
+    let world = world();
+    let words = "compare --workload touch.c stock --patch half.patch order=8MiB,16M";
+    let text = world.text(words);
+    for part in ["first-touch on linux", "order=8MiB", "order=16MiB", "500 -50.0%", "is better"] {
+        assert!(text.contains(part), "no `{part}` in: {text}");
+    }
+    let set = read(&world.text(&format!("{words} --json")));
+    assert!(set.records.iter().all(|record| record.scenario == "first-touch"));
+    assert_eq!(set.records.len(), 4);
+    let told = stderr(&world.run(words));
+    assert!(told.contains("max: first-touch order=8MiB"), "{told}");
+}
+
+#[test]
+fn a_workload_of_several_files_is_a_directory() {
+    let world = world();
+    let manifest = WORKLOAD.split("workload.toml\n").nth(1).expect("a manifest");
+    let manifest = manifest.split("*/").next().expect("its text");
+    world.file("w/workload.toml", manifest);
+    world.file("w/part.h", "");
+    assert_failed(&world.run("run --workload w stock"), &["w: no C file beside workload.toml"]);
+    world.file("w/a.c", "");
+    assert!(world.text("run --workload w stock").contains("first-touch on linux"));
+    world.file("w/workload.toml", &manifest.replace("choices", "chioces"));
+    let unknown = "w/workload.toml:12: unknown key `chioces`: did you mean `choices`?";
+    assert_failed(&world.run("run --workload w stock"), &[unknown]);
+}
+
+#[test]
+fn what_a_manifest_says_wrong_is_told_with_its_line() {
+    let world = world();
+    for (from, to, line, parts) in [
+        ("about = \"", "about \"", 4, "key with no value, expected `=`"),
+        ("about", "abuot", 4, "unknown key `abuot`: did you mean `about`?"),
+        ("whole = \"reclaim\"", "whole = \"reclami\"", 5, "`reclami`: did you mean `reclaim`?"),
+        ("\"first-touch\"", "\"age-file\"", 3, "`age-file` is a scenario of the lab"),
+        ("\"first-touch\"", "\"First\"", 3, "name `First` has 'F': expected a-z"),
+        ("\"order\"", "\"kernel\"", 8, "`kernel` is the lab's own"),
+        ("\"huge\"", "\"order\"", 13, "field `order` is there twice"),
+        ("[\"2MiB\", \"1GiB\"]", "[\"2MiB\", \"1GB\"]", 9, "has the unknown unit `GB`"),
+        ("[\"2MiB\", \"1GiB\"]", "[\"2GiB\", \"1GiB\"]", 9, "the least comes first"),
+        ("\"64MiB\"", "\"64GiB\"", 10, "`64GiB` is out of bounds; accepted: a size from 2MiB"),
+        ("\"64MiB\"", "[1]", 10, "found array, expected a text or a number"),
+        ("\"never\"\n", "\"nevr\"\n", 15, "`nevr`: did you mean `never`?"),
+        ("[\"never\", \"always\"]", "[\"ne ver\"]", 14, "choice \"ne ver\": expected letters"),
+        ("choices = [\"never\", \"always\"]\n", "", 13, "field `huge`: expected one of number ="),
+        ("per = \"4K page\"", "", 17, "expected per = \"UNIT\" of a region, or unit ="),
+        ("per = \"4K page\"", "per = \"\"", 19, "an empty unit"),
+        ("better = \"lower\"", "better = \"less\"", 24, "unknown value `less`"),
+        ("whole", "cpus = 2\nwhole", 5, "regions are counted on one CPU"),
+        ("whole", "cpus = 9\nwhole", 5, "`9` is out of bounds; accepted: 1 to 8"),
+        ("whole", "memory = \"1\"\nwhole", 5, "`1` is out of bounds; accepted: 2MiB to 1TiB"),
+    ] {
+        let text = WORKLOAD.replacen(from, to, 1);
+        assert_ne!(text, WORKLOAD, "{from}");
+        world.file("touch.c", &text);
+        let place = format!("touch.c:{line}: ");
+        assert_failed(&world.run("run --workload touch.c stock"), &[&place, parts]);
+    }
+    world.file("touch.c", "int main(void) { return 0; }\n");
+    let none = "touch.c: no manifest: expected a comment that begins with `/* workload.toml`";
+    assert_failed(&world.run("run --workload touch.c stock"), &[none]);
+    assert_failed(&world.run("run --workload none.c stock"), &["cannot read none.c"]);
+}
+
+#[test]
+fn fields_are_those_of_the_manifest() {
+    let world = world();
+    for (words, parts) in [
+        ("order=1", ["`1` is out of bounds", "a size from 2MiB to 1GiB, such as 64MiB"]),
+        ("huge=nevr", ["did you mean `never`?", "never or always"]),
+        ("hueg=never", ["of workload first-touch: did you mean `huge`?", "order or huge"]),
+        ("lru=classic", ["unknown field `lru`", "order or huge"]),
+        ("age-file", ["takes the place of scenario age-file", "one of the two"]),
+        ("--runs 101", ["scenario first-touch", "at most 100 samples"]),
+    ] {
+        assert_failed(&world.run(&format!("run stock {words} --workload touch.c")), &parts);
+    }
+}
+
+#[test]
+fn what_does_not_compile_is_told_in_the_first_lines_of_the_compiler() {
+    let world = world();
+    // The programs of ours compile.
+    let compiler = "#!/bin/sh\ncase $* in *touch.c*)\n\
+        for line in a b c d e f g h i j k l m; do echo \"touch.c:$line: no such thing\" >&2; done\n\
+        exit 1 ;; esac\n\
+        while [ $# -gt 0 ]; do case $1 in --version) echo cc ;; -o) echo program >$2 ;; esac\n\
+        shift; done\n";
+    for name in ["gcc", "x86_64-linux-gnu-gcc", "aarch64-linux-gnu-gcc"] {
+        world.file(&format!("bin/{name}"), compiler);
+    }
+    let output = world.run("run --workload touch.c stock");
+    let parts = ["does not compile workload first-touch: touch.c:a: no such thing", "touch.c:l:"];
+    assert_failed(&output, &parts);
+    assert!(!stderr(&output).contains("touch.c:m:"), "{}", stderr(&output));
+    assert!(!world.path("pids").exists(), "a machine was started");
+}
+
+#[test]
+fn what_a_machine_says_wrong_is_told_of_the_workload() {
+    let world = world();
+    let run = |how: &str| {
+        let mut command = world.command("run --workload touch.c stock order=2MiB");
+        command.env("BOOT", how).output().expect("it runs")
+    };
+    let line = "`workload first-touch order=2MiB kernel=stock clock=instructions`";
+    let failed = run("fail");
+    assert_eq!(failed.status.code(), Some(2), "{}", stderr(&failed));
+    let told = format!("{line} ended with status 1: error: order: 1 is not 4");
+    assert!(stderr(&failed).contains(&told), "{}", stderr(&failed));
+    let wrong = run("wrong");
+    assert_eq!(wrong.status.code(), Some(1), "{}", stderr(&wrong));
+    assert!(stderr(&wrong).contains("found the kernel wrong: call 7"), "{}", stderr(&wrong));
+    assert_failed(&run("babble"), &["printed more than 16 MiB", "stopped"]);
+    assert!(world.is_quiet());
+}
+
+#[test]
+fn the_program_of_the_documentation_is_the_file_beside_it() {
+    let [page, program] =
+        [include_str!("../../../../docs/lab.md"), include_str!("../../../../docs/first-touch.c")];
+    assert!(page.contains(&format!("```c\n{program}```\n")), "docs/lab.md has another program");
+    let world = World::new();
+    world.file("touch.c", program);
+    let refused = world.run("run --workload touch.c stock huge=allways");
+    assert_failed(&refused, &["did you mean `always`?"]);
+}

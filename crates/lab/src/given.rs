@@ -1,0 +1,203 @@
+//! A workload of the user's: what its manifest declares, and its sources.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use super::assets;
+use super::build::version;
+use super::cache::Cache;
+use super::digest::Name;
+use super::field::Field;
+use super::initrd::{C_OPTIONS, InitrdError, compile};
+use super::pages::Pages;
+use super::progress::Progress;
+use super::target::Arch;
+use pageout_experiment::fields::FieldError;
+use pageout_record::schema::Better;
+use pageout_refusal::UnknownName;
+
+/// The program.
+const PROGRAM: &str = "workload";
+/// Where our own sources of it are, beside the user's.
+const OWN: &str = "pageout-lab";
+/// The unit of a region that profiles are divided by.
+const PAGE: &str = "4K page";
+/// The most lines of a compiler's that a message has.
+const SAID_LINES: usize = 12;
+/// The benchmark's sources that it has too.
+const OF_BENCH: [&str; 10] = [
+    "clock.c",
+    "clock.h",
+    "entries.c",
+    "entries.h",
+    "fail.c",
+    "fail.h",
+    "options.c",
+    "options.h",
+    "record.c",
+    "record.h",
+];
+
+/// A workload of the user's.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Given {
+    /// The name.
+    pub(super) name: String,
+    /// A sentence about it.
+    pub(super) about: String,
+    /// The metric that it is judged by.
+    pub(super) whole: Option<String>,
+    /// CPUs of its machine.
+    pub(super) cpus: u8,
+    /// Bytes of memory that it takes; `None`: those of its field `size`, if it has one.
+    pub(super) memory: Option<u64>,
+    /// Whether it takes a kernel that swaps.
+    pub(super) swap: bool,
+    /// What varies.
+    pub(super) fields: Vec<GivenField>,
+    /// What comes out.
+    pub(super) metrics: Vec<GivenMetric>,
+    /// Its files by their names, with their texts.
+    pub(super) files: Vec<(String, String)>,
+}
+
+/// A field with its value where none is given, in the form that records have.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct GivenField {
+    pub(super) field: Field,
+    pub(super) default: String,
+}
+
+/// A metric.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct GivenMetric {
+    pub(super) name: String,
+    pub(super) what: Measure,
+    pub(super) better: Better,
+}
+
+/// How a metric comes to be, and the unit.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Measure {
+    /// Instructions of a region, each of this.
+    Region { per: String },
+    /// A counter of the workload's own.
+    Counter { unit: String },
+}
+
+impl Given {
+    /// The metrics of which one direction is better.
+    pub(super) fn costs(&self) -> Vec<&str> {
+        let judged = self.metrics.iter().filter(|metric| metric.better != Better::Neither);
+        judged.map(|metric| metric.name.as_str()).collect()
+    }
+
+    /// The pages that a profile of it is divided by.
+    pub(super) fn pages(&self) -> Pages {
+        let is_whole = |of: &&GivenMetric| Some(&of.name) == self.whole.as_ref();
+        match self.metrics.iter().find(is_whole) {
+            Some(GivenMetric { name, what: Measure::Region { per }, .. }) if per == PAGE => {
+                Pages::Region(name.clone())
+            }
+            _ => Pages::None,
+        }
+    }
+
+    /// The value of a field where none is given.
+    pub(super) fn default(&self, field: &str) -> Option<&str> {
+        let found = self.fields.iter().find(|of| of.field.name == field);
+        found.map(|of| of.default.as_str())
+    }
+
+    /// The error of a field that it does not have.
+    pub(super) fn lacks(&self, field: &str) -> FieldError {
+        let names: Vec<&str> = self.fields.iter().map(|of| &*of.field.name).collect();
+        match names.is_empty() {
+            true => FieldError::Elsewhere {
+                field: field.to_owned(),
+                problem: format!("the manifest of {} declares no fields", self.name),
+            },
+            false => {
+                let unknown = UnknownName::new("field", field, names);
+                FieldError::Unknown(unknown.of(format!("workload {}", self.name)))
+            }
+        }
+    }
+
+    /// The program, compiled for an architecture.
+    pub(super) fn compiled(
+        &self,
+        arch: Arch,
+        cache: &Cache,
+        progress: &dyn Progress,
+    ) -> Result<PathBuf, InitrdError> {
+        let compiler = arch.compiler();
+        let all = self.sources();
+        let mut key = Name::default().part(version(&compiler)?);
+        for part in C_OPTIONS {
+            key = key.part(part);
+        }
+        for (name, text) in &all {
+            key = key.part(name).part(text);
+        }
+        let directory = cache
+            .made("workloads", &key.finish(), progress, |to| self.compile(&compiler, &all, to))?;
+        Ok(directory.join(PROGRAM))
+    }
+
+    /// All files by their names: the user's, and ours in a folder.
+    fn sources(&self) -> Vec<(String, String)> {
+        let of_bench = assets::BENCH.iter().filter(|(name, _)| OF_BENCH.contains(name));
+        let own = of_bench.chain(assets::WORKLOAD);
+        let own = own.map(|(name, text)| (format!("{OWN}/{name}"), (*text).to_owned()));
+        let declared = (format!("{OWN}/declared.c"), self.declared_c());
+        self.files.iter().cloned().chain(own).chain([declared]).collect()
+    }
+
+    fn compile(
+        &self,
+        compiler: &str,
+        sources: &[(String, String)],
+        to: &Path,
+    ) -> Result<(), InitrdError> {
+        let files: Vec<_> = sources.iter().map(|(name, text)| (&**name, &**text)).collect();
+        // What is only warned of is the user's own affair.
+        let options: [&Path; 3] = ["-Wno-error".as_ref(), "-I".as_ref(), OWN.as_ref()];
+        compile(compiler, PROGRAM, &files, &options, to).map_err(|error| self.own(error))
+    }
+
+    /// The error of a program of ours, as one of this workload.
+    fn own(&self, error: InitrdError) -> InitrdError {
+        let InitrdError::Compile { compiler, said, .. } = error else { return error };
+        let said = said.lines().take(SAID_LINES).collect::<Vec<_>>().join("\n");
+        InitrdError::CompileGiven { compiler, name: self.name.clone(), said }
+    }
+
+    /// The fields and metrics as C has them for the program. Names and units have no character
+    /// that C would read otherwise.
+    pub(super) fn declared_c(&self) -> String {
+        let mut text = "#include \"declared.h\"\n\n\
+            const struct declared_field declared_fields[] = {\n"
+            .to_owned();
+        for GivenField { field, default } in &self.fields {
+            let _ = writeln!(text, "\t{{ \"{}\", \"{default}\" }},", field.name);
+        }
+        text += "\t{ 0 },\n};\n\nconst struct declared_metric declared_metrics[] = {\n";
+        for GivenMetric { name, what, better } in &self.metrics {
+            let (is_region, unit) = match what {
+                Measure::Region { per } => (true, per),
+                Measure::Counter { unit } => (false, unit),
+            };
+            let better = match better {
+                Better::Lower => "lower",
+                Better::Higher => "higher",
+                Better::Neither => "neither",
+            };
+            let _ = writeln!(text, "\t{{ \"{name}\", {is_region}, \"{unit}\", \"{better}\" }},");
+        }
+        text + "\t{ 0 },\n};\n"
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,377 @@
+//! The manifest of a user's workload: TOML, in a file of its own or in a comment of the C file.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use toml::{Spanned, Value};
+
+use super::field::{Field, Kind};
+use super::given::{Given, GivenField, GivenMetric, Measure};
+use super::scenario::Scenario;
+use pageout_experiment::fields::parse_size;
+use pageout_experiment::named;
+use pageout_record::schema::Better;
+use pageout_refusal::{BadValue, UnknownName};
+
+/// The manifest of a directory.
+const FILE: &str = "workload.toml";
+/// How the comment begins that is the manifest of a C file, and how it ends.
+const BEGIN: &str = "/* workload.toml";
+const END: &str = "*/";
+/// The most fields, metrics and CPUs.
+const MOST_FIELDS: usize = 16;
+const MOST_METRICS: usize = 32;
+const MOST_CPUS: u8 = 8;
+/// The longest name, in bytes: the program has no room for more.
+const LONGEST_NAME: usize = 40;
+/// The longest unit.
+const LONGEST_UNIT: usize = 18;
+/// The most memory.
+const MOST_MEMORY: u64 = 1 << 40;
+/// Arguments of the program, and fields that the lab adds: no field of a workload has their names.
+const TAKEN: [&str; 8] = ["cgroup", "clock", "config", "cpu", "dir", "kernel", "runs", "seed"];
+
+/// Why a workload was refused.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkloadError {
+    /// A file cannot be read.
+    #[error("cannot read {}", named(path))]
+    Read {
+        /// Which file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A C file without the comment.
+    #[error("{}: no manifest: expected a comment that begins with `{BEGIN}`", named(path))]
+    NoManifest {
+        /// Which file.
+        path: PathBuf,
+    },
+    /// A directory without a C file.
+    #[error("{}: no C file beside {FILE}", named(path))]
+    NoSource {
+        /// Which directory.
+        path: PathBuf,
+    },
+    /// What the manifest says.
+    #[error("{}:{line}: {problem}", named(path))]
+    Manifest {
+        /// The file that it stands in.
+        path: PathBuf,
+        /// From 1 on.
+        line: usize,
+        /// What is wrong, and what is accepted.
+        problem: String,
+    },
+}
+
+/// The manifest as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    name: Spanned<String>,
+    about: Spanned<String>,
+    whole: Option<Spanned<String>>,
+    cpus: Option<Spanned<u8>>,
+    memory: Option<Spanned<String>>,
+    #[serde(default)]
+    swap: bool,
+    #[serde(default)]
+    field: Vec<Spanned<WrittenField>>,
+    #[serde(default)]
+    metric: Vec<Spanned<WrittenMetric>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenField {
+    name: Spanned<String>,
+    number: Option<Spanned<[u64; 2]>>,
+    size: Option<Spanned<[String; 2]>>,
+    choices: Option<Spanned<Vec<String>>>,
+    default: Spanned<Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenMetric {
+    name: Spanned<String>,
+    per: Option<Spanned<String>>,
+    unit: Option<Spanned<String>>,
+    better: Option<Better>,
+}
+
+/// A problem at an offset of the text.
+struct At(usize, String);
+
+impl Given {
+    /// Reads a workload: a C file whose manifest is a comment of it, or a directory with the
+    /// manifest `workload.toml` and C files.
+    ///
+    /// # Errors
+    /// [`WorkloadError`] names the file, and where it can the line.
+    pub fn read(path: &Path) -> Result<Self, WorkloadError> {
+        let (manifest, before, text, files) =
+            if path.is_dir() { of_directory(path)? } else { of_file(path)? };
+        let refused = |At(offset, problem)| {
+            let line = before + text[..offset.min(text.len())].matches('\n').count() + 1;
+            WorkloadError::Manifest { path: manifest.clone(), line, problem }
+        };
+        let written: Written = toml::from_str(&text).map_err(|error| {
+            let is_value = error.message().starts_with("unknown variant");
+            let kind = if is_value { "value" } else { "key" };
+            let unknown = UnknownName::of_serde(kind, error.message());
+            let problem = unknown.map_or(error.message().to_owned(), |of| of.to_string());
+            refused(At(error.span().map_or(0, |span| span.start), problem))
+        })?;
+        written.given(files).map_err(refused)
+    }
+}
+
+/// The file that a manifest stands in, the lines before it, its text, and the sources by name.
+type Found = (PathBuf, usize, String, Vec<(String, String)>);
+
+fn read(path: &Path) -> Result<String, WorkloadError> {
+    fs::read_to_string(path).map_err(|source| WorkloadError::Read { path: path.to_owned(), source })
+}
+
+fn of_file(path: &Path) -> Result<Found, WorkloadError> {
+    let text = read(path)?;
+    let none = || WorkloadError::NoManifest { path: path.to_owned() };
+    let begin = text.find(BEGIN).ok_or_else(none)? + BEGIN.len();
+    let end = begin + text[begin..].find(END).ok_or_else(none)?;
+    let before = text[..begin].matches('\n').count();
+    let manifest = text[begin..end].to_owned();
+    // The compiler's messages have the name.
+    let name = path.file_name().and_then(|name| name.to_str());
+    let name = name.filter(|name| name.ends_with(".c") && !name.starts_with('-'));
+    let name = name.unwrap_or("workload.c").to_owned();
+    Ok((path.to_owned(), before, manifest, vec![(name, text)]))
+}
+
+fn of_directory(path: &Path) -> Result<Found, WorkloadError> {
+    let failed = |source| WorkloadError::Read { path: path.to_owned(), source };
+    let manifest = path.join(FILE);
+    let text = read(&manifest)?;
+    let mut files = Vec::new();
+    for entry in fs::read_dir(path).map_err(failed)? {
+        let entry = entry.map_err(failed)?.path();
+        let name = entry.file_name().and_then(|name| name.to_str());
+        let is_source = |name: &&str| name.ends_with(".c") || name.ends_with(".h");
+        if let Some(name) = name.filter(is_source) {
+            files.push((name.to_owned(), read(&entry)?));
+        }
+    }
+    files.sort();
+    if !files.iter().any(|(name, _)| name.ends_with(".c")) {
+        return Err(WorkloadError::NoSource { path: path.to_owned() });
+    }
+    Ok((manifest, 0, text, files))
+}
+
+fn at<T>(of: &Spanned<T>, problem: impl ToString) -> At {
+    At(of.span().start, problem.to_string())
+}
+
+/// A name or unit that C and records can have as it is.
+fn plain(what: &str, more: &str, text: &Spanned<String>) -> Result<String, At> {
+    let longest = if what == "unit" { LONGEST_UNIT } else { LONGEST_NAME };
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || more.contains(c);
+    let of = text.get_ref();
+    let problem = match of.chars().find(|c| !is_plain(*c)) {
+        _ if of.is_empty() => format!("an empty {what}"),
+        _ if of.len() > longest => format!("{what} `{of}` has more than {longest} characters"),
+        Some(c) => {
+            let also = more.replace(' ', "blank");
+            format!("{what} `{}` has {c:?}: expected a-z, 0-9 and {also:?}", of.escape_debug())
+        }
+        None => return Ok(of.clone()),
+    };
+    Err(at(text, problem))
+}
+
+impl Written {
+    fn given(self, files: Vec<(String, String)>) -> Result<Given, At> {
+        let name = plain("name", "-_", &self.name)?;
+        if Scenario::named(&name).is_some() {
+            return Err(at(&self.name, format!("`{name}` is a scenario of the lab: another name")));
+        }
+        let fields = self.field.iter().map(|of| of.get_ref().given());
+        let fields = fields.collect::<Result<Vec<_>, _>>()?;
+        let metrics = self.metric.iter().map(|of| of.get_ref().given(of.span().start));
+        let metrics = metrics.collect::<Result<Vec<_>, _>>()?;
+        self.check_numbers()?;
+        self.check_names()?;
+        let cpus = self.cpus.as_ref().map_or(1, |cpus| *cpus.get_ref());
+        let region = |of: &&GivenMetric| matches!(of.what, Measure::Region { .. });
+        if let (Some(given), 2.., Some(of)) = (&self.cpus, cpus, metrics.iter().find(region)) {
+            let problem = format!("metric {} is a region: regions are counted on one CPU", of.name);
+            return Err(at(given, problem));
+        }
+        let whole = self.whole.as_ref().map(|whole| {
+            let judged = metrics.iter().filter(|of| of.better != Better::Neither);
+            let names: Vec<&str> = judged.map(|of| of.name.as_str()).collect();
+            match names.contains(&whole.get_ref().as_str()) {
+                true => Ok(whole.get_ref().clone()),
+                false if names.is_empty() => Err(at(whole, "no metric has a better direction")),
+                false => Err(at(whole, UnknownName::new("metric", whole.get_ref(), names))),
+            }
+        });
+        let memory = self.memory.as_ref().map(|memory| {
+            let size = size_of(memory.get_ref(), "2MiB to 1TiB");
+            let size = size.map_err(|bad| at(memory, bad))?;
+            match (2 << 20..=MOST_MEMORY).contains(&size) {
+                true => Ok(size),
+                false => Err(at(memory, out_of_bounds(memory.get_ref(), "2MiB to 1TiB"))),
+            }
+        });
+        Ok(Given {
+            name,
+            about: self.about.get_ref().clone(),
+            whole: whole.transpose()?,
+            cpus,
+            memory: memory.transpose()?,
+            swap: self.swap,
+            fields,
+            metrics,
+            files,
+        })
+    }
+
+    fn check_numbers(&self) -> Result<(), At> {
+        if let Some(cpus) = self.cpus.as_ref().filter(|of| !(1..=MOST_CPUS).contains(of.get_ref()))
+        {
+            let found = cpus.get_ref().to_string();
+            return Err(at(cpus, out_of_bounds(&found, &format!("1 to {MOST_CPUS}"))));
+        }
+        if let Some(more) = self.field.get(MOST_FIELDS) {
+            return Err(at(more, format!("more than {MOST_FIELDS} fields")));
+        }
+        match (self.metric.get(MOST_METRICS), self.metric.first()) {
+            (Some(more), _) => Err(at(more, format!("more than {MOST_METRICS} metrics"))),
+            (None, None) => Err(at(&self.name, "no [[metric]]: expected one or more")),
+            (None, Some(_)) => Ok(()),
+        }
+    }
+
+    /// Refuses a name that two fields or two metrics have.
+    fn check_names(&self) -> Result<(), At> {
+        let fields: Vec<_> = self.field.iter().map(|of| &of.get_ref().name).collect();
+        let metrics: Vec<_> = self.metric.iter().map(|of| &of.get_ref().name).collect();
+        for (what, names) in [("field", fields), ("metric", metrics)] {
+            for (place, name) in names.iter().enumerate() {
+                if names[..place].iter().any(|other| other.get_ref() == name.get_ref()) {
+                    return Err(at(name, format!("{what} `{}` is there twice", name.get_ref())));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn out_of_bounds(found: &str, accepted: &str) -> BadValue {
+    BadValue::new(found, "is out of bounds", accepted)
+}
+
+fn size_of(text: &str, accepted: &str) -> Result<u64, BadValue> {
+    parse_size(text).map_err(|problem| BadValue::new(text, problem, accepted))
+}
+
+impl WrittenField {
+    fn given(&self) -> Result<GivenField, At> {
+        let name = plain("field", "-_", &self.name)?;
+        if TAKEN.contains(&name.as_str()) {
+            let problem = format!("`{name}` is the lab's own: another name");
+            return Err(at(&self.name, problem));
+        }
+        let default = match self.default.get_ref() {
+            Value::String(text) => text.clone(),
+            Value::Integer(number) => number.to_string(),
+            other => {
+                let problem = format!("found {}, expected a text or a number", other.type_str());
+                return Err(at(&self.default, problem));
+            }
+        };
+        let kind = match (&self.number, &self.size, &self.choices) {
+            (Some(number), None, None) => {
+                let [least, most] = *number.get_ref();
+                bounds(number, least, most)?;
+                Kind::Number { least, most }
+            }
+            (None, Some(size), None) => {
+                let of = |text: &String| {
+                    size_of(text, "a size such as 2MiB").map_err(|bad| at(size, bad))
+                };
+                let [least, most] = size.get_ref();
+                let (least, most) = (of(least)?, of(most)?);
+                bounds(size, least, most)?;
+                let such_as = parse_size(&default).unwrap_or(least);
+                Kind::Size { least, most, such_as }
+            }
+            (None, None, Some(choices)) => Kind::Choice(self.choices(choices)?),
+            _ => {
+                let problem = format!(
+                    "field `{name}`: expected one of number = [LEAST, MOST], \
+                    size = [\"LEAST\", \"MOST\"] and choices = [\"A\", \"B\"]"
+                );
+                return Err(at(&self.name, problem));
+            }
+        };
+        let field = Field { name, kind };
+        let default = field.value(&default).map_err(|error| at(&self.default, error))?;
+        Ok(GivenField { field, default })
+    }
+
+    fn choices(&self, choices: &Spanned<Vec<String>>) -> Result<Vec<String>, At> {
+        let is_plain = |text: &str| {
+            let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./%+".contains(c);
+            !text.is_empty() && text.chars().all(is_plain)
+        };
+        let all = choices.get_ref();
+        match all.iter().find(|choice| !is_plain(choice)) {
+            _ if all.is_empty() => Err(at(choices, "no choices: expected one or more")),
+            Some(bad) => {
+                let problem = format!("choice {bad:?}: expected letters, digits and -_./%+");
+                Err(at(choices, problem))
+            }
+            None => Ok(all.clone()),
+        }
+    }
+}
+
+fn bounds<T>(of: &Spanned<T>, least: u64, most: u64) -> Result<(), At> {
+    match least <= most {
+        true => Ok(()),
+        false => Err(at(of, "the least comes first, and is no more than the most")),
+    }
+}
+
+impl WrittenMetric {
+    fn given(&self, start: usize) -> Result<GivenMetric, At> {
+        let name = plain("metric", "-_ ", &self.name)?;
+        let unit = |text: &Spanned<String>| {
+            // Units have capitals, such as `4K page`.
+            let lower = Spanned::new(text.span(), text.get_ref().to_ascii_lowercase());
+            plain("unit", "-_/ ", &lower).map(|_| text.get_ref().clone())
+        };
+        let (what, better) = match (&self.per, &self.unit) {
+            (Some(per), None) => (Measure::Region { per: unit(per)? }, Better::Lower),
+            (None, Some(of)) => (Measure::Counter { unit: unit(of)? }, Better::Neither),
+            _ => {
+                let problem = format!(
+                    "metric `{name}`: expected per = \"UNIT\" of a region, or unit = \"UNIT\" of \
+                    a counter"
+                );
+                return Err(At(start, problem));
+            }
+        };
+        if let (Measure::Region { .. }, Some(_)) = (&what, self.better) {
+            let problem = format!("metric `{name}`: `better` is of counters; of a region less is");
+            return Err(At(start, problem));
+        }
+        Ok(GivenMetric { name, what, better: self.better.unwrap_or(better) })
+    }
+}
