@@ -292,7 +292,7 @@ pub(crate) fn comparison(
     Ok(text + &pictures(set.records.iter(), shown, columns))
 }
 
-/// One comparison of records with all that they say.
+/// Prints a comparison of records with all that they say.
 pub(crate) fn of_table(
     table: &Table,
     file: &RecordFile,

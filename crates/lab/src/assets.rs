@@ -19,7 +19,7 @@ pub(super) static SWAP: &str = text!("config/swap.config");
 /// The proc file that is added to every kernel as `mm/pageout_lab.c`.
 pub(super) static PROC_FILE: &str = text!("kernel/pageout_lab.c");
 
-/// What workloads whose turns are decided are compiled of, by places below the lab's files.
+/// The sources of workloads whose turns are decided, by places below the lab's files.
 pub(super) static SCHEDULED: &[File] = &[
     ("schedule/init.c", text!("schedule/init.c")),
     ("schedule/pageout_schedule.h", text!("schedule/pageout_schedule.h")),

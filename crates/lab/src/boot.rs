@@ -24,9 +24,9 @@ const SHOWN_LINES: usize = 10;
 const SHOWN_COLUMNS: usize = 160;
 /// How often it is asked whether to stop.
 const TICK: Duration = Duration::from_millis(100);
-/// How much a machine may say: more than a hundred times what the benchmark's say.
+/// The most bytes that a machine may print: over a hundred times what the benchmark's print.
 const MOST_OUTPUT: usize = 16 << 20;
-/// How much of it is a line, if it does not end.
+/// The most bytes of a line that does not end.
 const MOST_LINE: u64 = 1 << 20;
 /// How many lines may wait to be understood.
 const LINES: usize = 1024;

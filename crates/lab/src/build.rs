@@ -58,7 +58,7 @@ impl Built {
         self.directory.join("System.map")
     }
 
-    /// What was linked, with the lines of its points: only of a kernel that has points.
+    /// The linked kernel with the lines of its points; only a kernel with points has it.
     pub(super) fn linked(&self) -> PathBuf {
         self.directory.join("vmlinux")
     }
@@ -161,7 +161,7 @@ pub(super) struct Builder<'a> {
     pub(super) cache: &'a Cache,
     /// What the user asks for of every configuration.
     pub(super) options: &'a [ConfigOption],
-    /// Where every kernel gets points, if any do.
+    /// The places of the points that every kernel gets, if there are any.
     pub(super) points: Option<&'a Points>,
     /// How many compilers run at once.
     pub(super) jobs: usize,

@@ -8,7 +8,7 @@ use pageout_refusal::{UnknownName, one_of, whole_number};
 pub(super) struct Field {
     /// The name.
     pub(super) name: String,
-    /// Its values.
+    /// The values that it takes.
     pub(super) kind: Kind,
 }
 
@@ -30,7 +30,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// These names.
+    /// Returns the kind that takes these names.
     pub(super) fn choice(names: &[&str]) -> Self {
         Self::Choice(names.iter().map(|name| (*name).to_owned()).collect())
     }

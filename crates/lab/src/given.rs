@@ -18,7 +18,7 @@ use pageout_refusal::UnknownName;
 
 /// The program.
 const PROGRAM: &str = "workload";
-/// Where our own sources of it are, beside the user's.
+/// The directory of our own sources, beside the user's.
 const OWN: &str = "pageout-lab";
 /// The unit of a region that profiles are divided by.
 const PAGE: &str = "4K page";
@@ -51,13 +51,13 @@ pub struct Given {
     pub(super) cpus: u8,
     /// Bytes of memory that it takes; `None`: those of its field `size`, if it has one.
     pub(super) memory: Option<u64>,
-    /// Whether it takes a kernel that swaps.
+    /// True if it takes a kernel that swaps.
     pub(super) swap: bool,
-    /// What varies.
+    /// The fields that vary.
     pub(super) fields: Vec<GivenField>,
-    /// What comes out.
+    /// The metrics that a run gives.
     pub(super) metrics: Vec<GivenMetric>,
-    /// Its files by their names, with their texts.
+    /// The source files: names and texts.
     pub(super) files: Vec<(String, String)>,
 }
 
@@ -76,7 +76,7 @@ pub(super) struct GivenMetric {
     pub(super) better: Better,
 }
 
-/// How a metric comes to be, and the unit.
+/// The origin of a metric, and its unit.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Measure {
     /// Instructions of a region, each of this.

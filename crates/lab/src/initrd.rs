@@ -64,7 +64,7 @@ pub enum InitrdError {
     Cache(#[from] CacheError),
 }
 
-/// What one initrd has besides.
+/// The files that only one initrd has.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Carried<'a> {
     /// Programs with their arguments, a line a run.

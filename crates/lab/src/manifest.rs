@@ -17,7 +17,7 @@ use pageout_refusal::{BadValue, UnknownName};
 
 /// The manifest of a directory.
 const FILE: &str = "workload.toml";
-/// How the comment begins that is the manifest of a C file, and how it ends.
+/// The beginning and the end of the comment that is a C file's manifest.
 const BEGIN: &str = "/* workload.toml";
 const END: &str = "*/";
 /// The most fields, metrics and CPUs.
@@ -33,37 +33,37 @@ const MOST_MEMORY: u64 = 1 << 40;
 /// Arguments of the program, and fields that the lab adds: no field of a workload has their names.
 const TAKEN: [&str; 8] = ["cgroup", "clock", "config", "cpu", "dir", "kernel", "runs", "seed"];
 
-/// Why a workload was refused.
+/// The reason why a workload was refused.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkloadError {
     /// A file cannot be read.
     #[error("cannot read {}", named(path))]
     Read {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// A C file without the comment.
     #[error("{}: no manifest: expected a comment that begins with `{BEGIN}`", named(path))]
     NoManifest {
-        /// Which file.
+        /// The file.
         path: PathBuf,
     },
     /// A directory without a C file.
     #[error("{}: no C file beside {FILE}", named(path))]
     NoSource {
-        /// Which directory.
+        /// The directory.
         path: PathBuf,
     },
-    /// What the manifest says.
+    /// A mistake in the manifest.
     #[error("{}:{line}: {problem}", named(path))]
     Manifest {
         /// The file that it stands in.
         path: PathBuf,
         /// From 1 on.
         line: usize,
-        /// What is wrong, and what is accepted.
+        /// The mistake, and what is accepted.
         problem: String,
     },
 }

@@ -117,7 +117,7 @@ impl Scenario {
         }
     }
 
-    /// Whether it is run several times for its samples.
+    /// Returns true if it runs several times for its samples.
     pub(super) const fn is_sampled(self) -> bool {
         match self {
             Self::ReclaimFile

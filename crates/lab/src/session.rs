@@ -159,7 +159,7 @@ pub struct Lab<'a> {
     pub cache: Cache,
     /// What is asked for of every kernel's configuration, besides or in place of our own.
     pub options: Vec<ConfigOption>,
-    /// Where every kernel gets points at which a CPU may give up its turn, if any do.
+    /// The places where every kernel gets points for giving up a turn, if there are any.
     pub points: Option<Points>,
     /// How many compilers run at once, and how many machines.
     pub jobs: usize,

@@ -1,4 +1,4 @@
-//! What the test machine runs: a scenario of ours, or a workload of the user's.
+//! Workloads of the test machine: a scenario of ours, or a program of the user's.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use pageout_experiment::fields::FieldError;
 pub enum Workload {
     /// A scenario of the benchmark.
     Ours(Scenario),
-    /// One that was given as C, with its manifest.
+    /// A program in C that the user gave, with its manifest.
     Given(Arc<Given>),
 }
 
@@ -61,7 +61,7 @@ impl Workload {
         }
     }
 
-    /// Whether it is run several times for its samples.
+    /// Returns true if it runs several times for its samples.
     pub(super) fn is_sampled(&self) -> bool {
         match self {
             Self::Ours(scenario) => scenario.is_sampled(),

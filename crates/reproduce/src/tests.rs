@@ -227,7 +227,7 @@ fn ratio_of(id: &str, value: f64, ends: (f64, f64)) -> [Record; 2] {
     [records::theirs(figure(id), Vec::new()), records::ours(figure(id), &predicted)]
 }
 
-/// What one cluster misses widens the others' intervals, not its own.
+/// A cluster's misses widen the others' intervals, not its own.
 #[test]
 fn a_cluster_s_discrepancy_comes_from_the_others() {
     let factor = |theirs: f64, of: f64| (theirs * of, (theirs * of * 0.999, theirs * of * 1.001));

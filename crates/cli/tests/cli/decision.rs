@@ -92,7 +92,7 @@ fn draws_decide_and_none_decide_nothing() {
     assert!(many.contains("(40 of 40)") && !many.contains("pays"), "ten of each: {many}");
 }
 
-/// What runs on the host's threads depends on nothing of theirs.
+/// Records do not depend on the number of the host's threads.
 #[test]
 fn records_are_the_same_on_one_thread_and_on_all() {
     let words = "compare reclaim-file order=0 size=1MiB process=running --cores 3 \

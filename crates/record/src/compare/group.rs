@@ -248,7 +248,7 @@ impl<'a> OfVariant<'a> {
         self.places.get(metric).map(|place| &self.samples[*place])
     }
 
-    /// Its metrics along an axis.
+    /// Returns the metrics along an axis.
     pub(super) fn series(&self) -> impl Iterator<Item = &'a Series> {
         self.series.iter().copied()
     }
