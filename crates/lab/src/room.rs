@@ -1,15 +1,17 @@
 //! Room on the cache's disk: stated before anything is built, and refused where there is less.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use rustix::fs::statvfs;
 
 use super::cache::{Cache, CacheError};
+use super::git;
 use super::progress::Progress;
 
 pub(super) const MIB: u64 = 1 << 20;
-/// What a release's source takes unpacked: 7.3.4 takes 1.8 GB.
+/// The bytes that a release's source takes unpacked: 7.3.4 takes 1.8 GB.
 pub(super) const SOURCE: u64 = 1800 * MIB;
 /// What a work tree and its objects take: links to the source, and what make writes.
 pub(super) const WORK_TREE: u64 = 300 * MIB;
@@ -32,6 +34,29 @@ pub(super) fn to_build(
     check(cache, &format!("building {missing} {kernels}"), needed, progress)
 }
 
+/// The bytes that a package's file takes unpacked, as its own index has it. An eighth is for blocks
+/// that files do not fill: a tenth of 7.3.4. A file without an index counts as a release.
+pub(super) fn of_package(tarball: &Path) -> u64 {
+    let listed = Command::new("xz").args(["--robot", "--list"]).arg(tarball).output();
+    let uncompressed = listed.ok().filter(|output| output.status.success()).and_then(|output| {
+        let text = String::from_utf8(output.stdout).ok()?;
+        let totals = text.lines().find_map(|line| line.strip_prefix("totals\t"))?;
+        totals.split('\t').nth(3)?.parse::<u64>().ok()
+    });
+    uncompressed.map_or(SOURCE, |bytes| bytes + bytes / 8)
+}
+
+/// The bytes that the files of a commit's tree take in blocks of 4 KiB. A tree that git cannot list
+/// counts as a release.
+pub(super) fn of_tree(repository: &Path, tree: &str) -> u64 {
+    let Ok(listed) = git::git(repository, &["ls-tree", "-r", "--long", tree], None) else {
+        return SOURCE;
+    };
+    let size = |line: &str| line.split_whitespace().nth(3)?.parse::<u64>().ok();
+    let files = String::from_utf8_lossy(&listed);
+    files.lines().filter_map(size).map(|bytes| bytes.next_multiple_of(4096)).sum()
+}
+
 /// Says what something takes, and refuses it where there is less.
 pub(super) fn check(
     cache: &Cache,
@@ -52,4 +77,53 @@ pub(super) fn check(
         place.display()
     ));
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use tempfile::tempdir;
+
+    /// A directory with one file of 10 MiB, which packs to almost nothing.
+    fn ten_mib() -> tempfile::TempDir {
+        let directory = tempdir().unwrap();
+        fs::write(directory.path().join("zeros"), vec![0; 10 << 20]).unwrap();
+        directory
+    }
+
+    fn succeeds(command: &mut Command) {
+        assert!(command.output().unwrap().status.success(), "{command:?}");
+    }
+
+    #[test]
+    fn a_package_takes_what_it_holds_unpacked() {
+        let directory = ten_mib();
+        let tarball = directory.path().join("x.tar.xz");
+        succeeds(Command::new("tar").current_dir(&directory).args(["-cJf", "x.tar.xz", "zeros"]));
+        assert!(fs::metadata(&tarball).unwrap().len() < MIB);
+        let needed = of_package(&tarball);
+        assert!((10 * MIB..12 * MIB).contains(&needed), "{needed}");
+    }
+
+    #[test]
+    fn a_package_without_an_index_takes_what_a_release_does() {
+        let directory = tempdir().unwrap();
+        let tarball = directory.path().join("x.tar.xz");
+        fs::write(&tarball, "not compressed").unwrap();
+        assert_eq!(of_package(&tarball), SOURCE);
+    }
+
+    #[test]
+    fn a_commit_takes_the_blocks_of_its_files() {
+        let directory = ten_mib();
+        fs::write(directory.path().join("small"), "1").unwrap();
+        let at = directory.path();
+        succeeds(&mut git::command(at, &["init", "--quiet"]));
+        succeeds(&mut git::command(at, &["add", "."]));
+        let tree = git::git(at, &["write-tree"], None).unwrap();
+        let tree = String::from_utf8(tree).unwrap();
+        assert_eq!(of_tree(at, tree.trim()), 10 * MIB + 4096);
+        assert_eq!(of_tree(at, "none"), SOURCE);
+    }
 }

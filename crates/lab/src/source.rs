@@ -146,7 +146,8 @@ fn committed(of: &Commit, cache: &Cache, progress: &dyn Progress) -> Result<Pris
     let Commit { repository, commit, tree } = of;
     let content = tree::name_in_git(tree);
     let place = cache.made("sources", &content, progress, |to| {
-        room::check(cache, "unpacking the kernel source", room::SOURCE, progress)?;
+        let needed = room::of_tree(repository, tree);
+        room::check(cache, "unpacking the kernel source", needed, progress)?;
         let task = progress.begin("unpacking the kernel source");
         let failed = |error: io::Error| SourceError::Unpack {
             path: repository.clone(),
@@ -195,7 +196,8 @@ fn unpacked(
     let read = |source| SourceError::Read { path: tarball.to_owned(), source };
     let id = format!("debian-{}", Name::default().file(tarball).map_err(read)?.finish());
     let place = cache.made("sources", &id, progress, |to| {
-        room::check(cache, "unpacking the kernel source", room::SOURCE, progress)?;
+        let needed = room::of_package(tarball);
+        room::check(cache, "unpacking the kernel source", needed, progress)?;
         unpack(tarball, to, progress)
     })?;
     let title = format!("Linux {}, Debian's {}", version(&place), release.package());
