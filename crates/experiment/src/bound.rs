@@ -1,10 +1,10 @@
-//! Programs that end with this process, however that ends.
+//! Child programs that end when this process ends, in whatever way it ends.
 
 use std::ffi::OsStr;
 use std::process::Command;
 
-/// A command that gets `signal`, such as `KILL`, when the thread that starts it ends, or the whole
-/// process is killed: setpriv has the system see to that.
+/// A command whose process gets `signal`, such as `KILL`, when the thread that starts it ends or
+/// this process is killed. The kernel sends the signal (setpriv sets `PR_SET_PDEATHSIG`).
 pub fn bound(signal: &str, program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new("setpriv");
     command.args(["--pdeathsig", signal, "--"]).arg(program);

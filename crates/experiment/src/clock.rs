@@ -1,4 +1,4 @@
-//! Thread CPU time: what the software path cost, without what else the machine did.
+//! Thread CPU time: the cost of the software path, without other work of the machine.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::sync::OnceLock;

@@ -5,51 +5,51 @@ use crate::fields::{FieldError, pairs, refused, twice};
 use crate::kinds::Kind;
 use pageout_record::schema::Labels;
 
-/// What can be said of a field.
+/// The description of a field, as help and errors show it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FieldHelp {
-    /// Its name.
+    /// The field's name.
     pub name: &'static str,
-    /// What it says of the scenario.
+    /// The field's meaning for the scenario.
     pub about: String,
-    /// What it accepts.
+    /// The values that the field accepts, in words.
     pub accepted: String,
-    /// Its values where they are few; empty where they are many.
+    /// The field's values if they are few; empty if they are many.
     pub names: Vec<String>,
-    /// What it is where nothing is given: several values with commas between, and nothing where
-    /// that follows from other fields.
+    /// The values when nothing is given, separated by commas. Empty if they follow from other
+    /// fields.
     pub default: String,
 }
 
 /// A scenario, or a part of one that a ground adds, as [`scenario!`](crate::scenario) declares it.
 pub trait Declared: Clone + Sized {
-    /// Its name in records.
+    /// The scenario's name in records.
     const NAME: &'static str;
-    /// What it does.
+    /// A description of what the scenario does.
     const ABOUT: &'static str;
-    /// Values of each field.
+    /// The lists of values of each field.
     type Lists: Lists<Of = Self>;
 
-    /// Its fields as records carry them.
+    /// Returns the fields as labels of records.
     fn labels(&self) -> Labels;
 }
 
-/// A declared scenario, whose values have to go together.
+/// A declared scenario that refuses values which do not go together.
 pub trait Checked: Declared {
-    /// Every combination of `lists`.
+    /// Returns every combination of `lists`.
     ///
     /// # Errors
     /// [`FieldError`] for values that do not go together.
     fn combined(lists: &Self::Lists) -> Result<Vec<Self>, FieldError>;
 
-    /// Its fields as records carry them: some say what came of a field, or leave out one that does
-    /// not matter.
+    /// Returns the fields as labels of records. Some scenarios write the result of a field instead,
+    /// or leave out a field that does not matter.
     fn record_labels(&self) -> Labels {
         self.labels()
     }
 
-    /// Scenarios from `FIELD=VALUE` arguments, each a value or several with commas between, of
-    /// which every combination is one scenario.
+    /// Reads scenarios from `FIELD=VALUE` arguments. A field may have several values, separated by
+    /// commas; every combination is one scenario.
     ///
     /// # Errors
     /// [`FieldError`] names the field, what was found and what is accepted.
@@ -60,26 +60,26 @@ pub trait Checked: Declared {
     }
 }
 
-/// Values of each field of a scenario, of which every combination is one.
+/// Lists of values for each field of a scenario. Every combination of values is one scenario.
 pub trait Lists: Default {
     /// The scenario.
     type Of;
 
-    /// Takes the values of a field from a text, with commas between them. `false`: it has no such
-    /// field.
+    /// Reads the values of `field` from `values`, which commas separate. Returns false if the
+    /// scenario has no such field.
     ///
     /// # Errors
     /// [`FieldError::Name`] or [`FieldError::Value`].
     fn read(&mut self, field: &str, values: &str) -> Result<bool, FieldError>;
 
-    /// What can be said of the fields.
+    /// Describes the fields.
     fn help(&self) -> Vec<FieldHelp>;
 
-    /// Every combination, the last field's values changing fastest.
+    /// Returns every combination; the last field's values change fastest.
     fn combinations(&self) -> Vec<Self::Of>;
 }
 
-/// Reads `FIELD=VALUE` arguments into `lists`, which has the values of fields left out.
+/// Reads `FIELD=VALUE` arguments into `lists`. Fields that are not given keep their values.
 ///
 /// # Errors
 /// [`FieldError`] names the field, what was found and what is accepted.
@@ -92,7 +92,8 @@ pub fn read<S: Declared>(arguments: &[String], lists: &mut S::Lists) -> Result<(
     Ok(())
 }
 
-/// Reads what each of two parts of a scenario has; the second is what a ground adds.
+/// Reads `FIELD=VALUE` arguments into the lists of two parts of a scenario, of which a ground adds
+/// the second.
 ///
 /// # Errors
 /// Those of [`read`].
@@ -109,14 +110,14 @@ pub fn read_both<S: Declared, T: Declared>(
     Ok(())
 }
 
-/// The error of a field that is none of these.
+/// Returns the error for a field that is none of `fields`.
 fn unknown<S: Declared>(field: &str, fields: &[FieldHelp]) -> FieldError {
     let names: Vec<_> = fields.iter().map(|field| field.name).collect();
     FieldError::unknown(S::NAME, field, &names, format!("pageout scenarios {}", S::NAME))
 }
 
-/// The values of one field, of which none may come twice. A kind may have ranges: `A..B` is in
-/// steps of `A`, and `A..B:STEP` in others.
+/// Reads the values of one field; no value may come twice. If the kind has ranges, `A..B` has steps
+/// of `A`, and `A..B:STEP` steps of `STEP`.
 ///
 /// # Errors
 /// [`FieldError::Name`] or [`FieldError::Value`].
@@ -135,16 +136,16 @@ pub fn values<K: Kind>(field: &'static str, text: &str) -> Result<Vec<K::Value>,
     Ok(all)
 }
 
-/// The values of `A..B` or `A..B:STEP`.
+/// Returns the values of `A..B` or `A..B:STEP`.
 fn range<K: Kind>(text: &str) -> Option<Vec<K::Value>> {
     let (first, end) = text.split_once("..")?;
     let (last, step) = end.split_once(':').unwrap_or((end, first));
     K::range(&K::read(first)?, &K::read(step)?, &K::read(last)?)
 }
 
-/// Declares a scenario: a struct with a field for each of its fields, and the lists that a
-/// comparison takes for them. A field is `FIELD: TYPE, "name" as KIND = DEFAULT`, with `, in LIST`
-/// after that where more than one value is taken when nothing is given.
+/// Declares a scenario: a struct with its fields, and the lists of values that a comparison takes.
+/// A field is `FIELD: TYPE, "name" as KIND = DEFAULT`. Fields that take several values when nothing
+/// is given end with `, in LIST`.
 #[macro_export]
 macro_rules! scenario {
     (
@@ -173,7 +174,7 @@ macro_rules! scenario {
         }
 
         impl $Scenario {
-            /// What a field is where one value is wanted and none is given.
+            /// The value of each field when one value is wanted and none is given.
             pub const DEFAULT: Self = Self { $($field: $default),+ };
         }
 
@@ -232,14 +233,14 @@ macro_rules! scenario {
     (@list $default:expr, $list:expr) => { $list.to_vec() };
 }
 
-/// Every scenario with every value of a field, which `set` gives it.
+/// Returns every scenario with every value of a field; `set` sets it.
 #[doc(hidden)]
 pub fn with_each<S: Clone, V: Clone>(all: &[S], values: &[V], set: fn(S, V) -> S) -> Vec<S> {
     let with = |one: &S, value: &V| set(one.clone(), value.clone());
     all.iter().flat_map(|one| values.iter().map(move |value| with(one, value))).collect()
 }
 
-/// What the declaration of a field says of it.
+/// Describes a field from its declaration.
 #[doc(hidden)]
 pub fn help<K: Kind>(name: &'static str, about: &[&str], values: &[K::Value]) -> FieldHelp {
     let lines: Vec<_> = about.iter().map(|line| line.trim()).collect();

@@ -1,4 +1,4 @@
-//! Scenario fields as text: `order=4 size=10GiB`, with lists where a comparison wants several.
+//! Scenario fields as text: `order=4 size=10GiB`, or lists if a comparison wants several values.
 
 use crate::formats::FormatName;
 use crate::kinds::Kind;
@@ -7,22 +7,22 @@ use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-/// Why a scenario's fields were refused.
+/// The reasons for which a scenario's fields are refused.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum FieldError {
-    /// Not `FIELD=VALUE`.
+    /// An argument that is not `FIELD=VALUE`.
     #[error("`{0}` is no field: expected FIELD=VALUE, such as order=4")]
     NotAPair(String),
     /// A field that no scenario has.
     #[error(transparent)]
     Unknown(UnknownName),
-    /// A field that the scenario has on another ground, with another field, or not at all while
-    /// other scenarios have it.
+    /// A field that the scenario has only on another ground or with another field, or that only
+    /// other scenarios have.
     #[error("field `{field}`: {problem}")]
     Elsewhere {
         /// The field.
         field: String,
-        /// Where it is a field, and what to do.
+        /// The ground, field or scenario that it belongs to, and what to do.
         problem: String,
     },
     /// A field given twice.
@@ -49,27 +49,28 @@ pub enum FieldError {
     Together {
         /// The scenario.
         scenario: Cow<'static, str>,
-        /// What is wrong.
+        /// The reason, in words.
         problem: String,
     },
 }
 
 impl FieldError {
-    /// A field that neither the scenario, which has the fields `names`, nor another one has. The
+    /// The error for a field that no scenario has. `names` are the fields of `scenario`; the
     /// command `listed_by` describes them.
     pub fn unknown(scenario: &str, field: &str, names: &[&str], listed_by: String) -> Self {
         let unknown = UnknownName::new("field", field, names.iter().copied());
         Self::Unknown(unknown.of(format!("scenario {scenario}")).listed_by(listed_by))
     }
 
-    /// A field that other scenarios have, and this one, which has the fields `names`, has not.
+    /// The error for a field that the scenarios `others` have and `scenario`, whose fields are
+    /// `names`, does not.
     pub fn of_others(scenario: &str, field: &str, others: &[&str], names: &[&str]) -> Self {
         let (others, names) = (one_of(others), one_of(names));
         let problem = format!("{scenario} has none, it is one of {others}; accepted: {names}");
         Self::Elsewhere { field: field.to_owned(), problem }
     }
 
-    /// Values that do not go together.
+    /// The error for values that do not go together.
     pub fn together(scenario: impl Into<Cow<'static, str>>, problem: impl Into<String>) -> Self {
         Self::Together { scenario: scenario.into(), problem: problem.into() }
     }
@@ -78,14 +79,14 @@ impl FieldError {
 /// A folio order by number, or the order whose folio is as large as a PMD leaf.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OrderName {
-    /// This order.
+    /// An order by number.
     Number(u8),
     /// The order of a PMD-sized folio.
     Pmd,
 }
 
 impl OrderName {
-    /// The order as a number in `format`.
+    /// Returns the order as a number in `format`.
     pub const fn in_format(self, format: FormatName) -> u8 {
         match self {
             Self::Number(order) => order,
@@ -103,8 +104,8 @@ impl fmt::Display for OrderName {
     }
 }
 
-/// The error of a value that a field does not take; `problem` ends a sentence that begins with the
-/// value, such as `is negative`.
+/// Returns the error for a value that a field does not accept. `problem` ends a sentence that
+/// begins with the value, such as `is negative`.
 pub fn bad(
     field: impl Into<Cow<'static, str>>,
     found: &str,
@@ -114,7 +115,7 @@ pub fn bad(
     FieldError::Value { field: field.into(), bad: BadValue::new(found, problem, accepted) }
 }
 
-/// The error of a text that is no value of a kind.
+/// Returns the error for a text that is no value of a kind.
 pub(crate) fn refused<K: Kind>(field: &'static str, found: &str) -> FieldError {
     let problem = match found {
         "" => Some("nothing is given after the equals sign".to_owned()),
@@ -128,7 +129,8 @@ pub(crate) fn refused<K: Kind>(field: &'static str, found: &str) -> FieldError {
     FieldError::Name { field: field.into(), unknown: unknown.accepting(K::accepted()) }
 }
 
-/// Checks field `size`: a multiple of `folio` bytes, which `what` names, up to `most`.
+/// Checks the field `size`: a multiple of `folio` bytes (a unit that `what` names), up to `most`
+/// bytes.
 ///
 /// # Errors
 /// [`FieldError::Value`] says what is accepted.
@@ -177,12 +179,12 @@ pub fn list<T: PartialEq>(
     Ok(all)
 }
 
-/// The error of a list that has a value twice.
+/// Returns the error for a list that has a value twice.
 pub(crate) fn twice(field: impl Into<Cow<'static, str>>, list: &str) -> FieldError {
     bad(field, list, "has a value twice", "every value once")
 }
 
-/// Refuses orders that are one and the same in a format.
+/// Refuses two orders that are the same number in one of the formats.
 pub fn distinct(orders: &[OrderName], formats: &[FormatName]) -> Result<(), FieldError> {
     for format in formats {
         for (k, order) in orders.iter().enumerate() {
@@ -197,13 +199,13 @@ pub fn distinct(orders: &[OrderName], formats: &[FormatName]) -> Result<(), Fiel
     Ok(())
 }
 
-/// A number in digits alone.
+/// Reads a number that consists only of digits.
 pub fn number<T: FromStr>(text: &str) -> Option<T> {
     let digits = text.bytes().all(|byte| byte.is_ascii_digit());
     if digits { text.parse().ok() } else { None }
 }
 
-/// Bytes, from a number with an optional binary unit: `4096`, `512MiB`, `10G`.
+/// Reads a number of bytes with an optional binary unit: `4096`, `512MiB`, `10G`.
 ///
 /// # Errors
 /// A text that says what is wrong, as the end of a sentence that begins with the size.
@@ -225,7 +227,8 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
     bytes.ok_or_else(|| "is more than 2^64 bytes".to_owned())
 }
 
-/// The fault of a size that has no whole number; of a fraction, the size in smaller units.
+/// Describes what is wrong with a size that has no whole number. If the size is a fraction, it
+/// suggests the same size in smaller units.
 fn no_whole_size(text: &str) -> String {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (fraction, unit) = text.split_at(end);
@@ -245,7 +248,7 @@ fn no_whole_size(text: &str) -> String {
     }
 }
 
-/// Bytes in the largest binary unit that divides them.
+/// Writes bytes in the largest binary unit that divides them.
 pub fn display_size(bytes: u64) -> String {
     let units = [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")];
     let unit = units.into_iter().find(|(shift, _)| bytes.is_multiple_of(1 << shift));

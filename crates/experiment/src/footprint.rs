@@ -1,39 +1,39 @@
-//! What a scenario takes of memory, table by table.
+//! The memory that a scenario takes, table by table.
 
 use pageout_paging::Format;
 use pageout_reclaim::mglru::BloomFilter;
 use pageout_reclaim::{Folio, Limits, Lock, Mapping, Memcg, Mm, ShadowEntry, Sizes, Slot, Vma};
 use std::sync::atomic::{AtomicU8, AtomicU32};
 
-/// Bytes of metadata that the engine may take for a folio.
+/// Most bytes of metadata that the engine may take for each folio.
 pub const PER_FOLIO: usize = 64;
-/// Bytes of metadata that the engine may take for a page.
+/// Most bytes of metadata that the engine may take for each page.
 pub const PER_PAGE: usize = 6;
 
-/// One kind of entry.
+/// The memory of one kind of entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Row {
-    /// What it is.
+    /// A description of the entries.
     pub what: &'static str,
-    /// How many.
+    /// The number of entries.
     pub entries: usize,
-    /// Bytes of one.
+    /// Bytes of one entry.
     pub each: usize,
 }
 
-/// What a scenario takes.
+/// The memory that a scenario takes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Footprint {
-    /// Frames managed.
+    /// The number of frames that the engine manages.
     pub frames: usize,
-    /// Folios.
+    /// The number of folios.
     pub folios: usize,
-    /// All of it.
+    /// All memory, by kind of entry.
     pub rows: Vec<Row>,
 }
 
 impl Footprint {
-    /// What an engine for `limits` and so many page tables of format `F` take.
+    /// Returns the memory of an engine for `limits` and of `tables` page tables of format `F`.
     pub fn of<F: Format>(limits: &Limits, tables: usize) -> Self {
         let sizes = Sizes::for_limits(limits);
         let row = |what, entries, each| Row { what, entries, each };
@@ -54,17 +54,17 @@ impl Footprint {
         Self { frames: sizes.frames, folios: sizes.folios, rows }
     }
 
-    /// Bytes in all.
+    /// Returns the bytes of all rows.
     pub fn bytes(&self) -> u64 {
         self.rows.iter().map(|row| row.entries as u64 * row.each as u64).sum()
     }
 
-    /// Bytes of metadata a folio, the file index included.
+    /// Returns the bytes of metadata for each folio, the file index included.
     pub fn per_folio(&self) -> f64 {
         self.each_of(&self.rows[..1], self.folios)
     }
 
-    /// Bytes of metadata a page.
+    /// Returns the bytes of metadata for each page.
     pub fn per_page(&self) -> f64 {
         self.each_of(&self.rows[1..3], self.frames)
     }

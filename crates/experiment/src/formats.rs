@@ -1,15 +1,15 @@
-//! Entry formats by name, and what kernels and hardware do where they are used.
+//! Entry formats by name, and the behaviour of the kernels and the hardware that use them.
 
 use pageout_paging::mmu::{Caps, Shootdown};
 use pageout_paging::pte::{Arm64, Format, Riscv64, X86_64};
 use pageout_paging::tlb::FlushPolicy;
 
-/// What differs between architectures besides the format of their entries. The hardware that the
-/// ideal walker plays sets accessed and dirty bits of leaves on all of them.
+/// The properties of an architecture besides the format of its entries. The hardware that the ideal
+/// walker plays sets accessed and dirty bits of leaves on all architectures.
 pub trait Arch: Format {
-    /// What kernels do after a young bit was cleared.
+    /// The kernel's flush after it clears a young bit.
     const FLUSH: FlushPolicy;
-    /// What its hardware can.
+    /// The capabilities of the hardware.
     const CAPS: Caps;
 }
 
@@ -48,7 +48,7 @@ pub enum FormatName {
     Riscv64,
 }
 
-/// Evaluates an expression in which a name stands for the type of the format.
+/// Evaluates an expression in which `$F` is the type of the format.
 #[macro_export]
 macro_rules! with_format {
     ($format:expr, $F:ident => $value:expr) => {
@@ -79,29 +79,29 @@ macro_rules! with_format {
 pub use with_format;
 
 impl FormatName {
-    /// Every format a scenario can name.
+    /// Every format that a scenario can name.
     pub const ALL: [Self; 5] =
         [Self::X86_64, Self::Arm64_4K, Self::Arm64_16K, Self::Arm64_64K, Self::Riscv64];
 
-    /// The formats of the main table, and of scenarios that name none.
+    /// The formats of the main table, and of scenarios for which no format is given.
     pub const MAIN: [Self; 2] = [Self::X86_64, Self::Arm64_4K];
 
-    /// The name.
+    /// Returns the format's name.
     pub const fn name(self) -> &'static str {
         with_format!(self, F => F::NAME)
     }
 
-    /// log2 of the bytes of a page.
+    /// Returns log2 of the bytes of a page.
     pub const fn page_shift(self) -> u32 {
         with_format!(self, F => F::PAGE_SHIFT)
     }
 
-    /// log2 of the pages that a PMD leaf maps.
+    /// Returns log2 of the number of pages that a PMD leaf maps.
     pub const fn pmd_order(self) -> u8 {
         with_format!(self, F => F::TABLE_SHIFT as u8)
     }
 
-    /// The flush policy that kernels have on the architecture.
+    /// Returns the flush policy of kernels on the architecture.
     pub const fn flush_policy(self) -> FlushPolicy {
         with_format!(self, F => F::FLUSH)
     }

@@ -4,17 +4,17 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Bytes of a patch.
+/// Most bytes of a patch.
 pub const MAX_PATCH: u64 = 64 << 20;
-/// Bytes of a platform file, or of a session of `lru_gen`.
+/// Most bytes of a platform file, or of a session of `lru_gen`.
 pub const MAX_TEXT: u64 = 1 << 20;
-/// Bytes of a file of records.
+/// Most bytes of a file of records.
 pub const MAX_RECORDS: u64 = 256 << 20;
 
-/// Reads a file, a pipe or a device, but no more of it than `most` bytes.
+/// Reads a whole file, pipe or device of at most `most` bytes.
 ///
 /// # Errors
-/// What the system says, or that there is more.
+/// The error of the system, or that there are more bytes.
 pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(most + 1).read_to_end(&mut bytes)?;
@@ -25,7 +25,7 @@ pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The same of a text.
+/// Reads a text of at most `most` bytes, like [`read`].
 ///
 /// # Errors
 /// Those of [`read`], or that it is not UTF-8.

@@ -1,37 +1,37 @@
-//! Kinds of fields: what each accepts, and how records write it.
+//! Kinds of fields: the values that each accepts, and the form that records write.
 
 use crate::fields::{OrderName, display_size, number, parse_size};
 use crate::formats::FormatName;
 use pageout_reclaim::MapAs;
 use pageout_refusal::{one_of, whole_number};
 
-/// What a field of a scenario holds.
+/// The kind of value that a field of a scenario holds.
 pub trait Kind {
-    /// Its values.
+    /// The type of a value.
     type Value: Clone + PartialEq;
 
-    /// What is accepted, as errors and help say it.
+    /// Describes the accepted values in words, for errors and help.
     fn accepted() -> String;
 
-    /// The value that a text names.
+    /// Reads a value; `None` if the text is not one.
     fn read(text: &str) -> Option<Self::Value>;
 
-    /// The fault of a text that is no value, as the end of a sentence that begins with the text;
-    /// `None` for a text that is only none of the kind's names.
+    /// Returns what is wrong with a text that is no value, as the end of a sentence that begins
+    /// with the text. `None` if the text is just not among the kind's names.
     fn problem(_text: &str) -> Option<String> {
         None
     }
 
-    /// A value as records write it, which [`Kind::read`] accepts.
+    /// Writes a value as records have it. [`Kind::read`] accepts the text.
     fn text(value: &Self::Value) -> String;
 
-    /// Its values where they are few, as texts; empty where they are many.
+    /// Lists the values as texts if they are few; empty if they are many.
     fn names() -> Vec<String> {
         Vec::new()
     }
 
-    /// The values of a range in equal steps, of which the first is `first`; `None` where there are
-    /// no ranges, or the ends are none of one.
+    /// Returns the values of a range in equal steps, from `first` on. `None` if the kind has no
+    /// ranges, or if these ends make none.
     fn range(
         _first: &Self::Value,
         _step: &Self::Value,
@@ -41,7 +41,7 @@ pub trait Kind {
     }
 }
 
-/// Bytes, with a binary unit. Which sizes a scenario can have depends on its other fields.
+/// A size in bytes, with a binary unit. The scenario's other fields decide which sizes it can have.
 #[derive(Debug)]
 pub enum Size {}
 
@@ -65,7 +65,7 @@ impl Kind for Size {
     }
 }
 
-/// Per cent, from `LEAST` to `MOST`.
+/// A percentage from `LEAST` to `MOST`.
 #[derive(Debug)]
 pub enum Percent<const LEAST: u8, const MOST: u8> {}
 
@@ -181,7 +181,7 @@ impl Kind for Order {
 
 /// A closed set of choices, each with its name.
 pub trait Choice: Copy + PartialEq + 'static {
-    /// All of them.
+    /// All choices.
     const NAMES: &'static [(&'static str, Self)];
 }
 

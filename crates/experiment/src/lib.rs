@@ -1,5 +1,5 @@
-//! What is compared: variants, the fields of scenarios, rounds of measuring and what records say of
-//! them. Nothing here runs the engine.
+//! The subjects of comparisons: variants, the fields of scenarios, rounds of measuring, and the
+//! declarations of records. No code here runs the engine.
 #![forbid(unsafe_code)]
 
 pub mod bound;
@@ -20,7 +20,7 @@ pub mod variant;
 
 pub use pageout_record::schema::shown;
 
-/// A file's name as a part of a line: [`shown`].
+/// Writes a file's name as a part of a line: [`shown`].
 pub fn named(path: &std::path::Path) -> String {
     shown(&path.display().to_string()).into_owned()
 }

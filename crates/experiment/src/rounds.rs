@@ -1,19 +1,20 @@
-//! Interleaved measuring: every cell under every variant once a round, so that what disturbs the
-//! machine disturbs all of them.
+//! Interleaved measuring. Each round measures every cell under every variant, so that a disturbance
+//! of the machine affects all of them.
 
 use pageout_record::schema::Record;
 use std::time::{Duration, Instant};
 
-/// Something measured under several variants.
+/// A measurement under several variants.
 pub trait Cell {
-    /// Times every variant once, beginning with another one each round.
+    /// Times every variant once; each round begins with another variant.
     fn sample(&mut self, round: usize);
-    /// What was measured and, from runs of their own, counted: a record a variant.
+    /// Returns the measurements, and the counts from separate runs, as one record a variant.
     fn records(&mut self) -> Vec<Record>;
 }
 
-/// The order in which a round measures `n` variants: another one first each time, forwards and
-/// backwards by turns, so that none always follows the same other one.
+/// Returns the order in which a round measures `n` variants. Each pair of rounds begins with
+/// another variant; the second of a pair goes backwards. So no variant always follows the same
+/// other one.
 pub fn turns(n: usize, round: usize) -> impl Iterator<Item = usize> {
     (0..n).map(move |turn| {
         let turn = if round.is_multiple_of(2) { turn } else { n - 1 - turn };
@@ -21,33 +22,33 @@ pub fn turns(n: usize, round: usize) -> impl Iterator<Item = usize> {
     })
 }
 
-/// How many rounds to measure.
+/// The number of rounds to measure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Rounds {
-    /// As many.
+    /// Exactly this many rounds.
     Exactly(usize),
-    /// As many as begin within the time, within the bounds.
+    /// As many rounds as begin within the time, between the two bounds.
     Within {
-        /// When to begin no more.
+        /// The time after which no round begins.
         budget: Duration,
-        /// At least as many, however long they take.
+        /// At least this many rounds, however long they take.
         at_least: usize,
-        /// At most as many, however fast they are.
+        /// At most this many rounds, however fast they are.
         at_most: usize,
     },
 }
 
 impl Rounds {
-    /// What a person waits for: enough for an exact test, well under a minute.
+    /// A run that a person waits for: enough rounds for an exact test, in well under a minute.
     pub const DEFAULT: Self =
         Self::Within { budget: Duration::from_secs(30), at_least: 9, at_most: 15 };
 
-    /// What a person waits for who asks for the main table: about a minute, and still enough for
+    /// A run of the main table that a person waits for: about a minute, and still enough rounds for
     /// an exact test of every row.
     pub const MAIN_TABLE: Self =
         Self::Within { budget: Duration::from_secs(30), at_least: 7, at_most: 15 };
 
-    /// Runs `round` as often as it says, with the round's number.
+    /// Runs all rounds; `round` gets the round's number.
     pub fn run(self, mut round: impl FnMut(usize)) {
         let since = Instant::now();
         let mut done = 0;
@@ -66,7 +67,7 @@ impl Rounds {
         }
     }
 
-    /// The most rounds there can be.
+    /// Returns the largest possible number of rounds.
     pub const fn most(self) -> usize {
         match self {
             Self::Exactly(rounds) => rounds,
@@ -75,8 +76,8 @@ impl Rounds {
     }
 }
 
-/// Measures the cells round by round, telling `progress` the steps done and the most there can be;
-/// then returns their records.
+/// Measures the cells round by round, then returns their records. `progress` gets the number of
+/// steps done and the largest possible number.
 pub fn measure(
     cells: &mut [Box<dyn Cell + '_>],
     rounds: Rounds,

@@ -1,16 +1,16 @@
-//! Independent runs, spread over the host's threads. Results come in the order of the runs, so that
-//! records are the same on any number of threads.
+//! Independent runs, spread over the host's threads. Results are in the order of the runs, so that
+//! records are the same for any number of threads.
 
 use std::num::NonZeroUsize;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread;
 
-/// Does `run` with each number below `runs`, on so many threads, or on fewer where the system
-/// starts no more; tells `progress` of each one done. Results are by number.
+/// Calls `run` with each number below `runs`, on `threads` threads, or fewer if the system starts
+/// no more. Calls `progress` after each run. Results are by number.
 ///
 /// # Panics
-/// With the panic of a run; if no thread can be started.
+/// If a run panics, with that panic; if no thread can be started.
 pub fn spread<R: Send>(
     runs: usize,
     threads: NonZeroUsize,
@@ -31,7 +31,7 @@ pub fn spread<R: Send>(
                     }
                     let result = run(number);
                     results.lock().expect("no run panics holding it")[number] = Some(result);
-                    // Nobody listens once another run has panicked.
+                    // The receiver is gone once another run has panicked.
                     let _ = tell.send(());
                 }
             });
@@ -43,7 +43,7 @@ pub fn spread<R: Send>(
         }
         drop(tell);
         for done in 1..=runs {
-            // No thread is left where one panicked: the scope passes it on.
+            // Receiving fails only if threads ended by panics; the scope passes a panic on.
             if told.recv().is_err() {
                 return;
             }
@@ -54,7 +54,7 @@ pub fn spread<R: Send>(
     results.into_iter().map(|result| result.expect("every run is done")).collect()
 }
 
-/// The host's threads.
+/// Returns the number of the host's threads.
 pub fn host_threads() -> NonZeroUsize {
     thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
 }

@@ -1,11 +1,11 @@
-//! What machine and which build a record comes from.
+//! The machine and the build that a record comes from.
 
 use pageout_record::schema::{Machine, Run};
 use rustix::param::page_size;
 use rustix::process::{Resource, getrlimit};
 use std::fs;
 
-/// The run that this process makes, of a build whose commit is not known here.
+/// Returns a description of this process's run. The commit of the build is not known here.
 pub fn this_run() -> Run {
     Run::new(concat!("pageout ", env!("CARGO_PKG_VERSION")), None, this_machine())
 }
@@ -24,7 +24,8 @@ fn this_machine() -> Machine {
     }
 }
 
-/// The CPU's name, or where the kernel tells none the numbers of its maker and its design.
+/// Returns the CPU's name. If the kernel has none, returns the numbers of its implementer and its
+/// part.
 pub fn cpu() -> String {
     let told = |key| first("/proc/cpuinfo", key);
     let numbers = || {
@@ -34,11 +35,11 @@ pub fn cpu() -> String {
     told("model name").or_else(numbers).unwrap_or_else(|| "unknown".to_owned())
 }
 
-/// Address space that is left for stacks and for what the allocator sets aside, in bytes.
+/// Bytes of address space that are left for stacks and for the allocator.
 const SET_ASIDE: u64 = 32 << 20;
 
-/// Bytes of memory that this process can take now, where the system says so: those that the machine
-/// has, or those that `ulimit -v` (`RLIMIT_AS`) leaves, whichever are fewer.
+/// Returns the bytes of memory that this process can take now, if the system says so. It is the
+/// lesser of what the machine has and what `ulimit -v` (`RLIMIT_AS`) leaves.
 pub fn available_memory() -> Option<u64> {
     let available = meminfo("MemAvailable");
     match address_space_left() {
@@ -47,7 +48,7 @@ pub fn available_memory() -> Option<u64> {
     }
 }
 
-/// Bytes that `RLIMIT_AS` leaves this process, where it is set.
+/// Returns the bytes that `RLIMIT_AS` leaves this process, if it is set.
 fn address_space_left() -> Option<u64> {
     let limit = getrlimit(Resource::As).current?;
     let statm = fs::read_to_string("/proc/self/statm").ok()?;
@@ -55,15 +56,15 @@ fn address_space_left() -> Option<u64> {
     Some(limit.saturating_sub(pages * page_size() as u64 + SET_ASIDE))
 }
 
-/// For messages on memory: the limit of this process that counts, where one is set.
+/// Returns an addition to messages on memory: the limit of this process, if one is set.
 pub fn memory_limit_note() -> &'static str {
     if getrlimit(Resource::As).current.is_some() { " (`ulimit -v` counts)" } else { "" }
 }
 
-/// Checks that so many bytes of memory are there to be taken.
+/// Checks that `needed` bytes of memory are available.
 ///
 /// # Errors
-/// What is needed and what there is, in words.
+/// The bytes that are needed and those that are available, in words.
 pub fn check_memory(needed: u64) -> Result<(), String> {
     let available = available_memory();
     if available.is_none_or(|available| needed <= available) {
@@ -78,14 +79,14 @@ pub fn check_memory(needed: u64) -> Result<(), String> {
     ))
 }
 
-/// A line of /proc/meminfo, in bytes.
+/// Returns the value of a line of /proc/meminfo, in bytes.
 fn meminfo(key: &str) -> Option<u64> {
     let line = first("/proc/meminfo", key)?;
     let kib: u64 = line.split(' ').next()?.parse().ok()?;
     Some(kib << 10)
 }
 
-/// The value of the first line of a `key: value` file that begins with `key`.
+/// Returns the value of the first line of a `key: value` file that begins with `key`.
 fn first(path: &str, key: &str) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
     let line = text.lines().find(|line| line.starts_with(key))?;

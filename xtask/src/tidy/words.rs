@@ -44,6 +44,7 @@ const PLAIN: &[&str] = &[
     "crates/catalog/",
     "crates/check/",
     "crates/exhibits/",
+    "crates/experiment/",
     "crates/host/",
     "crates/paging/",
     "crates/reclaim/",

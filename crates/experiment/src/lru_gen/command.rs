@@ -1,24 +1,25 @@
-//! What is written to `lru_gen`: text in which `$NAME` is a cgroup's id and `\n` a new line.
+//! Commands that are written to `lru_gen`: text in which `$NAME` is a cgroup's id and `\n` a new
+//! line.
 
-/// A piece of it.
+/// A piece of a command.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Piece {
-    /// As it is.
+    /// Text that is written as it is.
     Text(String),
-    /// The id of the cgroup of this index.
+    /// The id of the cgroup with this index.
     Id(usize),
 }
 
-/// What one call writes.
+/// The text of one call of `write`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Command(Vec<Piece>);
 
 impl Command {
-    /// Reads it; `memcg` gives the index of a cgroup by its name.
+    /// Reads a command; `memcg` returns the index of a cgroup by its name.
     ///
     /// # Errors
     ///
-    /// What stands after a `$` or `\` that means nothing.
+    /// A `$` or `\` with text after it that has no meaning.
     pub(super) fn parse(
         text: &str,
         memcg: impl Fn(&str) -> Option<usize>,
@@ -47,7 +48,7 @@ impl Command {
         Ok(Self(pieces))
     }
 
-    /// The text, where a cgroup's index has that id.
+    /// Returns the text; `id` gives a cgroup's id by its index.
     pub fn text(&self, mut id: impl FnMut(usize) -> String) -> String {
         let text = |piece: &Piece| match piece {
             Piece::Text(text) => text.clone(),
@@ -57,11 +58,11 @@ impl Command {
     }
 }
 
-/// Why it was refused.
+/// The reason why a command was refused.
 #[derive(Debug)]
 pub(super) enum BadPiece {
-    /// No such cgroup.
+    /// A name that is no cgroup's.
     Memcg(String),
-    /// `\` before something else than `n`.
+    /// A `\` before anything other than `n`.
     Escape,
 }

@@ -1,8 +1,8 @@
-//! Why a session was refused.
+//! The errors of sessions that are refused.
 
 use pageout_refusal::UnknownName;
 
-/// The line that was refused, and why.
+/// The line that was refused, and the reason.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{origin}:{line}: {problem}")]
 pub struct SessionError {
@@ -10,38 +10,38 @@ pub struct SessionError {
     pub origin: String,
     /// The line, from 1.
     pub line: usize,
-    /// What is wrong with it.
+    /// The problem of the line.
     pub problem: Problem,
 }
 
-/// What is wrong with a line.
+/// The problem of a line.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Problem {
-    /// The first word is no directive, or a name is none that a line above gave to such a thing.
+    /// The first word is no directive, or no line above gave the name to a thing of this kind.
     #[error(transparent)]
     Unknown(#[from] UnknownName),
-    /// Its words are too few or too many.
+    /// The line has too few or too many words.
     #[error("found `{found}`, expected `{form}`")]
     Form {
         /// The line.
         found: String,
-        /// What it should look like.
+        /// The form that the directive has.
         form: &'static str,
     },
-    /// A name that is none.
+    /// A text that cannot be a name.
     #[error("name `{0}`: expected a letter and up to 30 more letters, digits, `-` or `_`")]
     Name(String),
-    /// A name that a line above has given away.
+    /// A name that a line above took.
     #[error("name `{0}` is taken by a line above: expected another")]
     Taken(String),
     /// A value out of its range.
     #[error("{what} `{found}`: expected {accepted}")]
     Value {
-        /// What it is of.
+        /// The quantity that the value is of, such as a size.
         what: &'static str,
         /// The value.
         found: String,
-        /// What is accepted.
+        /// The accepted values, in words.
         accepted: String,
     },
     /// A second `fill` of one file, or a use before the first.
@@ -49,21 +49,21 @@ pub enum Problem {
     Fill {
         /// The file.
         file: String,
-        /// What is wrong.
+        /// The file's state that makes the line wrong.
         state: &'static str,
     },
-    /// A text that is too long, or that a command cannot have.
+    /// Too many of something: names in a session, or characters in a command.
     #[error("{what}: expected at most {most}")]
     TooMany {
-        /// What is too much.
+        /// The quantity that exceeds its limit.
         what: &'static str,
         /// The limit.
         most: usize,
     },
-    /// `\` that is followed by something else.
+    /// A `\` before anything other than `n`.
     #[error("`\\` in a command: expected `\\n`, a new line")]
     Escape,
-    /// Nothing to show for it.
+    /// The session has no `write` and no `show`, so it would show nothing.
     #[error("the session ends without `write` or `show`: expected one at least")]
     Silent,
 }

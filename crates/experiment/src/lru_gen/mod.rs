@@ -1,6 +1,6 @@
-//! Sessions of `lru_gen`, the multi-generational LRU's file in debugfs: memory is made and touched,
-//! commands are written, and what the file says is shown. One text runs on the engine and on the
-//! lab's kernels; `docs/lab.md` has the language.
+//! Sessions of `lru_gen`, the debugfs file of the multi-generational LRU. A session makes and
+//! touches memory, writes commands, and shows the file's answers. The same text runs on the engine
+//! and on the lab's kernels; `docs/lab.md` describes the language.
 
 mod command;
 mod error;

@@ -1,4 +1,4 @@
-//! Reading a session: line by line, each name made before it is used.
+//! Reads a session line by line. Each name is made before it is used.
 
 use super::command::{BadPiece, Command};
 use super::error::{Problem, SessionError};
@@ -20,18 +20,19 @@ const FORMS: [&str; 10] = [
     "sleep MILLISECONDS",
     "show MEMCG [full]",
 ];
-/// The one whose words are not the session's.
+/// The form of the directive whose words are a command for `lru_gen`.
 const WRITE: &str = "write COMMAND";
 
-/// The largest file or anonymous region, in pages: all fit the lab's machine and its swap device.
+/// The largest file or anonymous region, in pages. All of a session fit the lab's machine and its
+/// swap device.
 const MAX_PAGES: u64 = 16384;
-/// The largest order: the next is a page table's whole reach where tables have 512 entries.
+/// The largest order: a folio of the next one would fill a page table of 512 entries.
 const MAX_ORDER: u8 = 8;
-/// The longest sleep.
+/// The longest sleep, in milliseconds.
 const MAX_SLEEP: u64 = 60_000;
-/// The longest command, as written.
+/// The longest command, in bytes, as written.
 const MAX_COMMAND: usize = 200;
-/// How many things of all kinds a session makes.
+/// The most names of all kinds that a session makes.
 const MAX_NAMES: usize = 64;
 const MAX_NAME: usize = 31;
 
@@ -53,7 +54,7 @@ struct Reader {
     session: Session,
     /// Every name given so far.
     names: Vec<String>,
-    /// Which files were filled.
+    /// Per file, true if it was filled.
     filled: Vec<bool>,
 }
 
@@ -175,7 +176,7 @@ impl Reader {
         Ok(Step::Write(command))
     }
 
-    /// A new name, which nothing has yet.
+    /// Takes a new name, which no other thing has yet.
     fn name(&mut self, name: &str) -> Result<String, Problem> {
         let is_part = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         let begins = name.starts_with(|c: char| c.is_ascii_alphabetic());
@@ -225,7 +226,7 @@ impl Reader {
     }
 }
 
-/// The index of a name among those that lines above made.
+/// Returns the index of a name among those that lines above made.
 fn index<'a>(
     kind: &'static str,
     name: &str,
@@ -235,7 +236,7 @@ fn index<'a>(
     made.position(|other| other == name).ok_or_else(|| unmade(kind, name, all))
 }
 
-/// The error of a name that no line above made.
+/// Returns the error for a name that no line above made.
 fn unmade<'a>(kind: &str, name: &str, made: impl Iterator<Item = &'a String> + Clone) -> Problem {
     let unknown = UnknownName::new(kind, name, made.clone().map(String::as_str));
     match made.count() {
@@ -244,7 +245,7 @@ fn unmade<'a>(kind: &str, name: &str, made: impl Iterator<Item = &'a String> + C
     }
 }
 
-/// A size in pages and an order, if given; whole folios.
+/// Reads a size in pages and an order, if it is given. The size is a multiple of the folio's.
 fn folios(size: &str, order: Option<&&str>) -> Result<(u64, u8), Problem> {
     let pages = within("size", size, 1, MAX_PAGES, "pages")?;
     let order = match order {
@@ -265,7 +266,7 @@ fn folios(size: &str, order: Option<&&str>) -> Result<(u64, u8), Problem> {
     Ok((pages, order))
 }
 
-/// The pages `FROM..TO` of so many, or all of them.
+/// Reads the pages `FROM..TO` of `of` pages; without a range, all of them.
 fn pages(range: Option<&&str>, of: u64) -> Result<Range<u64>, Problem> {
     let Some(text) = range else { return Ok(0..of) };
     let ends = text.split_once("..");

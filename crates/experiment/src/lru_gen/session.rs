@@ -1,57 +1,58 @@
-//! A session: what it makes, in the order of its text, and its steps.
+//! A session: the things that it makes, in the order of its text, and its steps.
 
 use super::command::Command;
 use super::error::SessionError;
 use super::parse;
 use std::ops::Range;
 
-/// A file of the page cache. It is made of holes: its pages are clean and zero.
+/// A file of the page cache. It consists of holes: its pages are clean and zero.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct File {
-    /// Its name.
+    /// The file's name.
     pub name: String,
-    /// Its size in pages, whole folios.
+    /// The file's size in pages, a multiple of its folios'.
     pub pages: u64,
-    /// The order of the folios that `fill` makes. A page read anew later comes as one of order 0.
+    /// The order of the folios that `fill` makes. A page that is read again later gets a folio of
+    /// order 0.
     pub order: u8,
 }
 
-/// A process, which sleeps but for the steps that it is told to take.
+/// A process, which sleeps except when a step names it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Process {
-    /// Its name.
+    /// The process's name.
     pub name: String,
-    /// Index of its cgroup.
+    /// The index of its cgroup.
     pub memcg: usize,
 }
 
-/// What a region's pages are.
+/// The pages that a region maps.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Backing {
-    /// Pages of a file, shared, from that page on.
+    /// Pages of a file, shared, from page `first` on.
     File {
-        /// Index of the file.
+        /// The index of the file.
         file: usize,
         /// The file's page at the region's start.
         first: u64,
     },
-    /// Anonymous memory, whose first writes bring folios of this order.
+    /// Anonymous memory. The first write to a page allocates a folio of this order.
     Anon {
         /// The order.
         order: u8,
     },
 }
 
-/// A mapping of a process, in page tables of its own; see [`Session::address`].
+/// A mapping of a process. No other mapping shares its page tables; see [`Session::address`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Region {
-    /// Its name.
+    /// The region's name.
     pub name: String,
-    /// Index of its process.
+    /// The index of its process.
     pub process: usize,
-    /// What is mapped.
+    /// The pages that are mapped.
     pub backing: Backing,
-    /// Its size in pages.
+    /// The region's size in pages.
     pub pages: u64,
 }
 
@@ -62,19 +63,19 @@ pub enum Step {
     Memcg(usize),
     /// Starts a process in its cgroup.
     Process(usize),
-    /// Makes a file, nothing of which is in memory.
+    /// Makes a file. None of its pages is in memory yet.
     File(usize),
     /// Makes a mapping; no page is mapped yet.
     Map(usize),
     /// Brings the whole file into the page cache by page faults of a process of the cgroup, which
-    /// is gone afterwards: its folios are where faults put them, unmapped, and not referenced.
+    /// then exits. The folios stay where faults put them: unmapped and not referenced.
     Fill {
         /// The cgroup.
         memcg: usize,
         /// The file.
         file: usize,
     },
-    /// Reads pages by `read(2)`, a page a call, in the cgroup.
+    /// Reads pages by `read(2)` in the cgroup, one page a call.
     Read {
         /// The cgroup.
         memcg: usize,
@@ -89,34 +90,34 @@ pub enum Step {
         region: usize,
         /// The pages, counted from the region's start.
         pages: Range<u64>,
-        /// Whether it writes.
+        /// True if the step writes.
         write: bool,
     },
-    /// Lets so many milliseconds pass.
+    /// Waits for this many milliseconds.
     Sleep(u64),
-    /// Writes to `lru_gen`, in one call. Answers `= 0` or `= ` and the name of the error.
+    /// Writes to `lru_gen` in one call. The answer is `= 0`, or `= ` and the name of the error.
     Write(Command),
     /// Shows a cgroup's part of `lru_gen`, or of `lru_gen_full`.
     Show {
         /// The cgroup.
         memcg: usize,
-        /// Whether it is `lru_gen_full`.
+        /// True for `lru_gen_full`.
         full: bool,
     },
 }
 
-/// A session.
+/// A session of `lru_gen`.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Session {
-    /// The names of its cgroups.
+    /// The names of the session's cgroups.
     pub memcgs: Vec<String>,
-    /// Its processes.
+    /// The session's processes.
     pub processes: Vec<Process>,
-    /// Its files.
+    /// The session's files.
     pub files: Vec<File>,
-    /// Its mappings.
+    /// The session's mappings.
     pub regions: Vec<Region>,
-    /// Its steps, each with its line as written, but for comments and needless blanks.
+    /// The session's steps, each with its line as written, without comments and needless blanks.
     pub steps: Vec<(String, Step)>,
 }
 
@@ -126,17 +127,17 @@ macro_rules! shipped {
     };
 }
 
-/// The sessions that come with the program: name and text.
+/// The sessions that come with the program, each with its name and text.
 pub static SHIPPED: [(&str, &str); 6] =
     shipped!["age-file", "age-anon", "evict", "several", "sleepers", "refused"];
 
-/// The text of the session of that name that comes with the program.
+/// Returns the text of the shipped session of that name.
 pub fn shipped(name: &str) -> Option<&'static str> {
     SHIPPED.iter().find(|(shipped, _)| *shipped == name).map(|(_, text)| *text)
 }
 
 impl Step {
-    /// Whether it answers anything.
+    /// Returns true if the step has an answer.
     pub const fn answers(&self) -> bool {
         matches!(self, Self::Write(_) | Self::Show { .. })
     }
@@ -152,15 +153,16 @@ impl Session {
         parse::session(origin, text)
     }
 
-    /// Where a region begins: the first of a process at 64 GiB, each GiB another.
+    /// Returns the address at which a region begins. A process's first region is at 64 GiB, and
+    /// each further one a GiB after the last.
     pub fn address(&self, region: usize) -> u64 {
         let process = self.regions[region].process;
         let before = self.regions[..region].iter().filter(|other| other.process == process);
         (64 + before.count() as u64) << 30
     }
 
-    /// What is to be kept of a run: each step after `> `, and what it answered below it. `answers`
-    /// has the answers of the steps that give one, in order, each with its line ends.
+    /// Returns the transcript of a run: each step after `> `, and below it the step's answer.
+    /// `answers` has the answers of the steps that have one, in order, each with its line ends.
     ///
     /// # Panics
     ///

@@ -1,4 +1,4 @@
-//! `age-file`.
+//! The scenario `age-file`.
 
 use super::reclaim_file::too_many_tables;
 use crate::declare::{Checked, Declared, Lists};
@@ -8,7 +8,7 @@ use crate::kinds::{Format, Number, Order, Percent, Size};
 use crate::scenario;
 use pageout_reclaim::MapAs;
 
-/// Largest file.
+/// The largest file, in bytes.
 const MAX_BYTES: u64 = 1 << 40;
 
 scenario! {

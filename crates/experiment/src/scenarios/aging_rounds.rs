@@ -1,4 +1,4 @@
-//! `aging-rounds`.
+//! The scenario `aging-rounds`.
 
 use crate::declare::{Checked, Declared, Lists};
 use crate::fields::{FieldError, OrderName, check_size, display_size, distinct, number};
@@ -8,22 +8,23 @@ use crate::scenario;
 use pageout_paging::Format as EntryFormat;
 use pageout_record::schema::Labels;
 
-/// Largest file.
+/// The largest file, in bytes.
 const MAX_BYTES: u64 = 16 << 30;
-/// What a fault maps beside the page asked for, in bytes (`fault_around_bytes`).
+/// The bytes that a fault maps around the page that faulted, that page included
+/// (`fault_around_bytes`).
 pub const FAULT_AROUND: u32 = 64 << 10;
 
-/// Which pages of a file are used in every round.
+/// The pages of a file that are used in every round.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pattern {
-    /// The first page of every so many; 1 is all of them.
+    /// The first of every N pages; 1 is all of them.
     OneIn(u32),
-    /// The file's first so many per cent.
+    /// The file's first N per cent.
     First(u8),
 }
 
 impl Pattern {
-    /// Whether a page of a file of so many is used in every round.
+    /// Returns true if `page`, of a file of `pages` pages, is used in every round.
     pub const fn has(self, page: u64, pages: u64) -> bool {
         match self {
             Self::OneIn(n) => page.is_multiple_of(n as u64),
@@ -111,7 +112,7 @@ impl Checked for AgingRounds {
         Ok(all)
     }
 
-    /// They say what is contiguous in the end.
+    /// The label `contiguous` has the result: true only if blocks can be contiguous.
     fn record_labels(&self) -> Labels {
         let mut labels = self.labels();
         labels.insert("contiguous".to_owned(), bool::text(&self.is_contiguous()));
@@ -123,7 +124,7 @@ impl AgingRounds {
     fn check(&self) -> Result<(), FieldError> {
         let folio = self.folio_bytes();
         check_size(self.bytes, folio, "folio", MAX_BYTES)?;
-        // Direct reclaim takes a batch, and the folio being read has to fit beside it.
+        // Direct reclaim takes a batch, and the folio that is being read has to fit as well.
         let least = 64 * folio;
         if self.limit_bytes() < least {
             let (limit, least) = (display_size(self.limit_bytes()), display_size(least));
@@ -133,18 +134,18 @@ impl AgingRounds {
         Ok(())
     }
 
-    /// Bytes of a folio.
+    /// Returns the bytes of a folio.
     pub fn folio_bytes(&self) -> u64 {
         (1 << self.format.page_shift()) << self.order.in_format(self.format)
     }
 
-    /// Bytes of the cgroup's limit.
+    /// Returns the bytes of the cgroup's limit.
     pub fn limit_bytes(&self) -> u64 {
         self.bytes * u64::from(self.limit_percent) / 100
     }
 
-    /// Whether blocks of entries can be contiguous: where the format has that, and faults map whole
-    /// blocks of one folio.
+    /// Returns true if blocks of entries can be contiguous: the format has such blocks, and faults
+    /// map whole blocks of one folio.
     fn is_contiguous(&self) -> bool {
         let block = with_format!(self.format, F => contiguous_bytes::<F>());
         let whole = |block: u64| block <= self.folio_bytes().min(FAULT_AROUND.into());
@@ -152,7 +153,7 @@ impl AgingRounds {
     }
 }
 
-/// Bytes of a contiguous block, of formats that have them.
+/// Returns the bytes of a contiguous block if the format has such blocks.
 const fn contiguous_bytes<F: EntryFormat>() -> Option<u64> {
     if F::CONT_SHIFT > 0 { Some(F::PAGE_SIZE << F::CONT_SHIFT) } else { None }
 }

@@ -1,4 +1,4 @@
-//! All scenarios, with what can be said of each before it runs.
+//! All scenarios, each with its description: names, fields, forms and metrics.
 
 use super::{
     AgeFile, AgingRounds, Compared, MadvFree, PageoutShared, Processes, ReclaimFile,
@@ -36,22 +36,22 @@ pub enum Scenario {
 pub struct OnGround {
     /// The ground.
     pub ground: Ground,
-    /// What it does, where that differs from what is said of the scenario.
+    /// A description of what it does, if that of the scenario does not fit.
     pub about: Option<&'static str>,
-    /// Its fields.
+    /// The fields that it takes.
     pub fields: Vec<FieldHelp>,
     /// The axes in which its variants may differ.
     pub axes: Axes,
-    /// Whether `lru` may be given among the fields, for all variants.
+    /// True if `lru` may be given among the fields, for all variants.
     pub takes_lru: bool,
-    /// The variants that are compared where none are named.
+    /// The variants that are compared if none are named.
     pub compared: Compared,
-    /// What its records may have.
+    /// The metrics that its records may have.
     pub metrics: Vec<MetricSpec>,
 }
 
 impl Scenario {
-    /// Every scenario, those that run on ground `host` first.
+    /// Every scenario; those that run on ground `host` come first.
     pub const ALL: [Self; 7] = [
         Self::ReclaimFile,
         Self::AgeFile,
@@ -62,7 +62,7 @@ impl Scenario {
         Self::PageoutShared,
     ];
 
-    /// The name.
+    /// Returns the scenario's name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::ReclaimFile => ReclaimFile::NAME,
@@ -75,12 +75,12 @@ impl Scenario {
         }
     }
 
-    /// The scenario of a name.
+    /// Returns the scenario of a name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|scenario| scenario.name() == name)
     }
 
-    /// The scenario of a name.
+    /// Returns the scenario of a name.
     ///
     /// # Errors
     /// [`UnknownName`] with the names accepted.
@@ -91,7 +91,7 @@ impl Scenario {
         })
     }
 
-    /// What it does.
+    /// Describes what the scenario does.
     pub const fn about(self) -> &'static str {
         match self {
             Self::ReclaimFile => ReclaimFile::ABOUT,
@@ -104,7 +104,7 @@ impl Scenario {
         }
     }
 
-    /// The forms in which it runs, by ground.
+    /// Returns the forms in which the scenario runs, by ground.
     pub fn forms(self) -> Vec<OnGround> {
         let host = |fields, metrics| OnGround::new(Ground::Host, fields, metrics);
         let model = |fields, metrics| OnGround::new(Ground::Model, fields, metrics);
@@ -127,7 +127,7 @@ impl Scenario {
             Self::MadvFree => {
                 vec![host(fields_of::<MadvFree>(), metrics::reclaim_file::of_madv_free())]
             }
-            // It is about generations, always.
+            // This scenario is always about generations.
             Self::AgingRounds => {
                 let all = host(fields_of::<AgingRounds>(), metrics::aging_rounds::on_host());
                 vec![OnGround { takes_lru: false, ..all }]
@@ -149,8 +149,8 @@ impl Scenario {
         }
     }
 
-    /// The values that a text gives a field on a ground, each as records write it: lists and ranges
-    /// are told one by one.
+    /// Returns the values that a text gives a field on a ground, each as records write it. Lists
+    /// and ranges become single values.
     ///
     /// # Errors
     /// [`FieldError`] for a field or a value that the scenario does not have there.
@@ -172,8 +172,8 @@ impl Scenario {
         Err(self.lacks(ground, field))
     }
 
-    /// The form in which it runs on a ground with these fields. Its own fields choose it, `lru`
-    /// does not.
+    /// Returns the form in which the scenario runs on a ground with these fields. The scenario's
+    /// own fields choose the form; `lru` does not.
     ///
     /// # Errors
     /// [`FieldError`] for a field that no form has there, and for fields of several forms.
@@ -202,8 +202,8 @@ impl Scenario {
         Ok(forms.swap_remove(chosen))
     }
 
-    /// The error of a field that no form of it has on a ground: it says where there is such a
-    /// field, or else which one was probably meant.
+    /// Returns the error for a field that no form has on a ground. It names the ground or scenario
+    /// that has such a field, or else the field that was probably meant.
     fn lacks(self, ground: Ground, field: &str) -> FieldError {
         let on_ground = |form: &OnGround| form.ground == ground;
         let elsewhere = |problem| FieldError::Elsewhere { field: field.to_owned(), problem };
@@ -225,7 +225,7 @@ impl Scenario {
         FieldError::of_others(self.name(), field, &others, &names)
     }
 
-    /// Names of the fields of its forms on a ground, each once.
+    /// Returns the names of the fields of all forms on a ground, each once.
     pub fn fields_on(self, ground: Ground) -> Vec<&'static str> {
         let mut names = Vec::new();
         for field in self.forms_on(ground).iter().flat_map(OnGround::given) {
@@ -240,7 +240,7 @@ impl Scenario {
         self.forms().into_iter().filter(|form| form.ground == ground).collect()
     }
 
-    /// What reads the fields of its forms on a ground.
+    /// Returns the readers of the fields of all forms on a ground.
     fn readers(self, ground: Ground) -> Vec<Reader> {
         match self {
             Self::ReclaimFile if ground == Ground::Model => {
@@ -257,17 +257,17 @@ impl Scenario {
         }
     }
 
-    /// Whether it runs on a ground.
+    /// Returns true if the scenario runs on a ground.
     pub fn runs_on(self, ground: Ground) -> bool {
         self.forms().iter().any(|form| form.ground == ground)
     }
 
-    /// Whether it is about a trace, which `--trace` names.
+    /// Returns true if the scenario needs a trace, which `--trace` names.
     pub const fn takes_trace(self) -> bool {
         matches!(self, Self::Trace)
     }
 
-    /// Names of those that run on a ground.
+    /// Returns the names of the scenarios that run on a ground.
     pub fn names_on(ground: Ground) -> Vec<&'static str> {
         let there = Self::ALL.into_iter().filter(|scenario| scenario.runs_on(ground));
         there.map(Self::name).collect()
@@ -280,7 +280,7 @@ impl OnGround {
         (field == LRU && self.takes_lru) || self.fields.iter().any(|of| of.name == field)
     }
 
-    /// Its fields, and the axis that may be given among them.
+    /// Returns the form's fields, and `lru` if it may be given among them.
     pub fn given(&self) -> Vec<FieldHelp> {
         let lru = self.takes_lru.then(|| {
             let about = "by which lists folios age, in every variant";
@@ -310,7 +310,7 @@ impl OnGround {
 /// The axis that may be given among fields.
 const LRU: &str = "lru";
 
-/// The values that a text gives a field, if it is there.
+/// A function that returns the values a text gives a field, or `None` if there is no such field.
 type Reader = fn(&str, &str) -> Result<Option<Vec<String>>, FieldError>;
 
 fn values_of<S: Declared>(field: &str, text: &str) -> Result<Option<Vec<String>>, FieldError> {
@@ -332,7 +332,7 @@ mod tests {
     use super::*;
     use std::fmt::Debug;
 
-    /// Each default of `S`, typed, is what it was.
+    /// Checks that the default of each field of `S`, read from its text, is the default.
     fn check<S: Declared>()
     where
         S::Lists: PartialEq + Debug,

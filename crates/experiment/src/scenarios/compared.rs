@@ -1,29 +1,29 @@
-//! What is compared of a scenario where nothing else is asked.
+//! The variants that are compared of a scenario by default.
 
 use crate::variant::{Lru, Variant};
 use pageout_paging::tlb::YoungFlush;
 use pageout_paging::young::Family;
 use pageout_reclaim::ShootdownWhen;
 
-/// Which variants are compared of a scenario where none are named.
+/// The set of variants that are compared of a scenario if none are named.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Compared {
-    /// The young checks, with entry by entry as the base.
+    /// The families of young checks, with `per-entry` as the base.
     Families,
     /// The steps that kernels took, and ours.
     Steps,
-    /// Shootdowns at once, against deferred ones.
+    /// Immediate shootdowns against deferred ones.
     Shootdown,
-    /// Every flush after a young bit, on the lists asked for or on both.
+    /// Every flush after a young bit, on the lists asked for, or on both.
     Flushes,
 }
 
 impl Compared {
-    /// The merged state: at once, against deferred.
+    /// The merged state with immediate and with deferred shootdowns.
     pub const SHOOTDOWN: [Variant; 2] =
         [merged(ShootdownWhen::Immediate), merged(ShootdownWhen::Deferred)];
 
-    /// The variants, the base first; on these lists, if they are named.
+    /// Returns the variants, the base first. They are on the lists `lru`, if it is given.
     pub fn variants(self, lru: Option<Lru>) -> Vec<Variant> {
         let here = lru.unwrap_or(Lru::Classic);
         let on = |variants: &[Variant]| variants.iter().map(|one| one.on(here)).collect();

@@ -22,7 +22,7 @@ pub fn declare(to: &mut Declarations) {
     }));
 }
 
-/// The times that modelled wholes are made of, each with what counts it.
+/// The times that add up to modelled wholes, each with the metrics that count its causes.
 const CAUSES: [(MetricSpec, &[MetricSpec]); 3] = [
     (INSTRUCTION_TIME, &[INSTRUCTIONS]),
     (FLUSHING, &[BROADCASTS, INTERRUPTS, BARRIERS, LOCAL, LOCAL_FLUSHES]),

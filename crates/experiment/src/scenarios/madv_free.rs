@@ -1,4 +1,4 @@
-//! `madv-free`.
+//! The scenario `madv-free`.
 
 use super::AgeFile;
 use crate::declare::{Checked, Lists};
@@ -7,7 +7,7 @@ use crate::formats::FormatName;
 use crate::kinds::{Format, Order, Percent, Size};
 use crate::scenario;
 
-/// The most memory.
+/// The most memory, in bytes.
 const MAX_BYTES: u64 = 64 << 30;
 
 scenario! {
@@ -36,7 +36,7 @@ impl Checked for MadvFree {
 }
 
 impl MadvFree {
-    /// Bytes of a folio.
+    /// Returns the bytes of a folio.
     pub fn folio_bytes(&self) -> u64 {
         (1 << self.format.page_shift()) << self.order.in_format(self.format)
     }

@@ -1,5 +1,5 @@
-//! Every scenario, declared once: its name, its fields, the grounds it runs on and the axes its
-//! variants have. A ground's crate has what runs it there.
+//! The declarations of all scenarios, each with its name, its fields, the grounds it runs on and
+//! the axes of its variants. The crate of a ground has the code that runs it there.
 
 mod age_file;
 mod aging_rounds;

@@ -1,4 +1,4 @@
-//! `pageout-shared`.
+//! The scenario `pageout-shared`.
 
 use crate::declare::{Checked, Declared, Lists};
 use crate::fields::{FieldError, check_size};
@@ -6,13 +6,13 @@ use crate::formats::FormatName;
 use crate::kinds::{Choice, Format, Number, Size};
 use crate::scenario;
 
-/// The most memory.
+/// The most memory, in bytes.
 const MAX_BYTES: u64 = 1 << 30;
 
-/// How memory is paged out.
+/// The way in which memory is paged out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Out {
-    /// `madvise(MADV_PAGEOUT)`, which leaves alone what other processes map.
+    /// `madvise(MADV_PAGEOUT)`, which skips pages that other processes map.
     Madvise,
     /// A write to `memory.reclaim` of the processes' cgroup.
     MemoryReclaim,
@@ -26,9 +26,9 @@ impl Choice for Out {
 /// The content of the pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Content {
-    /// A word over and over: zram keeps the word, and compresses nothing.
+    /// The same word over and over: zram keeps only the word, and compresses nothing.
     Same,
-    /// Anything else: zram compresses it.
+    /// Any other content: zram compresses it.
     Mixed,
 }
 

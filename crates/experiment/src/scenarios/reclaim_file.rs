@@ -1,4 +1,4 @@
-//! `reclaim-file`.
+//! The scenario `reclaim-file`.
 
 use crate::declare::{Checked, Declared, Lists};
 use crate::fields::{FieldError, OrderName, check_size, display_size, distinct};
@@ -8,74 +8,76 @@ use crate::scenario;
 use pageout_reclaim::MapAs;
 use std::fmt;
 
-/// Largest file, and most memory for page tables.
+/// The largest file, in bytes.
 const MAX_BYTES: u64 = 1 << 40;
 const MAX_TABLE_BYTES: u64 = 4 << 30;
 
 /// Orders of a file's folios.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Orders {
-    /// All of one order.
+    /// All folios have one order.
     All(OrderName),
-    /// In stretches of 512 pages, a quarter each of folios of the orders of [`Orders::MIXED`],
-    /// shuffled.
+    /// Stretches of 512 pages, each with folios of one order. A quarter of the stretches has each
+    /// order of [`Orders::MIXED`]; the stretches are shuffled.
     Mixed,
 }
 
-/// What young entries are chosen by.
+/// The unit in which young entries are chosen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Chosen {
-    /// Each by itself.
+    /// Single entries.
     Entries,
-    /// Those of whole folios.
+    /// All entries of a folio together.
     Folios,
 }
 
-/// Where a file is mapped.
+/// The place where a file is mapped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Align {
-    /// Folios begin at multiples of their size: contiguous where the format has that.
+    /// Folios begin at multiples of their size, so that blocks are contiguous if the format has
+    /// them.
     Aligned,
-    /// A page beside: nothing is contiguous.
+    /// The mapping is shifted by a page, so that no block is contiguous.
     Misaligned,
-    /// In the middle of a page table, as the lab's benchmark maps it: contiguous, and a folio of
-    /// the PMD's size lies in two tables.
+    /// The mapping begins in the middle of a page table, as in the lab's benchmark. Blocks are
+    /// contiguous; a folio of the PMD's size lies in two tables.
     HalfTable,
 }
 
-/// How much of each folio is mapped.
+/// The part of each folio that is mapped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mapped {
-    /// All of it.
+    /// The whole folio.
     Whole,
-    /// Its first half: the rest was given up (MADV_DONTNEED).
+    /// The folio's first half; the rest was unmapped by MADV_DONTNEED.
     Half,
 }
 
-/// In which order folios stand on the inactive list.
+/// The order of folios on the inactive list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ListOrder {
-    /// In file order, as a file read in order has them.
+    /// In file order, as after reading the file from start to end.
     File,
     /// Shuffled.
     Shuffled,
 }
 
-/// What the processes do while their file is reclaimed.
+/// The state of the processes while their file is reclaimed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Process {
-    /// They sleep; each last ran on one of the other cores.
+    /// All processes sleep; each last ran on one of the other cores.
     Asleep,
-    /// Every other core runs a thread of one of them, which uses one page of the file.
+    /// Every other core runs a thread of one of the processes. The thread uses one page of the
+    /// file.
     Running,
 }
 
-/// Who uses the memory of processes.
+/// The users of the processes' memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Secondary {
-    /// They themselves.
+    /// The processes themselves.
     None,
-    /// Guests: each process is that of a virtual machine, whose memory is the process's.
+    /// Guests: each process runs a virtual machine, whose memory is the process's.
     Guest,
 }
 
@@ -181,7 +183,7 @@ scenario! {
 }
 
 scenario! {
-    /// What a modelled machine adds to `reclaim-file`.
+    /// The fields that a modelled machine adds to `reclaim-file`.
     pub struct Processes, ProcessesLists: "reclaim-file" {
         /// what the processes do meanwhile; running: a thread on every core but the first
         process: Process, "process" as Process = Process::Asleep;
@@ -191,8 +193,8 @@ scenario! {
 }
 
 impl ReclaimFileLists {
-    /// What a modelled machine runs where nothing is given: a file that says of time a page what
-    /// one forty times its size does.
+    /// Returns the lists of a modelled machine when nothing is given. The file is a fortieth of the
+    /// default size; its time per page is that of the larger file.
     pub fn modelled() -> Self {
         Self { bytes: vec![256 << 20], ..Self::default() }
     }
@@ -245,7 +247,7 @@ impl ReclaimFile {
         problem.map_or(Ok(()), |problem| Err(FieldError::together(Self::NAME, problem)))
     }
 
-    /// Bytes of the largest folio; of a stretch, if orders are mixed.
+    /// Returns the bytes of the largest folio. If orders are mixed, that is a stretch.
     pub fn largest_folio(&self) -> u64 {
         let order = match self.orders {
             Orders::All(order) => order.in_format(self.format),
@@ -261,25 +263,26 @@ impl ReclaimFile {
         }
     }
 
-    /// Bytes asked of `memory.reclaim`.
+    /// Returns the bytes that are asked of `memory.reclaim`.
     pub fn reclaim_bytes(&self) -> u64 {
         let all = self.file_bytes() + self.anon_bytes() * u64::from(self.processes);
         (u128::from(all) * u128::from(self.reclaim_percent) / 100) as u64
     }
 
-    /// Bytes of the file.
+    /// Returns the bytes of the file.
     pub fn file_bytes(&self) -> u64 {
         self.bytes - self.anon_bytes()
     }
 
-    /// Bytes of each process's anonymous memory, in folios of the largest order.
+    /// Returns the bytes of each process's anonymous memory, a multiple of the largest folio.
     pub fn anon_bytes(&self) -> u64 {
         let folio = self.largest_folio();
         self.bytes / folio * u64::from(self.anon_percent) / 100 * folio
     }
 }
 
-/// What is wrong with processes that map so much, if their page tables take too much memory.
+/// Returns the problem of `processes` processes that map `bytes` each, if their page tables take
+/// too much memory.
 pub(super) fn too_many_tables(
     format: FormatName,
     map: MapAs,

@@ -1,4 +1,4 @@
-//! `reclaim-shmem`.
+//! The scenario `reclaim-shmem`.
 
 use super::AgeFile;
 use super::reclaim_file::too_many_tables;
@@ -9,7 +9,7 @@ use crate::kinds::{Format, Number, Order, Percent, Size};
 use crate::scenario;
 use pageout_reclaim::MapAs;
 
-/// The most memory.
+/// The most memory, in bytes.
 const MAX_BYTES: u64 = 64 << 30;
 
 scenario! {
@@ -36,8 +36,8 @@ scenario! {
 }
 
 impl ReclaimShmemLists {
-    /// What a modelled machine runs where nothing is given: memory that says of time a page what
-    /// sixteen times as much does.
+    /// Returns the lists of a modelled machine when nothing is given. The memory is a sixteenth of
+    /// the default size; its time per page is that of the larger one.
     pub fn modelled() -> Self {
         Self { bytes: vec![64 << 20], ..Self::default() }
     }
@@ -59,12 +59,12 @@ impl ReclaimShmem {
         problem.map_or(Ok(()), |problem| Err(FieldError::together(Self::NAME, problem)))
     }
 
-    /// Bytes of a folio.
+    /// Returns the bytes of a folio.
     pub fn folio_bytes(&self) -> u64 {
         (1 << self.format.page_shift()) << self.order.in_format(self.format)
     }
 
-    /// Bytes asked of `memory.reclaim`.
+    /// Returns the bytes that are asked of `memory.reclaim`.
     pub fn reclaim_bytes(&self) -> u64 {
         (u128::from(self.bytes) * u128::from(self.reclaim_percent) / 100) as u64
     }

@@ -1,4 +1,4 @@
-//! `trace`: what becomes of a real program's accesses. The trace is an input, and no field.
+//! The scenario `trace`: a real program's accesses. The trace is an input, not a field.
 
 use crate::declare::{Checked, Lists};
 use crate::fields::{FieldError, OrderName, display_size, distinct, number, parse_size};
@@ -6,23 +6,24 @@ use crate::formats::FormatName;
 use crate::kinds::{Format, Kind, Number, Order, Percent};
 use crate::scenario;
 
-/// Traces have pages of 4 KiB.
+/// log2 of the bytes of a page in traces: 4 KiB.
 pub const PAGE_SHIFT: u32 = 12;
 
-/// Limits that a range stands for, at most.
+/// The most limits that a range may stand for.
 const MOST_IN_A_RANGE: u64 = 1000;
 
-/// How much memory a program may use.
+/// The amount of memory that a program may use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MemoryLimit {
-    /// So many bytes: at least a page.
+    /// A number of bytes: at least a page.
     Bytes(u64),
-    /// So many per cent of the different pages that it uses, told apart by what backs them.
+    /// A percentage of the different pages that the program uses, told apart by what backs them.
     Percent(u8),
 }
 
 impl MemoryLimit {
-    /// In pages, of a program that uses `nr_pages` different ones; at least one.
+    /// Returns the limit in pages, at least one, for a program that uses `nr_pages` different
+    /// pages.
     pub fn pages(self, nr_pages: usize) -> u64 {
         match self {
             Self::Bytes(bytes) => bytes >> PAGE_SHIFT,

@@ -1,4 +1,4 @@
-//! Variants: what a comparison varies, one choice an axis.
+//! Variants: the choices that a comparison varies, one on each axis.
 
 mod names;
 
@@ -15,40 +15,40 @@ use pageout_refusal::UnknownName;
 use std::fmt;
 use std::str::FromStr;
 
-/// A choice on every axis there is.
+/// A choice on every axis.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Variant {
-    /// How young bits are checked.
+    /// The family of young checks.
     pub young: Family,
-    /// How entries are taken out.
+    /// The way in which entries are unmapped.
     pub unmap: UnmapBy,
-    /// When other CPUs are told of entries taken out.
+    /// The time at which other CPUs flush entries that were unmapped.
     pub shootdown: ShootdownWhen,
-    /// What follows a young bit found; `None` is the architecture's own policy.
+    /// The flush after a young bit is cleared; `None` is the architecture's own policy.
     pub flush: Option<YoungFlush>,
-    /// By which lists folios age.
+    /// The lists by which folios age.
     pub lru: Lru,
 }
 
-/// By which lists folios age.
+/// The lists by which folios age.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Lru {
-    /// Active and inactive ones.
+    /// Active and inactive lists.
     Classic,
-    /// Generations, with all that the architecture's hardware can do for them.
+    /// Generations, with all hardware support that the architecture has for them.
     Mglru,
 }
 
-/// Which axes bear on a scenario: the others are not told of it.
+/// The axes that bear on a scenario. Its records have no labels for the others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Axes {
-    /// Young bits are checked, and nothing is reclaimed: young and flush.
+    /// `young` and `flush`: the scenario checks young bits, and reclaims no page.
     Aging,
-    /// All of them.
+    /// All axes.
     Reclaim,
 }
 
-/// Why a variant's text was refused.
+/// The reason why a variant's text was refused.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum VariantError {
     /// A text that is neither a name nor an axis with its choice.
@@ -58,7 +58,7 @@ pub enum VariantError {
         names().join(", ")
     )]
     NotAPair(String),
-    /// An axis that there is none of, or a choice that its axis does not have.
+    /// An unknown axis, or a choice that its axis does not have.
     #[error(transparent)]
     Unknown(#[from] UnknownName),
     /// The same axis twice.
@@ -67,14 +67,14 @@ pub enum VariantError {
     /// Other lists than those of the scenario or of its fields.
     #[error("variant axis `lru`: found `{found}`, accepted: {named}, which the scenario is on")]
     OtherLists {
-        /// What was given.
+        /// The lists that were given.
         found: &'static str,
         /// The scenario's lists.
         named: &'static str,
     },
 }
 
-/// The name of a family in variants, records and tables.
+/// Returns the name of a family in variants, records and tables.
 pub const fn family_name(family: Family) -> &'static str {
     match family {
         Family::PerEntry => "per-entry",
@@ -90,7 +90,7 @@ const fn unmap_name(unmap: UnmapBy) -> &'static str {
     }
 }
 
-/// The name of a choice of `shootdown` in variants, records and tables.
+/// Returns the name of a choice of `shootdown` in variants, records and tables.
 pub const fn shootdown_name(shootdown: ShootdownWhen) -> &'static str {
     match shootdown {
         ShootdownWhen::Immediate => "immediate",
@@ -116,7 +116,7 @@ const fn lru_name(lru: Lru) -> &'static str {
     }
 }
 
-/// What the choice `architecture` of the flush axis is on each format, in words.
+/// Describes the choice `architecture` of the flush axis on each format.
 pub fn architecture_flush() -> String {
     let one = |format: FormatName| {
         let policy = format.flush_policy();
@@ -127,13 +127,14 @@ pub fn architecture_flush() -> String {
 }
 
 impl Variant {
-    /// Young bits checked entry by entry, all else at its default: what aging is compared with.
+    /// Young bits checked entry by entry, with defaults on all other axes. It is the base of
+    /// comparisons of aging.
     pub const UNBATCHED_AGING: Self = Self::of(Family::PerEntry);
 
-    /// What kernels did before young bits were checked, and file folios unmapped, in batches.
+    /// Kernels before they checked young bits and unmapped file folios in batches.
     pub const BEFORE: Self = Self { unmap: UnmapBy::PerEntry, ..Self::of(Family::PerEntry) };
 
-    /// The steps from [`Variant::BEFORE`] on: young bits batched; unmapping too, which is the
+    /// The steps after [`Variant::BEFORE`]: batched young bits; batched unmapping too, which is the
     /// merged state; and ours.
     pub const STEPS: [Self; 3] = [
         Self { unmap: UnmapBy::PerEntry, ..Self::of(Family::Batched) },
@@ -141,14 +142,14 @@ impl Variant {
         Self::of(Family::Line),
     ];
 
-    /// What the generations' batching was compared with: unmapping was batched before.
+    /// The base of the generations' batching: unmapping was batched before.
     pub const MGLRU_BEFORE: Self = Self::of(Family::PerEntry).on(Lru::Mglru);
 
-    /// The steps from [`Variant::MGLRU_BEFORE`] on: the merged state, and ours.
+    /// The steps after [`Variant::MGLRU_BEFORE`]: the merged state, and ours.
     pub const MGLRU_STEPS: [Self; 2] =
         [Self::of(Family::Batched).on(Lru::Mglru), Self::of(Family::Line).on(Lru::Mglru)];
 
-    /// The variant of a family with every other axis at its default.
+    /// Returns the variant of a family with defaults on all other axes.
     pub const fn of(young: Family) -> Self {
         Self {
             young,
@@ -159,18 +160,18 @@ impl Variant {
         }
     }
 
-    /// The same variant on other lists.
+    /// Returns the same variant on other lists.
     pub const fn on(self, lru: Lru) -> Self {
         Self { lru, ..self }
     }
 
-    /// The same variant in every family, this one first.
+    /// Returns the same variant with every family, this one first.
     pub fn with_every_family(self) -> Vec<Self> {
         let others = Family::ALL.into_iter().map(move |young| Self { young, ..self });
         [self].into_iter().chain(others.filter(|other| *other != self)).collect()
     }
 
-    /// Every axis of `axes` with its choice.
+    /// Returns every axis of `axes` with its choice.
     pub fn labels(self, axes: Axes) -> Labels {
         let (young, flush) = (family_name(self.young), flush_name(self.flush));
         let mut all = labels([("young", young.to_owned()), ("flush", flush.to_owned())]);
@@ -182,12 +183,12 @@ impl Variant {
         all
     }
 
-    /// What the young check is told, where `default` is the architecture's flush policy.
+    /// Returns the settings of the young check. `default` is the architecture's flush policy.
     pub fn aging(self, default: FlushPolicy) -> Aging {
         Aging { family: self.young, flush: self.flush.map_or(default, FlushPolicy::forced) }
     }
 
-    /// What reclaim is told, likewise.
+    /// Returns the settings of reclaim. `default` is the architecture's flush policy.
     pub fn tuning(self, default: FlushPolicy) -> Tuning {
         let (read, shootdown) = (self.young.getter(), self.shootdown);
         let unmapping = Unmapping { by: self.unmap, read, shootdown };
@@ -240,8 +241,8 @@ impl FromStr for Variant {
 }
 
 impl Variant {
-    /// Reads a variant, by its name or by axes, whose `lru` was named before, if it was: then the
-    /// text may not name another.
+    /// Reads a variant by its name or by axes. If `lru` is given, the variant is on these lists,
+    /// and the text may not name others.
     ///
     /// # Errors
     /// [`VariantError`].

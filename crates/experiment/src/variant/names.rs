@@ -1,10 +1,10 @@
-//! The names that people say of the steps that kernels took, and of ours.
+//! The common names of the steps that kernels took, and of ours.
 
 use super::{Axes, Lru, Variant};
 use pageout_paging::young::Family;
 use pageout_record::compare::{Declarations, Name};
 
-/// A variant with its name, where these axes bear on a scenario.
+/// A variant with its name, for scenarios on which these axes bear.
 struct Step {
     name: &'static str,
     about: &'static str,
@@ -22,7 +22,7 @@ const UNBATCHED: &str = "Linux 7.3 without its batches";
 const MERGED: &str = "Linux 7.3";
 const OURS: &str = "ours: eight entries a step";
 
-/// Every step: on active and inactive lists, on generations, and of scenarios that only age.
+/// Every step: on active and inactive lists, on generations, and in scenarios that only age.
 const STEPS: [Step; 10] = [
     step(BEFORE, UNBATCHED, Axes::Reclaim, Variant::BEFORE),
     step("batched young", "", Axes::Reclaim, Variant::STEPS[0]),
@@ -36,7 +36,7 @@ const STEPS: [Step; 10] = [
     step(LINE, OURS, Axes::Aging, Variant::of(Family::Line)),
 ];
 
-/// Declares the names.
+/// Declares the names of the steps.
 pub fn declare(to: &mut Declarations) {
     to.name(STEPS.iter().map(|step| Name {
         name: step.name.to_owned(),
@@ -45,7 +45,7 @@ pub fn declare(to: &mut Declarations) {
     }));
 }
 
-/// The names, each once.
+/// Returns the names, each once.
 pub fn names() -> Vec<&'static str> {
     let mut names: Vec<&str> = Vec::new();
     for step in &STEPS {
@@ -56,14 +56,14 @@ pub fn names() -> Vec<&'static str> {
     names
 }
 
-/// The variant that a name stands for on these lists. `batched` is the merged state, whether a
-/// scenario reclaims or only ages.
+/// Returns the variant that a name stands for on these lists. `batched` is the merged state,
+/// whether a scenario reclaims or only ages.
 pub(super) fn named(name: &str, lru: Lru) -> Option<Variant> {
     let fits = |step: &&Step| step.name == name && step.variant.lru == lru;
     STEPS.iter().find(fits).map(|step| step.variant)
 }
 
-/// The name of a variant where all axes bear on a scenario.
+/// Returns the name of a variant when all axes bear on a scenario.
 pub fn name_of(variant: Variant) -> Option<&'static str> {
     let fits = |step: &&Step| step.axes == Axes::Reclaim && step.variant == variant;
     STEPS.iter().find(fits).map(|step| step.name)

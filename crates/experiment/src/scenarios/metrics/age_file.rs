@@ -1,10 +1,10 @@
-//! Of `age-file`.
+//! The metrics of `age-file`.
 
 use super::{AGED, TABLES};
 use crate::metrics::{MetricSpec, NS_PER_PAGE, PER_PAGE, metrics};
 
 metrics! {
-    /// What is told of the young helper alone.
+    /// Metrics of the young helper, without the rmap walk.
     pub HELPER = {
         /// time of the young check alone, clear_flush_young_ptes
         HELPER_ALONE: "helper alone", NS_PER_PAGE, Measured, Lower;
@@ -13,7 +13,7 @@ metrics! {
     }
 }
 
-/// On ground `host`.
+/// Returns the metrics on ground `host`.
 pub fn on_host() -> Vec<MetricSpec> {
     [&[super::FOLIO_REFERENCED], HELPER, TABLES, &AGED[1..]].concat()
 }

@@ -1,9 +1,9 @@
-//! Of `aging-rounds`: sums over all rounds, in pages of the entry format.
+//! The metrics of `aging-rounds`: sums over all rounds, in pages of the entry format.
 
 use crate::metrics::{MetricSpec, metrics};
 
 metrics! {
-    /// What is counted.
+    /// Counts of walks, eviction and refaults.
     pub COUNTED = {
         /// bits set in the filter that the next walk asks, at the ends of rounds that leave one
         FILTER_BITS: "bits in the filter, mean", "bits", Counted, Neither;
@@ -44,7 +44,7 @@ pub const ENTRIES_VISITED: MetricSpec = super::ENTRIES_VISITED.per("entries");
 /// Locked read-modify-writes of entries, over all rounds.
 pub const ATOMICS: MetricSpec = super::ATOMICS.per("atomics");
 
-/// On ground `host`.
+/// Returns the metrics on ground `host`.
 pub fn on_host() -> Vec<MetricSpec> {
     [COUNTED, &[ENTRIES_VISITED, ATOMICS]].concat()
 }

@@ -1,9 +1,9 @@
-//! Of modelled machines: what they count, whatever runs on them.
+//! The metrics of modelled machines, in any scenario.
 
 use crate::metrics::{MetricSpec, metrics};
 
 metrics! {
-    /// Invalidations and what they cost, for all cores.
+    /// Invalidations and the events that they cause, for all cores.
     pub COUNTS = {
         /// invalidations sent to all cores
         BROADCASTS: "invalidations broadcast", "", Counted, Lower;
@@ -27,7 +27,7 @@ metrics! {
 }
 
 metrics! {
-    /// Parts of a whole at nominal prices, beside the time of invalidations.
+    /// Parts of a whole at nominal prices, besides the time of invalidations.
     pub CAUSES = {
         /// time that instructions of the kernel take, of all tasks
         INSTRUCTION_TIME: "time of instructions", "", Modelled, Lower, diagnostic;
@@ -37,7 +37,7 @@ metrics! {
 }
 
 metrics! {
-    /// Prices that are moved one by one, and the whole along each.
+    /// Prices that are moved one by one, and the whole at each.
     pub MOVED = {
         /// time of a TLBI and the DSB that waits for it, with its range
         FLUSH_ARM64: "TLBI and DSB", "ns", Modelled, Neither, diagnostic;
@@ -59,7 +59,7 @@ metrics! {
 }
 
 metrics! {
-    /// What follows from TLBs.
+    /// Effects of TLBs.
     pub TLB = {
         /// cores that a round interrupts
         CORES_INTERRUPTED: "cores interrupted", "per round", Counted, Lower;
@@ -73,7 +73,7 @@ metrics! {
 }
 
 metrics! {
-    /// How long a stale TLB entry hid accesses.
+    /// The time for which a stale TLB entry hid accesses.
     pub HIDDEN_FOR = {
         /// median time for which a stale TLB entry hid accesses
         HIDDEN_P50: "hidden for, P50", "us", Modelled, Lower;
@@ -87,7 +87,7 @@ metrics! {
 }
 
 metrics! {
-    /// What the first run with nominal prices looked like.
+    /// Views of the first run with nominal prices.
     pub FIRST_RUN = {
         /// the first run's time with nominal prices, as a tree of activities
         BY_ACTIVITY: "time by activity", "ns", Modelled, Neither;
@@ -97,24 +97,24 @@ metrics! {
 }
 
 metrics! {
-    /// What reclaim of anonymous memory writes.
+    /// The writes of anonymous memory by reclaim.
     pub SWAP = {
         /// pages written to swap
         WRITTEN_TO_SWAP: "pages written to swap", "", Counted, Neither;
     }
 }
 
-/// [`HIDDEN_MAX`] as scenarios of repetitions call it.
+/// [`HIDDEN_MAX`] under the name that scenarios of repetitions use.
 pub const HIDDEN_LONGEST: MetricSpec = MetricSpec { name: "hidden for, longest", ..HIDDEN_MAX };
 
 /// The quantiles of [`HIDDEN_FOR`], in its order.
 pub const QUANTILES: [f64; HIDDEN_FOR.len()] = [0.5, 0.9, 0.99, 1.0];
 
-/// Those of [`COUNTS`] that reclaim on one core is told by.
+/// The metrics of [`COUNTS`] that reclaim on one core has.
 pub const RECLAIM: [MetricSpec; 6] =
     [BROADCASTS, BARRIERS, ROUNDS, INTERRUPTS, LOCAL, LOCAL_FLUSHES];
 
-/// The metrics that a decision on a whole of a unit rests on, besides counts.
+/// Returns the metrics, besides counts, on which a decision about a whole with this unit rests.
 pub fn decisive(unit: &'static str) -> Vec<MetricSpec> {
     let in_its_unit = |metric: &MetricSpec| match metric.unit {
         "" => metric.per(unit),
@@ -123,7 +123,7 @@ pub fn decisive(unit: &'static str) -> Vec<MetricSpec> {
     CAUSES.iter().chain(MOVED).map(in_its_unit).collect()
 }
 
-/// Between two points of a run, `per` something that happened in it again and again.
+/// Returns the metrics of a part of a run, `per` an event that repeats in it.
 pub fn between(per: &'static str) -> Vec<MetricSpec> {
     let counts = COUNTS.iter().chain([&HIDDEN]).map(|metric| metric.per(per));
     let hidden = [HIDDEN_P50, HIDDEN_P90, HIDDEN_P99, HIDDEN_LONGEST];

@@ -1,5 +1,6 @@
-//! The metrics of each scenario's records, declared once: whoever makes one or looks for one takes
-//! it from here. A module has the metrics of a scenario; here are those that several have.
+//! The metrics of each scenario's records. They are declared once, here, for the code that makes
+//! them and the code that looks for them. Each module has the metrics of one scenario; this one has
+//! those that several share.
 
 pub mod age_file;
 pub mod aging_rounds;
@@ -14,7 +15,7 @@ use pageout_record::compare::Role;
 use pageout_record::schema::{Basis, Better};
 
 metrics! {
-    /// What was done to tables and TLBs, a page.
+    /// Operations on tables and TLBs, per page.
     pub TABLES = {
         /// page-table entries read
         ENTRIES_VISITED: "entries visited", PER_PAGE, Counted, Lower;
@@ -28,7 +29,7 @@ metrics! {
 }
 
 metrics! {
-    /// What several scenarios count of reclaim.
+    /// Counts of reclaim that several scenarios have.
     pub RECLAIM = {
         /// pages that reclaim looked at
         EXAMINED: "pages examined", "4K pages", Counted, Lower;
@@ -42,7 +43,7 @@ metrics! {
 }
 
 metrics! {
-    /// What aging comes to.
+    /// The time and the result of an aging pass.
     pub AGED = {
         /// time to ask every folio: rmap walk and young check of its entries
         FOLIO_REFERENCED: "folio_referenced", NS_PER_PAGE, Measured, Lower, whole;
@@ -51,7 +52,7 @@ metrics! {
     }
 }
 
-/// Time by stage: parts of a whole.
+/// The time of each stage: parts of a whole.
 pub const STAGES: [MetricSpec; Stage::ALL.len()] = [
     stage(Stage::Isolate, "time of taking folios off the lists"),
     stage(Stage::RmapWalk, "time of walking reverse maps and page tables to ask for young bits"),

@@ -1,14 +1,14 @@
-//! Of `pageout-shared`.
+//! The metrics of `pageout-shared`.
 
 use super::machine::{WRITTEN_TO_SWAP, between, decisive};
 use super::reclaim_file::{INSTRUCTIONS, TABLE_OPERATIONS};
 use crate::metrics::{MetricSpec, metrics};
 
-/// What counts are told by.
+/// The unit of counts.
 pub const EACH: &str = "per repetition";
 
 metrics! {
-    /// What is told of repetitions.
+    /// Times and shares of repetitions.
     pub REPETITIONS = {
         /// from reading the first page to the end of paging out
         REPETITION: "repetition", "us", Modelled, Lower, whole, drawn;
@@ -30,7 +30,7 @@ metrics! {
 /// Pages written to swap.
 pub const WRITTEN: MetricSpec = WRITTEN_TO_SWAP.per(EACH);
 
-/// On ground `model`.
+/// Returns the metrics on ground `model`.
 pub fn on_model() -> Vec<MetricSpec> {
     let counted = [INSTRUCTIONS.per(EACH), TABLE_OPERATIONS.per(EACH), WRITTEN];
     [REPETITIONS, &between(EACH), &counted, &decisive(REPETITION.unit)].concat()

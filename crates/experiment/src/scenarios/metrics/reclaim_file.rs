@@ -1,11 +1,11 @@
-//! Of `reclaim-file`.
+//! The metrics of `reclaim-file`, `reclaim-shmem` and `madv-free`.
 
 use super::{STAGES, TABLES, machine};
 use crate::metrics::{MetricSpec, NS_PER_PAGE, PER_PAGE, metrics};
 use pageout_record::schema::{Basis, Better};
 
 metrics! {
-    /// What is timed.
+    /// Times of whole reclaims, and the error of sampling.
     pub TIMED = {
         /// time of memory.reclaim, from the request to its end, a page reclaimed
         WHOLE: "whole reclaim", NS_PER_PAGE, Measured, Lower, whole;
@@ -17,7 +17,7 @@ metrics! {
 }
 
 metrics! {
-    /// What the cgroup's counters say, beside what several scenarios count.
+    /// The cgroup's counters, besides those that several scenarios have.
     pub COUNTED = {
         /// pages of files that reclaim took
         RECLAIMED_FILES: "pages reclaimed, files", "4K pages", Counted, Neither;
@@ -29,7 +29,7 @@ metrics! {
 }
 
 metrics! {
-    /// What walks of page tables for generations count, under the names that the lab has for it.
+    /// Counts of the walks of page tables for generations, under the lab's names.
     pub WALKS = {
         /// leaf entries that walks saw
         WALK_ENTRIES: "walk: entries", "entries", Counted, Neither;
@@ -43,7 +43,7 @@ metrics! {
 }
 
 metrics! {
-    /// What a modelled machine adds.
+    /// Metrics that only a modelled machine has.
     pub MODELLED = {
         /// time in which the reclaiming core invalidates, or waits until others have
         FLUSHING: "invalidating and waiting", NS_PER_PAGE, Modelled, Lower;
@@ -61,7 +61,7 @@ metrics! {
 }
 
 metrics! {
-    /// What is counted of virtual machines, in the order of the model's counters.
+    /// Counts of virtual machines, in the order of the model's counters.
     pub SECONDARY = {
         /// notifier calls that clear young bits and may flush
         CLEAR_FLUSH_YOUNG: "calls of clear_flush_young", PER_PAGE, Counted, Lower;
@@ -84,13 +84,13 @@ metrics! {
     }
 }
 
-/// On ground `host`.
+/// Returns the metrics on ground `host`.
 pub fn on_host() -> Vec<MetricSpec> {
     let counted = [super::RECLAIMED, super::EXAMINED, super::SWAPPED_OUT];
     [&TIMED[..1], &STAGES, &TIMED[1..], TABLES, &counted, COUNTED, WALKS].concat()
 }
 
-/// On ground `model`.
+/// Returns the metrics on ground `model`.
 pub fn on_model() -> Vec<MetricSpec> {
     let whole = WHOLE.on(Basis::Modelled).drawn();
     let stages = STAGES.map(|stage| stage.on(Basis::Modelled));
@@ -108,18 +108,18 @@ pub fn on_model() -> Vec<MetricSpec> {
     [&[whole], MODELLED, &stages, &counted, &others, machine, SECONDARY, &decisive].concat()
 }
 
-/// Of `reclaim-shmem`.
+/// Returns the metrics of `reclaim-shmem` on ground `host`.
 pub fn of_reclaim_shmem() -> Vec<MetricSpec> {
     let counted = [super::EXAMINED, super::RECLAIMED, super::SWAPPED_OUT, ACTIVATED];
     [&[WHOLE], TABLES, &counted].concat()
 }
 
-/// Of `reclaim-shmem` on ground `model`.
+/// Returns the metrics of `reclaim-shmem` on ground `model`.
 pub fn of_shmem_on_model() -> Vec<MetricSpec> {
     [on_model(), vec![super::EXAMINED, super::SWAPPED_OUT, ACTIVATED]].concat()
 }
 
-/// Of `madv-free`.
+/// Returns the metrics of `madv-free`.
 pub fn of_madv_free() -> Vec<MetricSpec> {
     let counted = [super::EXAMINED, SWAPPED_OUT];
     [&[WHOLE], TABLES, &[FREED_LAZILY], &counted].concat()
@@ -129,7 +129,7 @@ pub fn of_madv_free() -> Vec<MetricSpec> {
 pub const SWAPPED_OUT: MetricSpec = super::SWAPPED_OUT.being(Better::Lower);
 
 metrics! {
-    /// What `madv-free` counts.
+    /// Counts of `madv-free`.
     pub FREED = {
         /// pages freed because they were given up and not stored to again
         FREED_LAZILY: "pages freed lazily", "4K pages", Counted, Neither;

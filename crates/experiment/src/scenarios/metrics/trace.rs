@@ -1,4 +1,4 @@
-//! Of `trace`.
+//! The metrics of `trace`.
 
 use super::machine::{self, HIDDEN, MISSES, SECOND_LEVEL_HITS};
 use super::{AGED, EXAMINED, RECLAIMED, REFAULTS, TABLES};
@@ -6,7 +6,7 @@ use crate::metrics::{MetricSpec, metrics};
 use pageout_record::schema::Better;
 
 metrics! {
-    /// What is told of agings, where all is resident.
+    /// Counts of agings when all folios are resident.
     pub AGINGS = {
         /// times that all resident folios were aged
         NR_AGINGS: "agings", "agings", Counted, Neither;
@@ -16,7 +16,7 @@ metrics! {
 }
 
 metrics! {
-    /// What a program's memory under a limit comes to.
+    /// Counts of a program whose memory has a limit.
     pub DECISIONS = {
         /// pages that the program may use
         LIMIT: "limit", "4K pages", Counted, Neither;
@@ -43,11 +43,11 @@ metrics! {
     }
 }
 
-/// Pages that reclaim took: the fewer, the better the limit is met.
+/// Pages that reclaim took: the fewer, the better.
 pub const TAKEN: MetricSpec = RECLAIMED.being(Better::Lower);
 
 metrics! {
-    /// What demand MIN, which knows the future, comes to with as many pages.
+    /// Counts of demand MIN, which knows the future, with the same number of pages.
     pub MIN = {
         /// refaults of demand MIN: with single pages no policy has fewer
         BOUND: "bound: demand MIN, refaults", "4K pages", Counted, Neither;
@@ -61,7 +61,7 @@ metrics! {
 }
 
 metrics! {
-    /// What a point of a miss-ratio curve is made of; refaults and sizes come besides.
+    /// Metrics of a point of a miss-ratio curve, besides refaults and sizes.
     pub CURVE = {
         /// accesses whose page was not in memory, over all that the trace has
         MISS_RATIO: "miss ratio", "", Counted, Lower, whole;
@@ -73,7 +73,7 @@ metrics! {
 }
 
 metrics! {
-    /// What became of a program's memory from epoch to epoch.
+    /// The history of a program's memory from epoch to epoch.
     pub HISTORY = {
         /// pages on each list at the ends of epochs
         BY_LIST: "pages by list", "4K pages", Counted, Neither;
@@ -87,7 +87,7 @@ metrics! {
 }
 
 metrics! {
-    /// What is timed on a modelled machine, by accesses that the program made.
+    /// Times on a modelled machine, per access of the program.
     pub TIMED = {
         /// time of the program, all that it takes included
         TIME: "time", "ns/access", Modelled, Lower, whole;
@@ -101,7 +101,7 @@ metrics! {
 }
 
 metrics! {
-    /// What is counted on a modelled machine.
+    /// Counts on a modelled machine.
     pub ACCESSES = {
         /// accesses that the program made
         MADE: "accesses of the program", "", Counted, Neither;
@@ -115,7 +115,7 @@ metrics! {
 }
 
 metrics! {
-    /// How long a stale TLB entry hid accesses; no time where none did.
+    /// The time for which a stale TLB entry hid accesses; no value if none did.
     pub HID_FOR = {
         /// median time for which a stale TLB entry hid accesses
         HID_P50: "hid for, P50", "ns", Modelled, Lower;
@@ -130,7 +130,7 @@ metrics! {
 
 const PER_MILLION: &str = "per million accesses";
 
-/// On ground `host`, without a limit.
+/// Returns the metrics on ground `host` without a limit.
 pub fn aged() -> Vec<MetricSpec> {
     [&AGED[..1], TABLES, AGINGS, &AGED[1..]].concat()
 }
@@ -139,7 +139,7 @@ fn decisions() -> Vec<MetricSpec> {
     [DECISIONS, &[EXAMINED, TAKEN], HISTORY].concat()
 }
 
-/// On ground `host`, with a limit; what was done to tables is told a page reclaimed.
+/// Returns the metrics on ground `host` with a limit. Operations on tables are per page reclaimed.
 pub fn limited() -> Vec<MetricSpec> {
     [&[REFAULTS.whole()], &decisions()[..], MIN, TABLES].concat()
 }
@@ -150,10 +150,10 @@ pub const L2_HITS: MetricSpec = SECOND_LEVEL_HITS.per(PER_MILLION);
 /// Misses of a TLB.
 pub const TLB_MISSES: MetricSpec = MISSES.per(PER_MILLION);
 
-/// Accesses of those simulated that aging does not see.
+/// Simulated accesses that aging does not see.
 pub const HIDDEN_ACCESSES: MetricSpec = HIDDEN.per("simulated");
 
-/// On ground `model`.
+/// Returns the metrics on ground `model`.
 pub fn on_model() -> Vec<MetricSpec> {
     let tlb = [HIDDEN_ACCESSES, L2_HITS, TLB_MISSES];
     let machine = [&machine::RECLAIM[..], machine::FIRST_RUN].concat();
