@@ -46,6 +46,7 @@ const PLAIN: &[&str] = &[
     "crates/exhibits/",
     "crates/experiment/",
     "crates/host/",
+    "crates/machine/",
     "crates/paging/",
     "crates/reclaim/",
     "crates/refusal/",

@@ -2,14 +2,14 @@
 
 use std::fmt;
 
-/// The architectures that invalidations are modelled of.
+/// The architectures whose invalidations are modelled.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Architecture {
     /// AArch64: invalidations are instructions that hardware broadcasts.
     Arm64,
-    /// x86-64: other cores are interrupted and invalidate by themselves.
+    /// x86-64: the issuer interrupts other cores, which invalidate themselves.
     X86,
-    /// RV64: as x86.
+    /// RV64: like x86.
     Riscv,
 }
 
@@ -17,7 +17,7 @@ impl Architecture {
     /// Every architecture.
     pub const ALL: [Self; 3] = [Self::Arm64, Self::X86, Self::Riscv];
 
-    /// Its name in platform files.
+    /// Returns the architecture's name in platform files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Arm64 => "arm64",

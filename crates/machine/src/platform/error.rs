@@ -1,31 +1,31 @@
-//! Why a platform file was refused.
+//! The errors of platform files that are refused.
 
 use crate::tlb::ShapeError;
 use pageout_refusal::UnknownName;
 
-/// What is wrong with a platform file, and where.
+/// A problem of a platform file, and its place.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{file}:{line}: {problem}")]
 pub struct PlatformError {
     /// The file, as the caller named it.
     pub file: String,
-    /// The line, from 1 on. For what is missing, the line of the section that lacks it; the last
-    /// line where that has no header.
+    /// The line, from 1 on. For a missing key, the line of the section that lacks it; the last line
+    /// of the file if that section has no header.
     pub line: usize,
-    /// What is wrong.
+    /// The problem itself.
     pub problem: Problem,
 }
 
-/// What can be wrong with a platform file.
+/// The possible problems of a platform file.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Problem {
-    /// Not TOML; a key or section given twice is told here too.
+    /// The text is not TOML, or has a key or section twice.
     #[error("{0}")]
     Syntax(String),
     /// A key that its section does not have.
     #[error(transparent)]
     Unknown(UnknownName),
-    /// A key that its section must have.
+    /// A required key is missing.
     #[error("missing `{key}`, accepted: {accepted}")]
     Missing {
         /// The key, with the sections it is in.
@@ -38,17 +38,17 @@ pub enum Problem {
     Refused {
         /// The key, with the sections it is in.
         key: String,
-        /// What was found.
+        /// The value that was found.
         found: String,
         /// The values that it may have.
         accepted: String,
     },
-    /// A TLB that there cannot be.
+    /// A TLB that cannot exist.
     #[error("`{key}`: {why}")]
     Tlb {
         /// The key, with the sections it is in.
         key: String,
-        /// What does not fit.
+        /// The reason why it cannot exist.
         why: ShapeError,
     },
 }

@@ -1,13 +1,13 @@
-//! Prices that are moved while all others stay, to find from which one on a change pays.
+//! Prices that are moved while all others stay, to find the price from which on a change pays.
 
 use super::prices::{InvalidationPrices, Prices};
 use super::{Draw, Platform};
 use crate::time::Time;
 
-/// A price, or all prices of one thing, that a machine can have at a multiple of its value.
+/// A price, or all prices of one operation, that a machine can have at a multiple of its value.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Lever {
-    /// Making other cores forget translations, with the wait until they have.
+    /// Invalidating translations of other cores, and the wait until they have obeyed.
     Flush,
     /// An instruction of kernel code.
     Instruction,
@@ -15,15 +15,15 @@ pub enum Lever {
     Atomic,
 }
 
-/// Draws that the range of a sum of prices is taken from.
+/// The number of draws from which the range of a sum of prices is computed.
 const DRAWS: u64 = 1000;
 
 impl Lever {
-    /// Every one.
+    /// Every lever.
     pub const ALL: [Self; 3] = [Self::Flush, Self::Instruction, Self::Atomic];
 
-    /// The duration that it stands for: a TLBI and the DSB that waits for it alone, an interrupt of
-    /// one core up to its acknowledgement, one instruction, or one atomic.
+    /// Returns the duration of the lever's operation: a TLBI and the DSB that waits only for it, an
+    /// interrupt of one core up to its acknowledgement, one instruction, or one atomic.
     pub fn time(self, prices: &Prices, cores: u16) -> Time {
         match (self, &prices.invalidation) {
             (Self::Flush, InvalidationPrices::Broadcast(of)) => {
@@ -37,7 +37,7 @@ impl Lever {
         }
     }
 
-    /// Returns true if it moves the price of this name.
+    /// Returns true if the lever moves the price of this name.
     pub(super) fn moves(self, price: &str) -> bool {
         match self {
             Self::Flush => ["tlbi_", "dsb_", "propagation", "snoop", "ipi_"]
@@ -50,8 +50,8 @@ impl Lever {
 }
 
 impl Platform {
-    /// The 5th and the 95th percentile of what a lever stands for: as the file gives them, or, of a
-    /// sum of prices, from draws of these.
+    /// Returns the 5th and the 95th percentile of a lever's duration. A single price has them from
+    /// its file; for a sum of prices they come from draws.
     pub fn range_of(&self, lever: Lever, cores: u16) -> [Time; 2] {
         let mut moved = self.prices.iter().filter(|price| lever.moves(price.name));
         if let (Some(price), None) = (moved.next(), moved.next()) {

@@ -1,5 +1,5 @@
-//! Platforms: what a machine has ([`Shape`]) and what everything takes on it ([`Prices`]), from
-//! files that give each price a range and a source.
+//! Platforms: the hardware of a machine ([`Shape`]) and the cost of each operation on it
+//! ([`Prices`]). Both come from files that give each price a range and a source.
 
 mod architecture;
 mod draw;
@@ -23,7 +23,7 @@ pub use prices::{Bandwidth, BroadcastPrices, InvalidationPrices, IpiPrices, Pric
 pub use provenance::{Basis, Provenance, SectionOrigin};
 pub use shape::{Broadcast, Hardware, Invalidation, Ipi, Shape, Storage};
 
-/// The platforms that come with the program: name and file.
+/// The platforms that come with the program, each with its name and file.
 static SHIPPED: [(&str, &str); 5] = [
     ("arm64-server-32-class", include_str!("../../platforms/arm64-server-32-class.toml")),
     ("carmel-8-class", include_str!("../../platforms/carmel-8-class.toml")),
@@ -39,17 +39,17 @@ pub struct Platform {
     about: String,
     shape: Shape,
     sections: Vec<SectionOrigin>,
-    /// In the order of [`Prices::names`].
+    /// The prices, in the order of [`Prices::names`].
     prices: Vec<Price>,
 }
 
 impl Platform {
-    /// The names of the platforms that come with the program, sorted.
+    /// Returns the names of the platforms that come with the program, sorted.
     pub fn names() -> impl Iterator<Item = &'static str> + Clone {
         SHIPPED.iter().map(|(name, _)| *name)
     }
 
-    /// A platform that comes with the program.
+    /// Returns a platform that comes with the program.
     ///
     /// # Panics
     /// If its file is refused, which is a bug of ours.
@@ -59,41 +59,41 @@ impl Platform {
         Some(parsed.unwrap_or_else(|error| panic!("a shipped platform is refused: {error}")))
     }
 
-    /// The file of a platform that comes with the program, to begin one's own from.
+    /// Returns the file of a platform that comes with the program, as a start for other files.
     pub fn file(name: &str) -> Option<&'static str> {
         SHIPPED.iter().find(|(shipped, _)| *shipped == name).map(|(_, text)| *text)
     }
 
-    /// Reads a platform file. `file` is what errors call it.
+    /// Reads a platform file. Errors call it `file`.
     ///
     /// # Errors
-    /// The first thing wrong with it, with its line.
+    /// The first problem of the file, with its line.
     pub fn parse(file: &str, text: &str) -> Result<Self, PlatformError> {
         parse::platform(file, text)
     }
 
-    /// Its name.
+    /// Returns the platform's name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What it stands for, in a sentence.
+    /// Describes the machines that it stands for, in a sentence.
     pub fn about(&self) -> &str {
         &self.about
     }
 
-    /// Its architecture.
+    /// Returns the platform's architecture.
     pub const fn architecture(&self) -> Architecture {
         self.shape.architecture
     }
 
-    /// What the machine has. Nothing of it is uncertain within a run; other shapes are other
-    /// platforms.
+    /// Returns the hardware of the machine. It is the same in every draw; other hardware is another
+    /// platform.
     pub const fn shape(&self) -> &Shape {
         &self.shape
     }
 
-    /// What everything takes: as the file says, drawn from its ranges, or with a price moved.
+    /// Returns all prices: as the file gives them, drawn from their ranges, or with a lever moved.
     pub fn prices(&self, draw: Draw) -> Prices {
         let quotes = &self.prices;
         Prices::resolve(self.shape.architecture, draw.publish(), |name| {
@@ -102,12 +102,12 @@ impl Platform {
         })
     }
 
-    /// Each price with its range and source, in the order of the documentation.
+    /// Returns each price with its range and source, in the order of the documentation.
     pub fn quotes(&self) -> &[Price] {
         &self.prices
     }
 
-    /// Where each section of the shape comes from.
+    /// Returns the origin of each section of the shape.
     pub fn sections(&self) -> &[SectionOrigin] {
         &self.sections
     }

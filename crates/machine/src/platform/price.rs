@@ -1,19 +1,19 @@
-//! One price as a file gives it: value, range, unit and where they come from.
+//! A price as a file gives it: value, range, unit and origin.
 
 use super::provenance::Provenance;
 use std::fmt;
 
-/// What a price measures.
+/// The quantity that a price measures.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// A duration; base unit: picoseconds.
     Time,
-    /// Bytes a time; base unit: bytes a second.
+    /// A bandwidth; base unit: bytes a second.
     Bandwidth,
 }
 
 impl Kind {
-    /// The units that a price of the kind is given in.
+    /// Returns the units in which files may give a price of the kind.
     pub const fn units(self) -> &'static [Unit] {
         match self {
             Self::Time => &[Unit::Ps, Unit::Ns, Unit::Us, Unit::Ms],
@@ -21,8 +21,8 @@ impl Kind {
         }
     }
 
-    /// The highest price of the kind, in its base unit: 1000 seconds; 1000 GB/s. Sums of prices
-    /// stay far from where `u64` ends.
+    /// Returns the highest price of the kind, in its base unit: 1000 seconds; 1000 GB/s. It is so
+    /// low that sums of prices do not overflow `u64`.
     pub(super) const fn highest(self) -> u64 {
         match self {
             Self::Time => 1_000_000_000_000_000,
@@ -31,7 +31,7 @@ impl Kind {
     }
 }
 
-/// The unit that a price is given in.
+/// The unit in which a file gives a price.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unit {
     /// Picoseconds.
@@ -49,7 +49,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// How files write it.
+    /// Returns the unit's name in files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Ps => "ps",
@@ -61,7 +61,7 @@ impl Unit {
         }
     }
 
-    /// How many base units it is.
+    /// Returns the number of base units in it.
     pub const fn in_base(self) -> u64 {
         match self {
             Self::Ps => 1,
@@ -75,21 +75,21 @@ impl Unit {
 /// A price as a file gives it, in base units of its kind.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Price {
-    /// Its name, as the field of [`Prices`](super::Prices) is called.
+    /// The price's name: the name of a field of [`Prices`](super::Prices).
     pub name: &'static str,
-    /// What the platform is taken to have, in base units.
+    /// The platform's nominal price, in base units.
     pub value: u64,
-    /// The least it may be, in base units.
+    /// The low end of the range, in base units.
     pub low: u64,
-    /// The most it may be, in base units.
+    /// The high end of the range, in base units.
     pub high: u64,
-    /// The unit that the file gives it in.
+    /// The unit in which the file gives it.
     pub unit: Unit,
-    /// Where it comes from.
+    /// The origin of the price.
     pub provenance: Provenance,
 }
 
-/// Value, unit and range: `2.5 ns (1.5 to 4)`.
+/// Writes value, unit and range: `2.5 ns (1.5 to 4)`.
 impl fmt::Display for Price {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let given = |base: u64| base as f64 / self.unit.in_base() as f64;

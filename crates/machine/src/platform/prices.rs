@@ -4,20 +4,20 @@ use super::architecture::Architecture;
 use super::price::Kind;
 use crate::Time;
 
-/// Bytes a second.
+/// A bandwidth in bytes a second.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Bandwidth(u64);
 
 impl Bandwidth {
-    /// Bytes a second.
+    /// Returns the bytes a second.
     pub const fn bytes_per_second(self) -> u64 {
         self.0
     }
 
-    /// How long so many bytes take, rounded up to whole picoseconds.
+    /// Returns the time that `bytes` bytes take, rounded up to whole picoseconds.
     ///
     /// # Panics
-    /// If that is beyond 213 days.
+    /// If that is more than 213 days.
     pub fn time(self, bytes: u64) -> Time {
         let ps = (u128::from(bytes) * 1_000_000_000_000).div_ceil(u128::from(self.0));
         Time::from_ps(u64::try_from(ps).expect("a transfer within 213 days"))
@@ -44,8 +44,8 @@ impl Resolved for Bandwidth {
     }
 }
 
-/// Declares a struct of prices whose fields are named as in platform files. After `;` may stand one
-/// field that depends on the architecture.
+/// Declares a struct of prices whose fields have the same names as in platform files. One field
+/// that depends on the architecture may follow after `;`.
 macro_rules! prices {
     ($(#[$about:meta])* pub struct $name:ident {
         $($(#[$doc:meta])* pub $field:ident: $type:ty,)*
@@ -76,16 +76,16 @@ macro_rules! prices {
 }
 
 prices! {
-    /// What everything takes on a machine.
+    /// The prices of all operations on a machine.
     pub struct Prices {
-        /// An access of a program whose translation the first TLB level has: all it takes beyond
-        /// the program's other work.
+        /// An access of a program whose translation is in the first TLB level: the time it takes
+        /// beyond the program's other work.
         pub access: Time,
-        /// What a hit in the second TLB level adds.
+        /// The additional time of a hit in the second TLB level.
         pub l2_hit: Time,
-        /// One table read of a walk whose line is near.
+        /// A table read of a walk whose line is near.
         pub walk_level: Time,
-        /// What a walk adds where the line of the leaf entry is far.
+        /// The additional time of a walk if the line of the leaf entry is far.
         pub walk_far: Time,
         /// A trap into the kernel and the return from it, without software.
         pub fault: Time,
@@ -99,31 +99,31 @@ prices! {
         pub zero_page: Time,
         /// Copying 4 KiB.
         pub copy_page: Time,
-        /// One instruction of kernel code: 1 / (frequency × instructions a cycle).
+        /// An instruction of kernel code: 1 / (frequency × instructions a cycle).
         pub instruction: Time,
-        /// A context switch, without what it invalidates or waits for.
+        /// A context switch, without its invalidations and waits.
         pub switch: Time,
-        /// One turn of a wait for a lock.
+        /// An iteration of a wait for a lock.
         pub relax: Time,
         /// Reading from the storage device, from request to interrupt, without the transfer.
         pub read_latency: Time,
-        /// Writing to the storage device, likewise.
+        /// Writing to the storage device, from request to interrupt, without the transfer.
         pub write_latency: Time,
-        /// What the storage device reads.
+        /// The bandwidth of reads from the storage device.
         pub bandwidth_read: Bandwidth,
-        /// What the storage device writes.
+        /// The bandwidth of writes to the storage device.
         pub bandwidth_write: Bandwidth,
         /// Compressing 4 KiB for compressed swap, on the core that swaps out.
         pub compress_page: Time,
         /// Decompressing 4 KiB, on the core that swaps in.
         pub decompress_page: Time,
         ;
-        /// What invalidations take.
+        /// The prices of invalidations.
         pub invalidation: InvalidationPrices,
     }
 }
 
-/// What invalidations take, by how they reach other cores.
+/// The prices of invalidations, by how they reach other cores.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum InvalidationPrices {
     /// arm64.
@@ -132,40 +132,41 @@ pub enum InvalidationPrices {
     Ipi(IpiPrices),
 }
 
-/// The wait of a DSB ISHST, which orders stores to tables before a TLBI. The architecture does
-/// not ask it to wait for TLBIs; whether implementations do is a hypothesis, so draws have both.
+/// The wait of a DSB ISHST, which orders stores to tables before a TLBI. The architecture does not
+/// require it to wait for TLBIs. That implementations do so is a hypothesis, so draws have both.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Publish {
-    /// The TLBIs of its own core that are outstanding, so that dense TLBIs take the greater of
-    /// their latency and the work between them.
+    /// The barrier waits for its own core's outstanding TLBIs. So TLBIs in quick succession take
+    /// the greater of their latency and the work between them.
     Outstanding,
-    /// A round trip every time, whatever is outstanding.
+    /// The barrier takes a round trip every time, whatever is outstanding.
     RoundTrip,
 }
 
 prices! {
-    /// What invalidations by broadcast take.
+    /// The prices of invalidations by broadcast.
     pub struct BroadcastPrices {
         /// Issuing one TLBI, on the issuer.
         pub tlbi_issue: Time,
         /// From issue to arrival at another core.
         pub propagation: Time,
-        /// What a TLBI takes of another core, when that applies it.
+        /// The time that another core loses when it applies a TLBI.
         pub snoop: Time,
-        /// A DSB of any kind when nothing of its core is outstanding.
+        /// A DSB of any kind when its core has nothing outstanding.
         pub dsb_idle: Time,
         /// From a TLBI to the end of a DSB that waits for it, on a machine of one core.
         pub dsb_base: Time,
-        /// What each other core adds to a DSB ISH that follows a TLBI.
+        /// The additional time, for each other core, of a DSB ISH that follows a TLBI.
         pub dsb_per_core: Time,
-        /// What each TLBI that is outstanding adds to it.
+        /// The additional time of such a DSB for each outstanding TLBI.
         pub dsb_per_outstanding: Time,
-        /// What a DSB ISH that follows a TLBI takes of each other core.
+        /// The time that each other core loses to a DSB ISH that follows a TLBI.
         pub dsb_snoop: Time,
-        /// How long it keeps the interconnect from beginning another core's; at most as long as it
-        /// takes (Arm CCN-502 TRM, 100052, 2.7: at most four synchronisations in flight a node).
+        /// The time for which such a DSB keeps the interconnect from beginning another core's. It
+        /// is at most as long as the DSB takes (Arm CCN-502 TRM, 100052, 2.7: at most four
+        /// synchronisations in flight a node).
         pub dsb_serial: Time,
-        /// How long a device access of the own core is outstanding.
+        /// The time for which a device access of the core itself is outstanding.
         pub device_access: Time,
         ;
         /// The wait of a DSB ISHST.
@@ -174,7 +175,7 @@ prices! {
 }
 
 prices! {
-    /// What invalidations by interprocessor interrupts take.
+    /// The prices of invalidations by interprocessor interrupts.
     pub struct IpiPrices {
         /// Sending, for each target, on the issuer.
         pub ipi_send: Time,
@@ -182,7 +183,7 @@ prices! {
         pub ipi_latency: Time,
         /// Entry to and return from the handler on the target, without flushing.
         pub ipi_handler: Time,
-        /// From the target's acknowledgement to the issuer's seeing it.
+        /// From the target's acknowledgement until the issuer sees it.
         pub ipi_ack: Time,
         /// Invalidating one page locally.
         pub flush_entry: Time,
@@ -192,8 +193,8 @@ prices! {
 }
 
 impl BroadcastPrices {
-    /// Returns the time from a TLBI to its end everywhere on a machine of so many cores, with so
-    /// many of the issuer's outstanding.
+    /// Returns the time from a TLBI to the end of its DSB on a machine of `cores` cores, with
+    /// `outstanding` TLBIs of the issuer outstanding.
     pub(crate) fn latency(&self, cores: u16, outstanding: u64) -> Time {
         let others = u64::from(cores.saturating_sub(1));
         self.dsb_base + self.dsb_per_core * others + self.dsb_per_outstanding * outstanding
@@ -201,7 +202,8 @@ impl BroadcastPrices {
 }
 
 impl Prices {
-    /// The prices that a platform of the architecture must give, in the order of documentation.
+    /// Returns the prices that a platform of the architecture must give, in the order of the
+    /// documentation.
     pub fn names(architecture: Architecture) -> impl Iterator<Item = (&'static str, Kind)> {
         let invalidation = match architecture {
             Architecture::Arm64 => BroadcastPrices::NAMES,
@@ -210,7 +212,7 @@ impl Prices {
         Self::NAMES.iter().chain(invalidation).copied()
     }
 
-    /// Fills in each price that the architecture has, in base units, by its name.
+    /// Sets each price of the architecture. `price` returns it in base units, by its name.
     pub(super) fn resolve(
         architecture: Architecture,
         publish: Publish,

@@ -1,15 +1,16 @@
-//! Where the figures of a platform file come from.
+//! The origins of the figures of a platform file.
 
-/// How well a figure is known.
+/// The kind of evidence for a figure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Basis {
-    /// A manual or its maker says so.
+    /// A manual or the maker states it.
     Documented,
-    /// Someone measured it on such a machine.
+    /// A measurement on such a machine.
     Measured,
-    /// Chosen so that the model agrees with something measured: it cannot predict that.
+    /// A figure chosen so that the model agrees with a measurement; the model cannot predict that
+    /// one.
     Fitted,
-    /// From memory or reasoned from other machines; the range is wide.
+    /// A figure from memory, or reasoned from other machines; the range is wide.
     Guessed,
 }
 
@@ -17,7 +18,7 @@ impl Basis {
     /// Every basis.
     pub const ALL: [Self; 4] = [Self::Documented, Self::Measured, Self::Fitted, Self::Guessed];
 
-    /// How files write it.
+    /// Returns the basis as files write it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Documented => "documented",
@@ -28,22 +29,22 @@ impl Basis {
     }
 }
 
-/// Where a figure comes from.
+/// The origin of a figure.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Provenance {
-    /// How well it is known.
+    /// The kind of evidence for the figure.
     pub basis: Basis,
-    /// What it was fitted on, for [`Basis::Fitted`] alone.
+    /// The measurement that it was fitted on; only for [`Basis::Fitted`].
     pub on: Option<String>,
     /// The document, the measurement or the reasoning.
     pub source: String,
 }
 
-/// Where a section of a platform's shape comes from.
+/// The origin of a section of a platform's shape.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SectionOrigin {
-    /// Its name in the file, with the section it is in.
+    /// The section's name in the file, with the section it is in.
     pub section: String,
-    /// Where its figures come from.
+    /// The origin of its figures.
     pub origin: Provenance,
 }

@@ -1,24 +1,24 @@
-//! What a machine has, as far as it is modelled.
+//! The modelled parts of a machine's hardware.
 
 use super::architecture::Architecture;
 use crate::tlb::TlbShape;
 use pageout_paging::Format;
 use pageout_paging::mmu::{Caps, Shootdown};
 
-/// What a machine has: nothing here is drawn from a range.
+/// The hardware of a machine. No part of it is drawn from a range.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Shape {
-    /// Its architecture.
+    /// The machine's architecture.
     pub architecture: Architecture,
-    /// Cores, 1 to [`Shape::MAX_CORES`]; all alike.
+    /// The number of cores, 1 to [`Shape::MAX_CORES`]; all alike.
     pub cores: u16,
-    /// What its memory-management hardware does by itself.
+    /// The updates of entries that its memory-management hardware makes.
     pub hardware: Hardware,
     /// The TLB of each core.
     pub tlb: TlbShape,
-    /// How invalidations reach other cores.
+    /// The way in which invalidations reach other cores.
     pub invalidation: Invalidation,
-    /// Its storage.
+    /// The machine's storage.
     pub storage: Storage,
 }
 
@@ -26,7 +26,7 @@ impl Shape {
     /// The most cores a machine may have.
     pub const MAX_CORES: u16 = 256;
 
-    /// What the engine is told of the hardware, for entries of format `F`.
+    /// Returns the hardware's properties for the engine, for entries of format `F`.
     pub fn caps<F: Format>(&self) -> Caps {
         Caps {
             hardware_af: self.hardware.accessed,
@@ -49,20 +49,21 @@ impl Shape {
     }
 }
 
-/// What memory-management hardware does by itself.
+/// The abilities of memory-management hardware.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Hardware {
-    /// It sets the accessed bit of leaf entries.
+    /// True if it sets the accessed bit of leaf entries.
     pub accessed: bool,
-    /// It sets the dirty bit of leaf entries.
+    /// True if it sets the dirty bit of leaf entries.
     pub dirty: bool,
-    /// It sets the accessed bit of entries that lead to tables.
+    /// True if it sets the accessed bit of entries that lead to tables.
     pub nonleaf_accessed: bool,
-    /// Contiguous blocks may be converted without a flush in between ([`Caps::bbml2_noabort`]).
+    /// True if contiguous blocks may be converted without a flush in between
+    /// ([`Caps::bbml2_noabort`]).
     pub bbml2_noabort: bool,
 }
 
-/// How invalidations reach other cores.
+/// The way in which invalidations reach other cores.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Invalidation {
     /// arm64.
@@ -71,37 +72,38 @@ pub enum Invalidation {
     Ipi(Ipi),
 }
 
-/// Invalidations as instructions that hardware tells every core.
+/// Invalidations as instructions that hardware broadcasts to every core.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Broadcast {
     /// Bits of an address-space identifier: 8 or 16.
     pub asid_bits: u8,
-    /// One instruction may cover a range of pages (FEAT_TLBIRANGE); otherwise one a page.
+    /// True if one instruction may cover a range of pages (FEAT_TLBIRANGE); otherwise it covers one
+    /// page.
     pub range_operations: bool,
-    /// Invalidations that a core holds back until the buffer overflows or their issuer's barrier
-    /// comes; 0: each is applied as it arrives.
+    /// The number of invalidations that a core holds back until the buffer overflows or their
+    /// issuer's barrier comes. 0: the core applies each as it arrives.
     pub hold: u16,
-    /// A barrier also waits for device accesses outstanding on its own core.
+    /// True if a barrier also waits for outstanding device accesses of its own core.
     pub waits_for_devices: bool,
 }
 
 /// Invalidations as interrupts to the cores that may hold translations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ipi {
-    /// Address spaces that a core keeps apart by tags (Linux 7.3.4 on x86: 6, TLB_NR_DYN_ASIDS).
-    /// 0: every switch flushes all but global translations.
+    /// The number of address spaces that a core keeps apart by tags (Linux 7.3.4 on x86: 6,
+    /// TLB_NR_DYN_ASIDS). 0: every switch flushes all but global translations.
     pub tag_slots: u8,
-    /// The most entries flushed one by one; more flush the address space (Linux 7.3.4: x86 33,
-    /// tlb_single_page_flush_ceiling; riscv 64).
+    /// The most entries that are flushed one by one. More entries flush the address space (Linux
+    /// 7.3.4: x86 33, tlb_single_page_flush_ceiling; riscv 64).
     pub full_flush_ceiling: u32,
-    /// Idle cores keep their address space loaded, are not interrupted, and flush when they leave
-    /// idleness if they missed something.
+    /// True if idle cores keep their address space loaded and are not interrupted. They flush when
+    /// they leave idleness if they missed an invalidation.
     pub lazy: bool,
 }
 
 /// The storage device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Storage {
-    /// Transfers that it works on at once, 1 to 65535; more wait.
+    /// The number of transfers that it works on at once, 1 to 65535; more wait.
     pub queue_depth: u16,
 }

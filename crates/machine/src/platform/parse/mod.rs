@@ -1,4 +1,4 @@
-//! From a platform file's text to a platform, or to the first thing wrong with it.
+//! Turns a platform file's text into a platform, or into its first problem.
 
 mod prices;
 mod provenance;
@@ -34,7 +34,7 @@ pub(super) fn platform(file: &str, text: &str) -> Result<Platform, PlatformError
     })
 }
 
-/// The architecture, which decides what other keys there are.
+/// Reads the architecture, which decides which other keys the file has.
 fn architecture(
     source: Source<'_>,
     document: &Document<&str>,

@@ -7,7 +7,7 @@ use crate::platform::error::PlatformError;
 use crate::platform::price::{Kind, Price, Unit};
 use crate::platform::prices::Prices;
 
-/// Every price of the architecture, in the order of documentation.
+/// Reads every price of the architecture, in the order of the documentation.
 pub(super) fn read(
     root: &Section<'_>,
     architecture: Architecture,
@@ -40,7 +40,7 @@ fn price(prices: &Section<'_>, name: &'static str, kind: Kind) -> Result<Price, 
     Ok(Price { name, value, low, high, unit, provenance: provenance(&section)? })
 }
 
-/// A price in base units, which are so small that rounding to them loses nothing.
+/// Reads a price in base units, which are so small that rounding to them loses nothing.
 fn amount(section: &Section<'_>, key: &str, kind: Kind, unit: Unit) -> Result<u64, PlatformError> {
     let number = section.number(key)?;
     let base = (number * unit.in_base() as f64).round();

@@ -1,13 +1,13 @@
-//! The keys of a section or price that say where it comes from.
+//! The keys that give the origin of a section or price.
 
 use super::section::Section;
 use crate::platform::error::PlatformError;
 use crate::platform::provenance::{Basis, Provenance};
 
-/// The keys that say where a section or price comes from.
+/// The keys that give the origin of a section or price.
 pub(super) const PROVENANCE: [&str; 3] = ["basis", "on", "source"];
 
-/// Where a section or price comes from.
+/// Reads the origin of a section or price.
 pub(super) fn provenance(section: &Section<'_>) -> Result<Provenance, PlatformError> {
     let basis = section.choice("basis", &Basis::ALL.map(|basis| (basis.name(), basis)))?;
     let is_fitted = basis == Basis::Fitted;

@@ -1,4 +1,4 @@
-//! One table of a platform file: its keys by name, each refusal with its line.
+//! A table of a platform file. It gives access to values by key, and to the line of each problem.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -8,7 +8,7 @@ use toml_edit::{Item, TableLike, Value};
 
 use crate::platform::error::{PlatformError, Problem};
 
-/// The file being read.
+/// The file that is read.
 #[derive(Clone, Copy)]
 pub(super) struct Source<'a> {
     pub(super) file: &'a str,
@@ -16,14 +16,14 @@ pub(super) struct Source<'a> {
 }
 
 impl Source<'_> {
-    /// The refusal of what begins at byte `offset`.
+    /// Returns the error for a problem at byte `offset`.
     pub(super) fn refusal(&self, offset: usize, problem: Problem) -> PlatformError {
         let before = &self.text.as_bytes()[..offset];
         let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
         PlatformError { file: self.file.to_owned(), line, problem }
     }
 
-    /// Where a thing lacks that no header announces: on the last line.
+    /// Returns the offset of the last line, for a missing key whose section has no header.
     pub(super) fn last_line(&self) -> usize {
         self.text.trim_end().len()
     }
@@ -32,15 +32,15 @@ impl Source<'_> {
 /// A table of the file whose keys are all known.
 pub(super) struct Section<'a> {
     source: Source<'a>,
-    /// As keys are named in refusals: empty, or `prices.access.`.
+    /// The prefix of its keys in errors: empty, or for example `prices.access.`.
     path: String,
     table: &'a dyn TableLike,
-    /// Where its header or it itself begins.
+    /// The offset of its header, or of the table itself.
     offset: usize,
 }
 
 impl<'a> Section<'a> {
-    /// The table at the root of the file.
+    /// Returns the table at the root of the file.
     pub(super) fn root(
         source: Source<'a>,
         table: &'a dyn TableLike,
@@ -50,7 +50,7 @@ impl<'a> Section<'a> {
         Self { source, path: String::new(), table, offset }.with_keys(keys)
     }
 
-    /// The table under `key`, which must be there.
+    /// Returns the table under `key`, which is required.
     pub(super) fn section(&self, key: &str, keys: &[&str]) -> Result<Self, PlatformError> {
         let accepted = format!("a section with {}", one_of(keys));
         let item = self.item(key, &accepted)?;
@@ -62,7 +62,7 @@ impl<'a> Section<'a> {
         Self { source: self.source, path, table, offset }.with_keys(keys)
     }
 
-    /// Refuses what the section does not have.
+    /// Refuses keys other than `keys`.
     fn with_keys(self, keys: &[&str]) -> Result<Self, PlatformError> {
         for (key, _) in self.table.iter() {
             if !keys.contains(&key) {
@@ -77,7 +77,7 @@ impl<'a> Section<'a> {
         Ok(self)
     }
 
-    /// A non-empty string.
+    /// Returns a non-empty string.
     pub(super) fn text(&self, key: &str, accepted: impl Display) -> Result<&'a str, PlatformError> {
         let item = self.item(key, &accepted)?;
         match item.as_str() {
@@ -86,7 +86,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// What one of some names stands for.
+    /// Reads one of `names`, and returns the value that it stands for.
     pub(super) fn choice<T: Copy>(
         &self,
         key: &str,
@@ -98,14 +98,14 @@ impl<'a> Section<'a> {
         found.ok_or_else(|| self.refused(key, format!("\"{text}\""), accepted()))
     }
 
-    /// `true` or `false`.
+    /// Reads `true` or `false`.
     pub(super) fn flag(&self, key: &str) -> Result<bool, PlatformError> {
         const ACCEPTED: &str = "true or false";
         let item = self.item(key, &ACCEPTED)?;
         item.as_bool().ok_or_else(|| self.refused(key, found(item, self.source), ACCEPTED))
     }
 
-    /// A whole number within bounds.
+    /// Reads a whole number within bounds.
     pub(super) fn count<N>(&self, key: &str, bounds: RangeInclusive<N>) -> Result<N, PlatformError>
     where
         N: Copy + PartialOrd + Display + TryFrom<i64>,
@@ -117,7 +117,7 @@ impl<'a> Section<'a> {
         number.ok_or_else(|| self.refused(key, found(item, self.source), accepted))
     }
 
-    /// A number that is finite and not negative.
+    /// Reads a number that is finite and not negative.
     pub(super) fn number(&self, key: &str) -> Result<f64, PlatformError> {
         const ACCEPTED: &str = "a number that is not negative";
         let item = self.item(key, &ACCEPTED)?;
@@ -126,7 +126,7 @@ impl<'a> Section<'a> {
         number.ok_or_else(|| self.refused(key, found(item, self.source), ACCEPTED))
     }
 
-    /// The refusal of what `key` has, or of its being there.
+    /// Returns the error for the value of `key`, or for its presence.
     pub(super) fn refused(
         &self,
         key: &str,
@@ -137,17 +137,17 @@ impl<'a> Section<'a> {
         self.refusal(key, Problem::Refused { key: self.name(key), found, accepted })
     }
 
-    /// The refusal of what stands at `key`.
+    /// Returns the error for a problem at `key`.
     pub(super) fn refusal(&self, key: &str, problem: Problem) -> PlatformError {
         self.source.refusal(self.offset_of(key), problem)
     }
 
-    /// Whether the section has `key`.
+    /// Returns true if the section has `key`.
     pub(super) fn has(&self, key: &str) -> bool {
         self.table.contains_key(key)
     }
 
-    /// The key's value as the file writes it.
+    /// Returns the key's value as the file writes it.
     pub(super) fn written(&self, key: &str) -> String {
         self.table.get(key).map_or_else(String::new, |item| found(item, self.source))
     }
@@ -157,7 +157,7 @@ impl<'a> Section<'a> {
         self.table.get(key).ok_or_else(|| self.source.refusal(self.offset, missing()))
     }
 
-    /// A key with the sections it is in.
+    /// Returns a key with the sections it is in.
     pub(super) fn name(&self, key: &str) -> String {
         format!("{}{key}", self.path)
     }
@@ -169,7 +169,7 @@ impl<'a> Section<'a> {
     }
 }
 
-/// A value as the file writes it, in short.
+/// Returns the first line of a value as the file writes it.
 fn found(item: &Item, source: Source<'_>) -> String {
     match item {
         Item::Value(Value::String(text)) if text.value().is_empty() => "an empty string".to_owned(),

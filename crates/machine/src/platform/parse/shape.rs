@@ -1,4 +1,4 @@
-//! The sections of a platform file that say what the machine has.
+//! The sections of a platform file that describe the machine's hardware.
 
 use super::provenance::{PROVENANCE, provenance};
 use super::section::Section;
@@ -8,7 +8,7 @@ use crate::platform::provenance::SectionOrigin;
 use crate::platform::shape::{Broadcast, Hardware, Invalidation, Ipi, Shape, Storage};
 use crate::tlb::{LevelShape, ShapeError, TlbShape, Walks};
 
-/// What the section is called that says how invalidations reach other cores.
+/// Returns the name of the section on how invalidations reach other cores.
 pub(super) const fn invalidation_section(architecture: Architecture) -> &'static str {
     match architecture {
         Architecture::Arm64 => "broadcast",
@@ -16,7 +16,7 @@ pub(super) const fn invalidation_section(architecture: Architecture) -> &'static
     }
 }
 
-/// The shape, and where each of its sections comes from.
+/// Reads the shape, and the origin of each of its sections.
 pub(super) fn read(
     root: &Section<'_>,
     architecture: Architecture,
@@ -39,7 +39,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// A section with these keys, those of its provenance, and sections in it (`inner`).
+    /// Reads a section with these keys, the keys of its origin, and the sections `inner`.
     fn section<'a>(
         &mut self,
         outer: &Section<'a>,
@@ -158,7 +158,7 @@ impl Reader {
     }
 }
 
-/// What x86's INVLPG drops of the page-walk cache, by vendor: Intel's, AMD's.
+/// The entries of the page-walk cache that x86's INVLPG drops, by vendor: Intel's, AMD's.
 const INVLPG_DROPS: &[(&str, Walks)] =
     &[("address-space", Walks::AddressSpace), ("to-page", Walks::ToPage)];
 

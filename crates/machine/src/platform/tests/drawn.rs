@@ -15,7 +15,8 @@ fn nominal_prices_are_those_of_the_file() {
     }
 }
 
-/// The same on every host: only operations that IEEE 754 defines to the last bit are used.
+/// A seed gives the same prices on every host, because only operations that IEEE 754 defines to the
+/// last bit are used.
 #[test]
 fn a_seed_means_the_same_everywhere() {
     let prices = Platform::parse("a.toml", &file(Architecture::X86)).unwrap();
@@ -38,7 +39,8 @@ fn ends_and_middle_of_a_range() {
     assert_eq!(log_normal([0, 0, 0], 1.0), 0);
 }
 
-/// 5 % lie below the range, 5 % above it; prices of the core's clock go together, others don't.
+/// 5 % of the draws lie below the range, 5 % above it. Prices of the core's clock move together,
+/// others do not.
 #[test]
 fn draws_are_log_normal_and_share_the_clock() {
     let quotes = Platform::parse("a.toml", &file(Architecture::Arm64)).unwrap();

@@ -1,4 +1,4 @@
-//! Platform files read, refused and drawn from.
+//! Tests of reading, refusing and drawing from platform files.
 
 mod drawn;
 mod refused;
@@ -6,7 +6,7 @@ mod refused;
 use super::*;
 use crate::tlb::Walks;
 
-/// A whole file of an architecture, with prices that no machine has.
+/// Returns a whole file of an architecture, with prices that no machine has.
 fn file(architecture: Architecture) -> String {
     let invalidation = match architecture {
         Architecture::Arm64 => {

@@ -1,10 +1,10 @@
-//! What is refused, with its line and the reason.
+//! Tests of files that are refused, with the line and the reason.
 
 use super::Architecture::X86;
 use super::*;
 use proptest::prelude::*;
 
-/// Lines of the section's header and of the key, from 1 on.
+/// Returns the lines of the section's header and of the key, from 1 on.
 fn lines_of(text: &str, section: &str, key: &str) -> (usize, usize) {
     let header = match section {
         "-" => 0,
@@ -14,7 +14,7 @@ fn lines_of(text: &str, section: &str, key: &str) -> (usize, usize) {
     (header, header + 1 + text.lines().skip(header).position(has_key).expect("a key"))
 }
 
-/// The text with a line replaced, or taken out for `None`.
+/// Returns the text with a line replaced, or removed for `None`.
 fn with_line(text: &str, number: usize, line: Option<&str>) -> String {
     let mut lines: Vec<&str> = text.lines().collect();
     lines.splice(number - 1..number, line);
@@ -25,7 +25,8 @@ fn refusal(text: &str) -> String {
     Platform::parse("a.toml", text).expect_err("what is wrong is refused").to_string()
 }
 
-/// What the table says is refused as it says. A value below its range is told at the range's end.
+/// Checks each line of the table of refusals. An error for a value below its range names the
+/// range's end.
 #[test]
 fn wrong_lines_are_refused_there() {
     let rows = include_str!("refused.txt").lines().filter(|row| !row.starts_with('#'));
@@ -47,7 +48,7 @@ fn wrong_lines_are_refused_there() {
     }
 }
 
-/// A fitted price says on what.
+/// A fitted price names the measurement that it was fitted on.
 #[test]
 fn a_fitted_price_says_on_what() {
     let text = file(X86);
@@ -61,7 +62,7 @@ fn a_fitted_price_says_on_what() {
     assert_eq!((origin.basis, origin.on.as_deref()), (Basis::Fitted, Some("a benchmark")));
 }
 
-/// Shapes that no TLB has, at the line that says so.
+/// TLBs that cannot exist are refused at the line that makes them so.
 #[test]
 fn impossible_tlbs_are_refused() {
     let cases = [
@@ -108,7 +109,7 @@ fn sections_are_sections() {
     );
 }
 
-/// A price may be one line.
+/// A price may be an inline table, on one line.
 #[test]
 fn inline_tables_are_read() {
     let text = file(X86);
@@ -121,7 +122,7 @@ fn inline_tables_are_read() {
     assert_eq!(inline, Platform::parse("a.toml", &text).unwrap());
 }
 
-/// Nothing has a default: each key and each header of a shipped file is needed.
+/// No key has a default: each key and each header of a shipped file is needed.
 #[test]
 fn every_line_is_needed() {
     for name in Platform::names() {
@@ -153,7 +154,7 @@ fn without_prose(mut platform: Platform) -> Platform {
 }
 
 proptest! {
-    /// Whatever stands in a file: read or refused, at a line that it has.
+    /// Any text is either read or refused, at a line that the file has.
     #[test]
     fn any_text_is_read_or_refused(
         at in 0_usize..12_000,
