@@ -1,26 +1,26 @@
-//! What a line of ours says.
+//! Answers to figures: the lines of our own.
 
 use pageout_model::interval;
 use pageout_record::schema::{Basis, Ground};
 use pageout_record::stats::Interval;
 
-/// What a line of ours is worth.
+/// The kind of evidence that a line of ours is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Label {
-    /// Time on this machine, which is not the thread's.
+    /// Time on this machine, not on the thread's.
     Measured,
     /// Events of a real kernel or of the engine.
     Counted,
     /// Counts times prices that no benchmark was fitted on.
     Predicted,
-    /// It says which side, not how much.
+    /// An answer that gives the side of a difference, not its size.
     DirectionOnly,
-    /// A necessary condition, not what is.
+    /// A necessary condition, not a prediction.
     Bounded,
 }
 
 impl Label {
-    /// Its name in records and tables.
+    /// Returns the label's name in records and tables.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Measured => "measured",
@@ -32,42 +32,42 @@ impl Label {
     }
 }
 
-/// One number of ours.
+/// A number of ours.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Quantity {
-    /// Before, after, ratio (before over after), saved or value.
+    /// The name: before, after, ratio (before over after), saved or value.
     pub(super) name: &'static str,
-    /// Its unit.
+    /// The quantity's unit.
     pub(super) unit: &'static str,
-    /// Samples; one, at nominal prices, for a prediction.
+    /// The samples. A prediction has one, at nominal prices.
     pub(super) values: Vec<f64>,
-    /// Of draws, for a prediction.
+    /// The interval over draws, for a prediction.
     pub(super) interval: Option<Interval>,
 }
 
 /// A line of ours.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Answer {
-    /// Where it comes from.
+    /// The ground that it comes from.
     pub(super) ground: Ground,
-    /// What it is worth.
+    /// The kind of evidence that it is.
     pub(super) label: Label,
-    /// How the values came to be.
+    /// The way in which the values came about.
     pub(super) basis: Basis,
-    /// In words.
+    /// A description of how they came about.
     pub(super) how: &'static str,
     /// The numbers.
     pub(super) quantities: Vec<Quantity>,
 }
 
 impl Answer {
-    /// What a scenario on a modelled machine predicts.
+    /// Returns the prediction of a scenario on a modelled machine.
     pub(super) const fn modelled(how: &'static str, quantities: Vec<Quantity>) -> Self {
         let (ground, basis) = (Ground::Model, Basis::Modelled);
         Self { ground, label: Label::Predicted, basis, how, quantities }
     }
 
-    /// A limit, from prices of a platform.
+    /// Returns a limit, computed from prices of a platform.
     pub(super) fn bounded(how: &'static str, quantities: Vec<Quantity>) -> Self {
         Self { label: Label::Bounded, ..Self::modelled(how, quantities) }
     }
@@ -78,17 +78,17 @@ pub(super) const RATIO: &str = "ratio";
 /// The unit of ratios.
 pub(super) const TIMES: &str = "times";
 
-/// A quantity of one value.
+/// Returns a quantity of one value.
 pub(super) fn one(name: &'static str, unit: &'static str, value: f64) -> Quantity {
     samples(name, unit, vec![value])
 }
 
-/// A quantity of samples.
+/// Returns a quantity of samples.
 pub(super) fn samples(name: &'static str, unit: &'static str, values: Vec<f64>) -> Quantity {
     Quantity { name, unit, values, interval: None }
 }
 
-/// The nominal value, with the interval of the draws, if there are any.
+/// Returns the nominal value, with the interval of the draws if there are any.
 pub(super) fn drawn(
     name: &'static str,
     unit: &'static str,
@@ -98,8 +98,8 @@ pub(super) fn drawn(
     Quantity { name, unit, values: vec![nominal], interval: interval(draws) }
 }
 
-/// Cost before over cost after: at nominal prices, and with the prices of each draw, if there are
-/// any.
+/// Returns cost before over cost after: at nominal prices, and with the prices of each draw if
+/// there are any.
 pub(super) fn ratio_of(before: &(f64, Vec<f64>), after: &(f64, Vec<f64>)) -> Quantity {
     let nominal = before.0 / after.0;
     let draws: Vec<_> =

@@ -1,10 +1,9 @@
-//! Causes of missed ratios: runs in which one setting that the threads leave open is not as
-//! assumed.
+//! Causes of missed ratios, found by runs that change one setting which the threads leave open.
 
 use super::score::{CLUSTERS, Scored, holds, mean};
 use pageout_record::render::rounded;
 
-/// The setting whose run is nearest, for each cluster with a ratio outside of its interval.
+/// For each cluster with a ratio outside of its interval, names the setting whose run is nearest.
 pub(super) fn of_misses(scored: &[Scored<'_, '_>]) -> String {
     (0..CLUSTERS.len()).filter_map(|cluster| of_cluster(cluster, scored)).collect()
 }
@@ -40,7 +39,7 @@ fn with(setting: &str, of: &Scored<'_, '_>) -> Option<f64> {
     of.otherwise.iter().find(|(name, _)| *name == setting).map(|(_, ratio)| *ratio)
 }
 
-/// The mean absolute logarithm of ours over theirs.
+/// Returns the mean absolute logarithm of ours over theirs.
 fn error(ours: &[f64], ratios: &[&Scored<'_, '_>]) -> f64 {
     let errors = ours.iter().zip(ratios).map(|(ours, one)| (ours / one.theirs).ln().abs());
     mean(&errors.collect::<Vec<_>>())

@@ -1,8 +1,8 @@
-//! Necessary conditions: the flushing that a thread's effect takes, beside what a flush costs.
+//! Necessary conditions: the time of flushes that a thread's effect needs, and the cost of a flush.
 //!
-//! An effect is of flushes only if they take at least as much of the time that the program waits
-//! for as the effect is large. Both sides are bounded in the effect's favour: the program's time is
-//! the least that its device allows, and every flush is in it.
+//! Flushes can explain an effect only if they take at least as large a part of the time that the
+//! program waits for. Both sides are bounded in the effect's favour: the program's time is the
+//! least that its device allows, and it includes every flush.
 
 use super::answer::{Answer, Quantity, TIMES, drawn, one};
 use super::figure::{Figure, Theirs};
@@ -20,26 +20,26 @@ const HOW: &str = "necessary condition: one flush a page read, all of it waited 
     time that the device takes for a page";
 const SLOTS_HOW: &str = "necessary condition: 256 flushes a slot, half of its 2 MiB, through an \
     interconnect that takes one after the other (dsb_serial)";
-/// Flushes a slot: one for each 4K page of the half of 2 MiB that has to be freed for it.
+/// Flushes for each slot: one for each 4K page of the half of 2 MiB that has to be freed for it.
 const PAGES_A_SLOT: f64 = 256.0;
 const PAGE: u64 = 4096;
 const US: &str = "us/page";
 
 impl Test {
-    /// The least time from one page of the file to the next: a program can't be faster than its
+    /// Returns the least time from one page of the file to the next: no program is faster than its
     /// device.
     fn page(self, prices: &Prices) -> Time {
         let read = prices.bandwidth_read.time(PAGE);
         match self {
             Self::SeqRead => read,
             Self::SeqWrite => read + prices.bandwidth_write.time(PAGE),
-            // A store into a page that is not there reads it first.
+            // A store into a page that is not in memory reads it first.
             Self::RandomRead | Self::RandomWrite => prices.fault + prices.read_latency + read,
         }
     }
 }
 
-/// A number at nominal prices, and with each draw's.
+/// Returns a number at nominal prices, and at the prices of each draw.
 fn priced(
     name: &'static str,
     unit: &'static str,
@@ -50,7 +50,8 @@ fn priced(
     drawn(name, unit, value(Draw::Nominal), &drawn_values)
 }
 
-/// The condition under which leaving out `before`'s flushes for `after`'s gives a test's effect.
+/// Returns the condition under which a test's effect follows from replacing `before`'s flushes by
+/// `after`'s.
 ///
 /// # Errors
 /// If no platform answers to the figure's system.
@@ -77,9 +78,9 @@ pub(super) fn of_test(
     Ok(Answer::bounded(HOW, quantities))
 }
 
-/// The condition under which leaving out flushes saves what a row of so many threads saves: each
-/// thread waits for the flushes of all, one after the other, so that a slot's saving over its
-/// threads is what its own flushes take.
+/// Returns the condition under which leaving out flushes saves as much as a row of `threads`
+/// threads did. Each thread waits for the flushes of all, one after the other. So a slot's saving,
+/// divided by the threads, is the time of the slot's own flushes.
 ///
 /// # Errors
 /// If no platform answers to the figure's system.
@@ -106,7 +107,8 @@ pub(super) fn of_slots(
     Ok(Answer::bounded(SLOTS_HOW, vec![saved, needed, costs]))
 }
 
-/// The time that following a young bit takes of a core that has nothing else outstanding.
+/// Returns the time of the flush that follows a young bit, on a core that has nothing else
+/// outstanding.
 fn flush(platform: &Platform, draw: Draw, policy: Policy) -> Time {
     let memory: Vec<_> = (0..Arm64_4K::PTES).map(|_| AtomicU64::new(0)).collect();
     let setup = Setup::new(platform.shape().clone(), platform.prices(draw), 1);

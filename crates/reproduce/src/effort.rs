@@ -1,21 +1,21 @@
-//! The sizes of what is run for answers.
+//! The sizes of the runs for answers.
 
-/// How thorough to be.
+/// The thoroughness of the runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Effort {
-    /// Bytes of the file that is reclaimed here.
+    /// Bytes of the file that the engine reclaims on this machine.
     pub bytes: u64,
-    /// Rounds of it.
+    /// Rounds of that reclaim.
     pub rounds: usize,
     /// Draws of a platform's prices for S0's and S1's benchmark on the modelled machine.
     pub draws: u32,
-    /// Bytes of the file that is reclaimed there.
+    /// Bytes of the file that is reclaimed on the modelled machine.
     pub memory: u64,
 }
 
 impl Effort {
-    /// What tables are shown of.
+    /// The effort for tables.
     pub const FULL: Self = Self { bytes: 1 << 30, rounds: 9, draws: 100, memory: 64 << 20 };
-    /// Whether all of it works.
+    /// The effort for tests that everything works.
     pub const QUICK: Self = Self { bytes: 32 << 20, rounds: 2, draws: 20, memory: 48 << 20 };
 }

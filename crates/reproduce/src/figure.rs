@@ -1,8 +1,8 @@
-//! What a figure of a thread is: where it stands, what was compared, and how sure the thread is.
+//! A figure of a thread: its source, the states compared, and the thread's certainty.
 
 use super::method::Method;
 
-/// Which thread a figure stands in.
+/// The thread that a figure is from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Thread {
     /// arm64: clear_flush_young_ptes, v6, 2026.
@@ -15,15 +15,15 @@ pub enum Thread {
     S3,
     /// arm64: batched and deferred TLB shootdown during page reclamation, v2, 2022.
     S4,
-    /// Others on the lists, 2023 to 2026.
+    /// Other threads on the lists, 2023 to 2026.
     Lists,
 }
 
 impl Thread {
-    /// Every one, in the order of tables.
+    /// Every thread, in the order of tables.
     pub const ALL: [Self; 6] = [Self::S0, Self::S1, Self::S2, Self::S3, Self::S4, Self::Lists];
 
-    /// Its short name.
+    /// Returns the thread's short name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::S0 => "S0",
@@ -35,7 +35,7 @@ impl Thread {
         }
     }
 
-    /// What it is about.
+    /// Returns the thread's subject, list and year.
     pub const fn about(self) -> &'static str {
         match self {
             Self::S0 => "arm64: clear_flush_young_ptes, v6 (linux-mm, 2026)",
@@ -54,18 +54,18 @@ impl Thread {
     }
 }
 
-/// Which way a difference goes.
+/// The direction of a difference.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Side {
-    /// After is better.
+    /// The state after is better.
     Better,
-    /// After is worse.
+    /// The state after is worse.
     Worse,
     /// No difference is claimed, or none was found.
     Neither,
 }
 
-/// How sure the thread is of a difference.
+/// The thread's certainty of a difference.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Said {
     /// Significant by a test.
@@ -77,7 +77,7 @@ pub enum Said {
 }
 
 impl Said {
-    /// Its name in records.
+    /// Returns its name in records.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Tested => "tested",
@@ -87,40 +87,40 @@ impl Said {
     }
 }
 
-/// What a thread gives.
+/// The figure that a thread gives.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Theirs {
     /// A cost before and after; less is better.
     Costs {
-        /// Before.
+        /// The cost before.
         before: f64,
-        /// After.
+        /// The cost after.
         after: f64,
         /// The unit of both.
         unit: &'static str,
     },
-    /// Cost before over cost after: above 1 is better after.
+    /// Cost before over cost after. Above 1, the state after is better.
     Ratio {
-        /// At least.
+        /// The least ratio.
         least: f64,
-        /// At most, if the thread bounds it.
+        /// The largest ratio, if the thread bounds it.
         most: Option<f64>,
     },
-    /// One number, and the way it goes if it tells of a difference.
+    /// A number, and a direction if it is about a difference.
     Value {
         /// The number.
         value: f64,
-        /// Its unit.
+        /// The number's unit.
         unit: &'static str,
-        /// Which way it goes.
+        /// The direction of the difference.
         side: Side,
     },
-    /// Only which way a difference goes.
+    /// Only the direction of a difference.
     Side(Side),
 }
 
 impl Theirs {
-    /// Which way the difference goes.
+    /// Returns the direction of the difference.
     pub fn side(self) -> Side {
         match self {
             Self::Costs { before, after, .. } if after < before => Side::Better,
@@ -133,28 +133,28 @@ impl Theirs {
     }
 }
 
-/// A figure of a thread, and how ours comes about.
+/// A figure of a thread, and the methods by which we answer it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Figure {
-    /// Its name in records and tables.
+    /// The figure's name in records and tables.
     pub id: &'static str,
-    /// Where it stands.
+    /// The thread that it is from.
     pub thread: Thread,
-    /// What it is of.
+    /// A description of what was measured.
     pub what: &'static str,
-    /// What it was measured on.
+    /// The system that it was measured on.
     pub system: &'static str,
-    /// The platform that answers to the system.
+    /// The platform that models this system.
     pub platform: Option<&'static str>,
-    /// The figure.
+    /// The thread's figure.
     pub theirs: Theirs,
-    /// How sure the thread is.
+    /// The thread's certainty of a difference.
     pub said: Said,
-    /// How ours comes about, one line each.
+    /// The methods of our answers, each of which gives one line.
     pub methods: &'static [Method],
 }
 
-/// A figure, from what is said of it in the order in which it is read.
+/// Returns a figure. The arguments are in the order in which a table row reads.
 pub(super) const fn figure(
     (thread, id): (Thread, &'static str),
     (system, platform): (&'static str, Option<&'static str>),

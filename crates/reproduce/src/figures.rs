@@ -1,5 +1,5 @@
-//! The threads' figures as data, each with how ours comes about. Sources: the threads themselves
-//! and replies to them on linux-mm and linux-arm-kernel.
+//! The threads' figures as data, each with the methods that answer it. Sources: the threads
+//! themselves and replies to them on linux-mm and linux-arm-kernel.
 
 mod theirs;
 mod xavier;
@@ -51,7 +51,7 @@ const NO_ANON: &[Method] = &[Not(
 const NO_MREMAP: &[Method] =
     &[Not("mremap has no variants here, and no cost of its own is counted")];
 
-/// Every figure, thread by thread.
+/// Returns every figure, thread by thread.
 pub(super) fn all() -> impl Iterator<Item = &'static Figure> {
     [RECLAIM, THP, xavier::MEANS, xavier::VARIATION_OF_TESTS, SHOOTDOWN, LISTS]
         .into_iter()

@@ -1,5 +1,5 @@
-//! `reproduce`: one row for every figure of the threads, theirs beside ours, and what ours is
-//! worth.
+//! `reproduce`: one row for every figure of the threads. It has the thread's figure, ours, and the
+//! kind of evidence that ours is.
 #![forbid(unsafe_code)]
 
 mod answer;
@@ -34,10 +34,10 @@ use material::{Material, Needs};
 use pageout_record::schema::Record;
 use split::Class;
 
-/// Answers to the figures of a thread, or of all: a record for each figure as published, which says
-/// why where nothing here can answer, and one for each line of ours. Of all threads, only
-/// identified figures get lines, and ratios of S0 and S1 one more for each setting that the threads
-/// leave open. Calls `progress` with the steps done and the most there can be.
+/// Answers the figures of a thread, or of all. There is one record for each figure as published,
+/// with the reason if nothing here can answer it, and one for each line of ours. Of all threads,
+/// only identified figures get lines, and ratios of S0 and S1 one more for each setting that the
+/// threads leave open. Calls `progress` with the steps done and the most there can be.
 pub fn reproduce(
     thread: Option<Thread>,
     effort: Effort,
@@ -77,7 +77,7 @@ pub fn reproduce(
 }
 
 /// Returns true if the score of all threads needs the method's line: predictions of identified
-/// figures, and instructions alone beside them.
+/// figures, and instructions as a simpler prediction.
 fn scored(figure: &Figure, method: Method) -> bool {
     split::class(figure.id) == Some(Class::Identified) && !method.needs_host()
 }

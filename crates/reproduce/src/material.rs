@@ -1,5 +1,5 @@
-//! What answers are made of: the engine measured and counted here, the lab's stored records, and
-//! platforms with their prices.
+//! The material of answers: measurements and counts of the engine here, the lab's stored records,
+//! and platforms with their prices.
 
 use super::effort::Effort;
 use super::figure::Figure;
@@ -19,43 +19,43 @@ use pageout_machine::platform::{Architecture, Platform};
 use pageout_paging::Stage;
 use pageout_record::schema::{Record, RecordFile};
 
-/// The lab's counts of Linux 7.3 with batches and with each taken out, which the predictions
-/// take too (`model::software::counted`).
+/// The lab's counts of Linux 7.3 with its batches, and without each. The predictions use them too
+/// (`model::software::counted`).
 const LAB_RECORDS: &str = pageout_lab::records::LINUX_7_3;
 
 fn lab_records() -> RecordFile {
     RecordFile::from_json(LAB_RECORDS).expect("the stored records are a record set")
 }
 
-/// What is to be run for answers.
+/// The runs that answers need.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Needs {
-    /// The engine on this machine.
+    /// True if the engine has to run on this machine.
     pub(super) host: bool,
-    /// Scenario `reclaim-file` on modelled machines.
+    /// True if scenario `reclaim-file` has to run on modelled machines.
     pub(super) reclaim: bool,
-    /// The same with settings other than those assumed.
+    /// True if it also has to run with settings other than those assumed.
     pub(super) settings: bool,
-    /// Those of [`shootdowns`].
+    /// True if the scenarios of [`shootdowns`] have to run.
     pub(super) shootdowns: bool,
 }
 
-/// What answers are made of.
+/// The material of answers.
 #[derive(Debug)]
 pub(super) struct Material {
     host: Vec<Record>,
     lab: RecordFile,
-    /// What scenario `reclaim-file` on modelled machines said, if it ran.
+    /// The results of scenario `reclaim-file` on modelled machines, if it ran.
     pub(super) reclaim: reclaim::Runs,
-    /// What scenarios about shootdowns said, if they ran.
+    /// The results of scenarios about shootdowns, if they ran.
     pub(super) shootdowns: shootdowns::Runs,
     bytes: u64,
     draws: u32,
 }
 
 impl Material {
-    /// Reads what is stored and, if asked for, runs the engine; `progress` is told steps done and
-    /// the most there can be.
+    /// Reads the stored records and runs what `needs` asks for. Calls `progress` with the steps
+    /// done and the most there can be.
     pub(super) fn gather(
         effort: Effort,
         needs: Needs,
@@ -74,18 +74,18 @@ impl Material {
         Self { host, lab: lab_records(), reclaim, shootdowns, bytes, draws }
     }
 
-    /// Draws of a platform's prices.
+    /// Returns the number of draws of a platform's prices.
     pub(super) fn draws(&self) -> u32 {
         self.draws
     }
 
-    /// The figure's platform.
+    /// Returns the figure's platform.
     pub(super) fn platform(&self, figure: &Figure) -> Result<Platform, String> {
         let name = figure.platform.ok_or("no platform answers to the system")?;
         Platform::named(name).ok_or_else(|| format!("platform {name} is not there"))
     }
 
-    /// The lab's instructions a page.
+    /// Returns the lab's instructions a page, before and after.
     pub(super) fn instructions(
         &self,
         figure: &Figure,
@@ -96,13 +96,13 @@ impl Material {
         Ok([before?, after?])
     }
 
-    /// Nanoseconds a page of the engine here, a round each.
+    /// Returns the engine's nanoseconds a page on this machine, one value a round.
     pub(super) fn times(&self, figure: &Figure, step: Step) -> Result<Vec<f64>, String> {
         let times = self.engine(self.format(figure)?, step, WHOLE.name);
         if times.is_empty() { Err("the engine was not timed".to_owned()) } else { Ok(times) }
     }
 
-    /// The share of walks and young checks in them, in per cent.
+    /// Returns the share of walks and young checks in these times, in per cent.
     pub(super) fn shares(&self, figure: &Figure, step: Step) -> Result<Vec<f64>, String> {
         let scenario = scenario(self.format(figure)?, self.bytes);
         let measured = Measured { records: &self.host };
@@ -137,7 +137,7 @@ impl Material {
     }
 }
 
-/// The threads' benchmark at another size.
+/// Returns the threads' benchmark at another size.
 fn scenario(format: FormatName, bytes: u64) -> ReclaimFile {
     let orders = Orders::All(OrderName::Number(4));
     ReclaimFile { format, orders, bytes, ..ReclaimFile::DEFAULT }

@@ -1,61 +1,62 @@
-//! How ours comes about: a closed set of methods, and what each is asked.
+//! Methods: a closed set of ways in which our answers come about, each with its parameters.
 
 use super::step::Step;
 
-/// How a line of ours comes about.
+/// The way in which a line of ours comes about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Method {
     /// Scenario `reclaim-file` on the figure's modelled machine.
     Modelled(Steps),
-    /// The same of the state after alone, for a figure that is one number.
+    /// The same scenario, only in the state after, for a figure that is one number.
     ModelledAfter(Steps),
-    /// The lab's instructions alone.
+    /// Only the lab's instructions.
     Counted(Steps),
-    /// The instructions that go, as a share of those before: what goes took at least as much.
+    /// The instructions that a step saves, as a share of those before. The code that it removes
+    /// took at least this share.
     CountedShare(Steps),
     /// Time of the engine on this machine.
     Host(Steps),
-    /// The share of walks and young checks in it.
+    /// The share of walks and young checks in the engine's time on this machine.
     HostShare(Steps, Whose),
-    /// Follows from the thread's own numbers.
+    /// A consequence of the thread's own numbers.
     Computed(Arithmetic),
     /// Scenario `pageout-shared` on the figure's modelled machine.
     Shootdowns(Asked),
     /// The cost that flushing would need for the effect of leaving some out, in a test of S3.
     Needed(Test, [Policy; 2]),
-    /// The same of S2's row of so many threads.
+    /// The cost that flushing would need, likewise, for S2's row of so many threads.
     NeededInSlots(u32),
-    /// The thread leaves out what decides the figure; the split has the missing setting.
+    /// No answer: the thread leaves out a setting that decides the figure. The split names it.
     NotIdentified,
-    /// Nothing here can say, and why.
+    /// No answer, for this reason.
     Not(&'static str),
 }
 
 impl Method {
-    /// Whether it needs the engine measured here.
+    /// Returns true if it needs the engine measured here.
     pub(super) const fn needs_host(self) -> bool {
         matches!(self, Self::Host(_) | Self::HostShare(..))
     }
 
-    /// Whether it needs scenario `reclaim-file` modelled.
+    /// Returns true if it needs scenario `reclaim-file` on a modelled machine.
     pub(super) const fn needs_reclaim(self) -> bool {
         matches!(self, Self::Modelled(_) | Self::ModelledAfter(_))
     }
 }
 
-/// What was changed of reclaim.
+/// The change of reclaim that a figure is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Steps {
-    /// Classic lists: young bits batched.
+    /// Classic lists: young bits become batched.
     ClassicYoung,
-    /// Classic lists: unmapping batched too.
+    /// Classic lists: unmapping becomes batched too.
     ClassicUnmap,
-    /// Generations: young bits batched, with unmapping batched before.
+    /// Generations: young bits become batched; unmapping was batched before.
     MglruYoung,
 }
 
 impl Steps {
-    /// Before and after.
+    /// Returns the states before and after.
     pub(super) const fn ends(self) -> [Step; 2] {
         match self {
             Self::ClassicYoung => [Step::Stock, Step::Young],
@@ -65,16 +66,16 @@ impl Steps {
     }
 }
 
-/// One of the two that were compared.
+/// Either of the two states that were compared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Whose {
-    /// Before.
+    /// The state before.
     Before,
-    /// After.
+    /// The state after.
     After,
 }
 
-/// What follows from the thread's own numbers.
+/// A consequence of the thread's own numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Arithmetic {
     /// 1 − (35/36)^36, in per cent.
@@ -85,14 +86,14 @@ pub enum Arithmetic {
     BusyCpus,
 }
 
-/// What a figure asks.
+/// The quantity of `pageout-shared` that a figure is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Asked {
-    /// The share of CPU time in flushes while unmapping, each at once.
+    /// The share of CPU time in flushes while unmapping, with immediate shootdowns.
     Share,
-    /// What deferring leaves of the time in flushes.
+    /// The time in flushes with immediate shootdowns, over that with deferred ones.
     Gone,
-    /// What it makes of the benchmark's time.
+    /// The effect of deferring on the benchmark's time.
     Time,
 }
 
@@ -115,8 +116,8 @@ pub enum Test {
 pub enum Policy {
     /// The TLBI and a wait for it.
     Sync,
-    /// The TLBI alone.
+    /// The TLBI without a wait.
     Nosync,
-    /// Neither.
+    /// No TLBI and no wait.
     None,
 }

@@ -1,21 +1,21 @@
-//! The platforms that answer to the threads' systems.
+//! The platforms that model the threads' systems.
 
 use pageout_experiment::spread::host_threads;
 use pageout_machine::platform::Platform;
 use pageout_model::Model;
 
-/// Of S0's and S1's arm64 figures.
+/// The platform of S0's and S1's arm64 figures.
 pub(super) const ARM: &str = "arm64-server-32-class";
-/// Of their x86 figures.
+/// The platform of their x86 figures.
 pub(super) const X86: &str = "x86-server-class";
-/// Of S3's Xavier.
+/// The platform of S3's Xavier.
 pub(super) const CARMEL: &str = "carmel-8-class";
-/// Of S4's phone.
+/// The platform of S4's phone.
 pub(super) const SNAPDRAGON: &str = "snapdragon-888-class";
-/// Of S4's server.
+/// The platform of S4's server.
 pub(super) const KUNPENG: &str = "kunpeng-920-class";
 
-/// A shipped platform's model, run once at nominal prices and with so many draws of them.
+/// Returns a shipped platform's model, which runs once at nominal prices and with `draws` draws.
 pub(super) fn model(platform: &str, draws: u32) -> Model {
     let platform = Some(Platform::named(platform).expect("a shipped platform"));
     Model { platform, cores: None, draws, runs: 1, seed: 1, threads: host_threads() }

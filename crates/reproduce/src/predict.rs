@@ -1,4 +1,4 @@
-//! What each method says of a figure.
+//! The answers of each method to a figure.
 
 use super::answer::{Answer, Label, RATIO, TIMES, one, samples};
 use super::condition;
@@ -16,10 +16,10 @@ const INSTRUCTIONS: &str = "instructions/4K page";
 const PERCENT: &str = "%";
 
 impl Method {
-    /// What it says of the figure.
+    /// Returns the method's answer to the figure.
     ///
     /// # Errors
-    /// Why nothing can be said.
+    /// The reason why there is no answer.
     pub(super) fn answer(self, figure: &Figure, material: &Material) -> Result<Answer, String> {
         match self {
             Self::Modelled(steps) => material.reclaim.answer(steps, figure),
@@ -61,7 +61,7 @@ impl Method {
         }
     }
 
-    /// Predictions with settings that the thread leaves open, which are other than assumed.
+    /// Returns predictions that each change one setting which the thread leaves open.
     pub(super) fn otherwise(
         self,
         figure: &Figure,
@@ -134,7 +134,7 @@ fn computed(figure: &Figure, arithmetic: Arithmetic) -> Answer {
     Answer { ground: Ground::Model, label: Label::Counted, basis: Basis::Counted, how, quantities }
 }
 
-/// The costs before and after of a figure.
+/// Returns the costs of a figure before and after.
 fn duration(id: &str) -> [f64; 2] {
     let figure = all().find(|figure| figure.id == id).expect("a figure that there is");
     match figure.theirs {

@@ -1,12 +1,12 @@
-//! Figures of real kernels, quoted beside ours: those that a thread published, and the lab's stored
-//! records. None of them is measured in this run.
+//! Figures of real kernels that are quoted with ours: those that a thread published, and the lab's
+//! stored records. This run measures none of them.
 
 use pageout_experiment::scenarios::metrics::reclaim_file::WHOLE;
 use pageout_experiment::variant::{Axes, Lru, Variant};
 use pageout_record::schema::{Basis, Better, Ground, Labels, Metric, Record, RecordFile};
 use pageout_record::stats::median;
 
-/// One machine's whole reclaim on the same lists, a value a variant.
+/// The whole reclaim of one machine on the same lists, one value a variant.
 struct Figure {
     machine: &'static str,
     unit: &'static str,
@@ -14,11 +14,13 @@ struct Figure {
     values: Vec<(Variant, f64)>,
 }
 
-/// What was compared on the classic lists: nothing batched, young bits, unmapping too.
+/// The variants compared on the classic lists: nothing batched, young bits batched, and unmapping
+/// too.
 const CLASSIC: [Variant; 3] = [Variant::BEFORE, Variant::STEPS[0], Variant::STEPS[1]];
-/// What was compared with generations: young bits; unmapping was batched before.
+/// The variants compared with generations: before and after batching young bits. Unmapping was
+/// batched before.
 const MGLRU: [Variant; 2] = [Variant::MGLRU_BEFORE, Variant::MGLRU_STEPS[0]];
-/// The axes that were compared, no more.
+/// The axes on which these variants differ.
 const AXES: [&str; 3] = ["young", "unmap", "lru"];
 
 const THREAD: &str = "arm64 clear_flush_young_ptes, v6 4/5 and 5/5 (linux-mm, 2026): 1.518, 1.018 \
@@ -27,12 +29,12 @@ const THREAD: &str = "arm64 clear_flush_young_ptes, v6 4/5 and 5/5 (linux-mm, 20
 const THREAD_MGLRU: &str = "batched checking of the young flag for MGLRU, v3 6/6 (linux-mm, 2026): \
     0.470 and 0.180 s for 8 GiB of 10 GiB of clean mapped file folios through memory.reclaim; \
     taken to have batched unmapping on both sides, since classic reclaim without it takes 485 ns";
-/// What the lab counted, as it wrote it down.
+/// The lab's counts, as it wrote them down.
 const LAB_RECORDS: &str = pageout_lab::records::LINUX_7_3;
 const LAB: &str = "counted, not published: Linux 7.3.4 under QEMU, `pageout lab compare`, 1 GiB \
     mapped, 80 % reclaimed, order 4, contiguous on arm64, the process asleep";
 
-/// The figures: the threads' times on hardware, and a real kernel's instructions.
+/// Returns the figures: the threads' times on hardware, and a real kernel's instructions.
 fn figures() -> Vec<Figure> {
     let thread = |source: &str, values| Figure {
         machine: "arm64, 32 cores",
@@ -48,7 +50,7 @@ fn figures() -> Vec<Figure> {
     let lab = lab.into_iter().flat_map(|(machine, config)| {
         let counted = |lru: Lru, kernel| reclaim(&stored, config, lru, kernel);
         let figure = |source, values| Figure { machine, unit: COUNTED, source, values };
-        // Taking the unmap batch out again leaves what classic reclaim was after its first step.
+        // Without the unmap batch, classic reclaim is as it was after the first step.
         let kernels = ["no-batch", "no-unmap", "stock"];
         let classic = kernels.map(|kernel| counted(Lru::Classic, kernel));
         let mglru = ["no-mglru", "stock"].map(|kernel| counted(Lru::Mglru, kernel));
@@ -72,17 +74,17 @@ fn figures() -> Vec<Figure> {
 
 const COUNTED: &str = "instructions/4K page";
 
-/// The lab's instructions a page of the leading scenario.
+/// Returns the lab's instructions a page of the leading scenario.
 fn reclaim(stored: &RecordFile, config: &str, lru: Lru, kernel: &str) -> f64 {
     lab_metric(stored, (config, lru, kernel), "reclaim").expect("the leading figures are stored")
 }
 
-/// What the lab stored.
+/// Returns the records that the lab stored.
 fn stored() -> RecordFile {
     RecordFile::from_json(LAB_RECORDS).expect("the stored records are a record set")
 }
 
-/// A metric of the lab's leading scenario, of a configuration, lists and a kernel.
+/// Returns a metric of the lab's leading scenario for a configuration, lists and a kernel.
 pub(crate) fn lab_metric(
     stored: &RecordFile,
     (config, lru, kernel): (&str, Lru, &str),
@@ -110,7 +112,7 @@ pub(crate) fn lab_metric(
     metrics.iter().find(|metric| metric.name == name).and_then(|metric| median(&metric.values))
 }
 
-/// The published figures as records.
+/// Returns the published figures as records.
 pub fn records() -> Vec<Record> {
     let values = |figure: Figure| {
         let of_value = |(variant, value): &(Variant, f64)| record(&figure, *variant, *value);
@@ -119,7 +121,7 @@ pub fn records() -> Vec<Record> {
     figures().into_iter().flat_map(values).collect()
 }
 
-/// The choices of a variant on the axes that the figures compare.
+/// Returns the choices of a variant on the axes that the figures compare.
 pub fn compared(variant: &Labels) -> Labels {
     let named = variant.iter().filter(|(axis, _)| AXES.contains(&axis.as_str()));
     named.map(|(axis, choice)| (axis.clone(), choice.clone())).collect()

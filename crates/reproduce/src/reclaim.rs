@@ -1,4 +1,4 @@
-//! What scenario `reclaim-file` on modelled machines says of S0's and S1's figures.
+//! Predictions of S0's and S1's figures by scenario `reclaim-file` on modelled machines.
 
 use super::answer::{Answer, RATIO, TIMES, drawn, one, ratio_of};
 use super::effort::Effort;
@@ -15,15 +15,15 @@ use pageout_model::reclaim_file::ReclaimFile;
 use pageout_record::schema::Record;
 use std::iter;
 
-/// The scenario's records, of each platform, setting and state of the kernel.
+/// The scenario's records: one for each platform, setting and state of the kernel.
 #[derive(Debug, Default)]
 pub(super) struct Runs(Vec<Run>);
 
-/// A state of the kernel that ran.
+/// A run of one state of the kernel.
 #[derive(Debug)]
 struct Run {
     platform: &'static str,
-    /// The one field that is not as assumed, if there is one.
+    /// The one field that differs from the assumed ones, if any.
     setting: Option<&'static str>,
     step: Step,
     record: Record,
@@ -36,7 +36,7 @@ impl Run {
     }
 }
 
-/// Fields that the threads leave open, each with another value than is assumed.
+/// Fields that the threads leave open, each with a value other than the assumed one.
 pub(super) const SETTINGS: [&str; 9] = [
     "order=2",
     "order=3",
@@ -49,22 +49,22 @@ pub(super) const SETTINGS: [&str; 9] = [
     "reclaim=40%",
 ];
 
-/// What a reclaimed page takes.
+/// The cost of a reclaimed page.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Cost {
-    /// Nanoseconds at nominal prices, and with those of each draw.
+    /// Nanoseconds at nominal prices, and at those of each draw.
     pub(super) time: (f64, Vec<f64>),
     /// Instructions of the kernel.
     pub(super) instructions: f64,
-    /// Invalidations broadcast.
+    /// Invalidations that were broadcast.
     pub(super) broadcasts: f64,
 }
 
 const HOW: &str = "scenario reclaim-file, order 4, process asleep";
 
 impl Runs {
-    /// Runs every state of the kernel on both platforms: as assumed, with draws of prices, and, if
-    /// `settings` are asked for, with each of [`SETTINGS`] at nominal prices.
+    /// Runs every state of the kernel on both platforms with the assumed fields, with draws of
+    /// prices. If `settings` is true, also runs each of [`SETTINGS`] at nominal prices.
     ///
     /// # Errors
     /// [`FieldError`] if a platform has no such entries.
@@ -89,7 +89,7 @@ impl Runs {
         Ok(Self(runs))
     }
 
-    /// What a page takes on the figure's platform in a state of the kernel.
+    /// Returns the cost of a page on the figure's platform in a state of the kernel.
     ///
     /// # Errors
     /// If it did not run there.
@@ -103,7 +103,7 @@ impl Runs {
         })
     }
 
-    /// What they say of a figure.
+    /// Returns the answer of these runs to a figure.
     ///
     /// # Errors
     /// If they did not run on its platform.
@@ -119,7 +119,7 @@ impl Runs {
         Ok(Answer::modelled(HOW, quantities))
     }
 
-    /// Cost before over cost after with each of the [`SETTINGS`] that ran.
+    /// Returns cost before over cost after, with each of the [`SETTINGS`] that ran.
     pub(super) fn otherwise(&self, steps: Steps, figure: &Figure) -> Vec<(&'static str, Answer)> {
         let ratio = |setting| {
             let [before, after] = steps.ends().map(|step| {
@@ -145,7 +145,7 @@ impl Runs {
     }
 }
 
-/// The fields of a run: those assumed, but for the one that is set otherwise.
+/// Returns the fields of a run: the assumed ones, except that `setting` replaces its field.
 fn arguments(bytes: u64, setting: Option<&str>) -> Vec<String> {
     let assumed = ["order=4".to_owned(), format!("size={}", display_size(bytes))];
     let name = |field: &str| field.split_once('=').map(|(name, _)| name.to_owned());

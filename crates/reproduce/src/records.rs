@@ -5,11 +5,11 @@ use super::figure::{Figure, Said, Side, Theirs};
 use pageout_experiment::metrics::{NS_PER_PAGE, labels};
 use pageout_record::schema::{Basis, Better, Bound, Claim, Ground, Labels, Metric, Record};
 
-/// The scenario of all of them.
+/// The scenario of all these records.
 pub(super) const NAME: &str = "reproduce";
-/// Which way a thread's difference goes.
+/// The metric that gives the direction of a thread's difference.
 const SIDE: &str = "side";
-/// The field of a prediction with one setting that is not as assumed.
+/// The field that names the one setting which differs from the assumed ones.
 pub(super) const SETTING: &str = "setting";
 
 fn fields(figure: &Figure) -> Labels {
@@ -21,7 +21,8 @@ fn fields(figure: &Figure) -> Labels {
     ])
 }
 
-/// The figure as published; with why, where nothing answers to it in some way.
+/// Returns the record of the figure as published, with the reasons for which methods have no
+/// answer.
 pub(super) fn theirs(figure: &Figure, whys: Vec<String>) -> Record {
     let mut fields = fields(figure);
     fields.insert("said".to_owned(), figure.said.name().to_owned());
@@ -68,14 +69,14 @@ pub(super) fn theirs(figure: &Figure, whys: Vec<String>) -> Record {
     }
 }
 
-/// A prediction with a setting that is not the one assumed.
+/// Returns the record of a prediction with one setting that differs from the assumed ones.
 pub(super) fn otherwise(figure: &Figure, setting: &str, answer: &Answer) -> Record {
     let mut record = ours(figure, answer);
     record.fields.insert(SETTING.to_owned(), setting.to_owned());
     record
 }
 
-/// A line of ours.
+/// Returns the record of a line of ours.
 pub(super) fn ours(figure: &Figure, answer: &Answer) -> Record {
     let mut fields = fields(figure);
     fields.insert("label".to_owned(), answer.label.name().to_owned());

@@ -6,7 +6,7 @@ use super::records::{NAME, SETTING};
 use pageout_record::schema::{Bound, Claim, Ground, Record};
 use pageout_record::stats::{Interval, median};
 
-/// A figure with all that is said of it.
+/// A figure with its answers.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Row<'a> {
     pub(super) figure: &'a str,
@@ -14,15 +14,15 @@ pub(super) struct Row<'a> {
     pub(super) what: &'a str,
     pub(super) system: &'a str,
     pub(super) said: &'a str,
-    /// Which way the thread's difference goes.
+    /// The direction of the thread's difference.
     pub(super) side: Claim,
-    /// Why nothing answers in some way.
+    /// The reasons for which methods have no answer.
     pub(super) why_not: Option<&'a str>,
     /// The thread's quantities.
     pub(super) theirs: Vec<(&'a str, &'a str, Bound)>,
-    /// Ours.
+    /// The lines of ours.
     pub(super) lines: Vec<Line<'a>>,
-    /// Ratios predicted with one setting that is not as assumed.
+    /// Predicted ratios, each with one setting that differs from the assumed ones.
     pub(super) otherwise: Vec<(&'a str, f64)>,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct Line<'a> {
     pub(super) interval: Option<Interval>,
 }
 
-/// The rows of records, in their order.
+/// Returns the rows of records, in their order.
 pub(super) fn rows(records: &[Record]) -> Vec<Row<'_>> {
     let all = || records.iter().filter(|record| record.scenario == NAME);
     let published = all().filter(|record| record.ground == Ground::Published);
@@ -101,19 +101,21 @@ fn lines(record: &Record) -> impl Iterator<Item = Line<'_>> {
 }
 
 impl Row<'_> {
-    /// What the thread says of a quantity.
+    /// Returns the bounds that the thread gives for a quantity.
     pub(super) fn bound(&self, quantity: &str) -> Option<Bound> {
         self.theirs.iter().find(|(name, ..)| *name == quantity).map(|(.., bound)| *bound)
     }
 
-    /// Whether the thread's figure may lie in the interval of a prediction.
+    /// Returns true if the thread's figure may lie in the interval of a prediction. `None` if
+    /// either is missing.
     pub(super) fn holds(&self, line: &Line<'_>) -> Option<bool> {
         let Interval { low, high, .. } = line.interval?;
         let Bound { at_least, at_most } = self.bound(line.quantity)?;
         Some(at_least.is_none_or(|least| least <= high) && at_most.is_none_or(|most| most >= low))
     }
 
-    /// Which way the line's difference goes, where it is one: none if its ends or samples disagree.
+    /// Returns the direction of the line's difference if the line is a ratio. It is neither if the
+    /// ends or the samples disagree.
     pub(super) fn side_of(&self, line: &Line<'_>) -> Option<Claim> {
         if line.quantity != RATIO {
             return None;
@@ -132,7 +134,7 @@ impl Row<'_> {
 }
 
 impl Line<'_> {
-    /// The middle of its samples.
+    /// Returns the median of the line's samples.
     pub(super) fn middle(&self) -> f64 {
         median(self.values).unwrap_or(f64::NAN)
     }

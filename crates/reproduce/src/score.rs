@@ -1,5 +1,5 @@
-//! The score: how far predictions of identified figures are from the threads', beside two simpler
-//! predictions, and how wide their intervals are.
+//! The score: the distance of predictions of identified figures from the threads', compared with
+//! two simpler predictions, and the width of their intervals.
 
 use super::answer::RATIO;
 use super::cause;
@@ -11,7 +11,7 @@ use pageout_record::render::{Align, Grid, estimate, rounded};
 use pageout_record::schema::Ground;
 use std::fmt::Write;
 
-/// The clusters of figures: machines that were measured, and the platforms that answer to them.
+/// The clusters of figures: machines that were measured, and the platforms that model them.
 pub(super) const CLUSTERS: [(&str, &str); 4] = [
     ("arm64 server, 32 cores", ARM),
     ("x86 server", X86),
@@ -23,28 +23,28 @@ pub(super) const CLUSTERS: [(&str, &str); 4] = [
 const P90: f64 = 1.2816;
 const P95: f64 = 1.6449;
 
-/// A number that is identified, with its prediction.
+/// An identified number with its prediction.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Scored<'a, 'b> {
     figure: &'a str,
     quantity: &'a str,
     unit: &'a str,
     why: &'static str,
-    /// The place in [`CLUSTERS`].
+    /// The index in [`CLUSTERS`].
     pub(super) cluster: usize,
     pub(super) theirs: f64,
-    /// At nominal prices.
+    /// The prediction at nominal prices.
     pub(super) ours: f64,
     /// Standard deviations of the logarithm over draws of prices, below and above.
     spread: [f64; 2],
     /// The ratio of Linux's instructions, for a ratio.
     instructions: f64,
-    /// Ours with each setting that is not as assumed, for a ratio.
+    /// The predictions with one other setting each, for a ratio.
     pub(super) otherwise: &'b [(&'a str, f64)],
 }
 
-/// Every identified number of the rows that has a prediction. A state that two figures have, one
-/// after and the other before a step, counts once.
+/// Returns every identified number of the rows that has a prediction. A state that two figures
+/// have, after one step and before the next, counts once.
 pub(super) fn scored<'a, 'b>(rows: &'b [Row<'a>]) -> Vec<Scored<'a, 'b>> {
     let mut found: Vec<Scored<'a, 'b>> = Vec::new();
     for row in rows {
@@ -88,13 +88,13 @@ impl Scored<'_, '_> {
         self.quantity == RATIO
     }
 
-    /// The logarithm of ours over theirs.
+    /// Returns the logarithm of ours over theirs.
     fn error(&self) -> f64 {
         (self.ours / self.theirs).ln()
     }
 
-    /// The part that the model leaves out, as the standard deviation of a logarithm: the root mean
-    /// square of the errors that the other clusters have of such numbers.
+    /// Returns the error of what the model leaves out, as the standard deviation of a logarithm. It
+    /// is the root mean square of the errors of such numbers in the other clusters.
     fn discrepancy(&self, all: &[Scored<'_, '_>]) -> f64 {
         let others = all
             .iter()
@@ -103,15 +103,16 @@ impl Scored<'_, '_> {
         if squares.is_empty() { 0.0 } else { mean(&squares).sqrt() }
     }
 
-    /// The ends of the interval of 80 %, of prices and what is left out together.
+    /// Returns the ends of the interval of 80 %, for prices and for what the model leaves out
+    /// together.
     fn interval(&self, all: &[Scored<'_, '_>]) -> [f64; 2] {
         let left_out = self.discrepancy(all);
         let [below, above] = self.spread.map(|spread| (P90 * spread.hypot(left_out)).exp());
         [self.ours / below, self.ours * above]
     }
 
-    /// The continuous ranked probability score of the logarithm, whose distribution is taken to be
-    /// normal: 0 is best, and a certain prediction has its absolute error.
+    /// Returns the continuous ranked probability score of the logarithm, whose distribution is
+    /// taken to be normal. 0 is best; the score of a certain prediction is its absolute error.
     fn crps(&self, all: &[Scored<'_, '_>]) -> f64 {
         let [below, above] = self.spread;
         let prices = (below.powi(2) + above.powi(2)) / 2.0;
@@ -123,8 +124,8 @@ impl Scored<'_, '_> {
     }
 }
 
-/// The standard normal distribution's cumulative distribution function, within 1e-7 (Abramowitz and
-/// Stegun, 26.2.17).
+/// Returns the cumulative distribution function of the standard normal distribution, within 1e-7
+/// (Abramowitz and Stegun, 26.2.17).
 fn normal_cdf(z: f64) -> f64 {
     let t = 1.0 / (1.0 + 0.231_641_9 * z.abs());
     let terms = [0.319_381_530, -0.356_563_782, 1.781_477_937, -1.821_255_978, 1.330_274_429];
@@ -137,8 +138,8 @@ pub(super) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Mean absolute logarithms of ours over theirs, and of "no change" and of instructions alone in
-/// place of ours.
+/// Returns the mean absolute logarithms of three predictions over theirs: ours, "no change", and
+/// the ratio of instructions.
 fn skill<'a>(ratios: impl Iterator<Item = &'a Scored<'a, 'a>>) -> Option<[f64; 3]> {
     let errors: Vec<[f64; 3]> = ratios
         .map(|one| [one.ours, 1.0, one.instructions].map(|it| (it / one.theirs).ln().abs()))
@@ -147,7 +148,7 @@ fn skill<'a>(ratios: impl Iterator<Item = &'a Scored<'a, 'a>>) -> Option<[f64; 3
     (!errors.is_empty()).then(|| [0, 1, 2].map(of))
 }
 
-/// The score of all threads in one screen.
+/// Prints the score of all threads in one screen.
 pub(super) fn screen(rows: &[Row<'_>], columns: usize) -> String {
     let scored = scored(rows);
     let ratios = || scored.iter().filter(|one| one.is_ratio());
@@ -178,7 +179,7 @@ pub(super) fn screen(rows: &[Row<'_>], columns: usize) -> String {
     text + "\n" + &split::others()
 }
 
-/// Skill in each cluster, in a line.
+/// Prints the skill in each cluster, in a line.
 fn by_cluster(scored: &[Scored<'_, '_>]) -> String {
     let clusters = CLUSTERS.iter().enumerate().filter_map(|(at, (name, _))| {
         let ratios = scored.iter().filter(|one| one.is_ratio() && one.cluster == at);
@@ -190,13 +191,13 @@ fn by_cluster(scored: &[Scored<'_, '_>]) -> String {
     format!("  and by cluster: {}\n", clusters.join(", "))
 }
 
-/// Returns true if theirs lies in the interval of 80 %.
+/// Returns true if the thread's number lies in the interval of 80 %.
 pub(super) fn holds(one: &Scored<'_, '_>, all: &[Scored<'_, '_>]) -> bool {
     let [low, high] = one.interval(all);
     (low..=high).contains(&one.theirs)
 }
 
-/// The identified numbers, cluster by cluster.
+/// Returns a table of the identified numbers, cluster by cluster.
 fn numbers(scored: &[Scored<'_, '_>]) -> Grid {
     let columns = [
         ("identified", Align::Left),

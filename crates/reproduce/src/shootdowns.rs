@@ -1,4 +1,4 @@
-//! S4's figures, by scenario `pageout-shared`.
+//! Answers to S4's figures by scenario `pageout-shared`.
 
 use super::answer::{Answer, Quantity, drawn, ratio_of};
 use super::effort::Effort;
@@ -12,16 +12,16 @@ use pageout_experiment::spread::spread;
 use pageout_model::pageout_shared::PageoutShared;
 use pageout_model::{Model, Scenario};
 
-/// A value at nominal prices, and those of draws.
+/// A value at nominal prices, and its values at the prices of draws.
 type Values = (f64, Vec<f64>);
 
-/// What the scenarios said, at once and deferred.
+/// The results of the scenarios with immediate and with deferred shootdowns.
 #[derive(Debug, Default)]
 pub(super) struct Runs {
     micro: Vec<(&'static str, Micro)>,
 }
 
-/// Of the microbenchmark on a platform.
+/// The results of the microbenchmark on a platform.
 #[derive(Debug)]
 struct Micro {
     time: [Values; 2],
@@ -31,7 +31,7 @@ struct Micro {
 
 /// 4K pages of a repetition.
 const PAGES: f64 = 256.0;
-/// Repetitions are alike.
+/// The number of repetitions; few are enough, because all are alike.
 const TIMES: u32 = 3;
 
 impl Runs {
@@ -57,7 +57,7 @@ impl Runs {
         Ok(runs)
     }
 
-    /// What they say of a figure.
+    /// Returns the answer of these runs to a figure.
     ///
     /// # Errors
     /// If they did not run on its platform.
@@ -85,7 +85,8 @@ fn micro(model: &Model) -> PageoutSharedLists {
     PageoutSharedLists { format: model.formats(), times: vec![TIMES], ..Default::default() }
 }
 
-/// Nominal prices first and then the draws, at once and deferred.
+/// Returns the outcomes with immediate and with deferred shootdowns: at nominal prices first, then
+/// with each draw.
 fn outcomes<S: Scenario>(
     scenario: &S,
     model: &Model,
@@ -105,7 +106,7 @@ fn values<O>(outcomes: &[O], of: fn(&O) -> f64) -> Values {
     (of(&outcomes[0]), outcomes[1..].iter().map(of).collect())
 }
 
-/// Costs of a page before and after, where the thread gives them, and their ratio.
+/// Returns the costs of a page before and after, if the thread gives costs, and their ratio.
 fn times([before, after]: &[Values; 2], figure: &Figure) -> Vec<Quantity> {
     let a_page = |name, (nominal, draws): &Values| {
         let draws: Vec<_> = draws.iter().map(|repetition| repetition * 1e3 / PAGES).collect();

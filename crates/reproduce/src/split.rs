@@ -6,14 +6,14 @@ use std::fmt::Write;
 /// The frozen file: one figure a line.
 pub(super) const FROZEN: &str = include_str!("../frozen/split.txt");
 
-/// A kind of evidence that a figure is.
+/// The kind of evidence that a figure is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Class {
     /// The thread says enough to run it.
     Identified,
-    /// A consequence of the thread's own numbers, or from a definition.
+    /// A consequence of the thread's own numbers, or of a definition.
     Arithmetic,
-    /// A limit can be computed, the figure cannot.
+    /// A limit can be computed, but not the figure.
     Bounded,
     /// A setting that decides the figure is missing.
     NotIdentified,
@@ -71,24 +71,24 @@ pub(super) fn split() -> impl Iterator<Item = Split> {
     })
 }
 
-/// The line of a figure.
+/// Returns the line of a figure.
 pub(super) fn of(figure: &str) -> Option<Split> {
     split().find(|one| one.figure == figure)
 }
 
-/// The class of a figure, if it is in the split.
+/// Returns the class of a figure, if it is in the split.
 pub(super) fn class(figure: &str) -> Option<Class> {
     of(figure).map(|one| one.class)
 }
 
-/// The class of a figure and its reason, in words.
+/// Returns the class of a figure and its reason, in words.
 pub(super) fn reason(figure: &str) -> Option<String> {
     let found = of(figure)?;
     Some(format!("{}: {}", found.class.name(), found.why))
 }
 
-/// Prints how many figures each class has that is not identified, and its reasons with the number
-/// of figures of each.
+/// Prints, for each class besides the identified one, the number of its figures, and its reasons
+/// with the number of figures of each.
 pub(super) fn others() -> String {
     let all: Vec<_> = split().collect();
     let mut text = String::new();

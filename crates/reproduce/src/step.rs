@@ -31,11 +31,11 @@ impl Step {
         }
     }
 
-    /// The lab's kernel.
+    /// Returns the lab's kernel for this state.
     pub(super) const fn kernel(self) -> &'static str {
         match self {
             Self::Stock => "no-batch",
-            // Unmapping was batched after young bits.
+            // This kernel has no batched unmapping, which came after batched young bits.
             Self::Young => "no-unmap",
             Self::MglruUnmap => "no-mglru",
             Self::Unmap | Self::Mglru => "stock",

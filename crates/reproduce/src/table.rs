@@ -1,4 +1,4 @@
-//! The printed table, from records alone.
+//! The printed table, made only from records.
 
 use super::figure::Thread;
 use super::rows::{Line, Row, rows};
@@ -31,7 +31,8 @@ direction only: which side, not how much.
 bounded: needed is the flushing that the thread's effect takes; costs is what a flush costs.
 ";
 
-/// The score of all threads, or every row of one thread, in lines of at most so many columns.
+/// Prints the score of all threads, or every row of one thread, in lines of at most `columns`
+/// columns.
 pub fn table(set: &RecordSet, columns: usize) -> String {
     let rows = rows(&set.records);
     if rows.iter().any(|row| row.thread != rows[0].thread) {
@@ -90,7 +91,7 @@ fn add<'a>(grid: &mut Grid, row: &Row<'a>, notes: &mut Notes<'a>) {
     }
 }
 
-/// The thread's figure in one line: quantity with its unit, number.
+/// Returns the thread's figure in one line: the quantity with its unit, and the number.
 fn published(row: &Row<'_>) -> [String; 2] {
     let exactly = |name: &str| row.theirs.iter().find(|(quantity, ..)| *quantity == name);
     if let (Some((_, unit, before)), Some((.., after))) = (exactly("before"), exactly("after")) {
@@ -121,7 +122,7 @@ fn sign(row: &Row<'_>, line: &Line<'_>) -> &'static str {
     }
 }
 
-/// Notes of rows, with the figures that they are of.
+/// The notes of rows, each with the figure that it is about.
 #[derive(Default)]
 struct Notes<'a>(Vec<(&'a str, Note<'a>)>);
 
@@ -129,12 +130,12 @@ struct Notes<'a>(Vec<(&'a str, Note<'a>)>);
 enum Note<'a> {
     /// The thread's figure is outside of an interval.
     Missed,
-    /// Nothing here can say it, for this reason.
+    /// No method here can answer the figure, for this reason.
     NotReproduced(&'a str),
 }
 
 impl<'a> Notes<'a> {
-    /// Adds a note, once, and returns its mark.
+    /// Adds a note if it is new, and returns its mark.
     fn add(&mut self, figure: &'a str, note: Note<'a>) -> String {
         let known = self.0.iter().position(|known| *known == (figure, note));
         let place = known.unwrap_or_else(|| {

@@ -16,7 +16,7 @@ use pageout_record::stats::{Interval, Kind};
 use sha2::{Digest as _, Sha256};
 use std::num::NonZeroUsize;
 
-/// The threads' numbers, as facts about them were noted: a row for each.
+/// The number of the threads' figures that were noted, one row each.
 const ROWS: usize = 72;
 
 fn figure(id: &str) -> &'static Figure {
@@ -45,12 +45,13 @@ fn every_figure_is_there_once_and_has_a_method() {
     }
 }
 
-/// The SHA-256 of a text, in hexadecimal.
+/// Returns the SHA-256 of a text, in hexadecimal.
 fn sha256(text: &str) -> String {
     Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Its hash stands in a decision, so that no figure changes its class after its price was seen.
+/// The hash of the split is in a decision, so that no figure changes its class after its price was
+/// seen.
 #[test]
 fn the_split_is_the_frozen_one() {
     let hash = sha256(FROZEN);
@@ -58,7 +59,8 @@ fn the_split_is_the_frozen_one() {
     assert!(decision.contains(&hash), "the decision lacks {hash}");
 }
 
-/// As the split: no price changes after its score was seen without a word.
+/// The hash of the prices is in a decision, so that a price which changes after its score was seen
+/// needs a note there.
 #[test]
 fn prices_are_the_frozen_ones() {
     let decision = include_str!("../../../docs/decisions/0032-freeze-prices-before-scoring.md");
@@ -106,7 +108,8 @@ fn every_figure_is_a_record_and_every_answer_too() {
     }
 }
 
-/// Lab figures need no run: what they say of S0's first step is what the lab stored.
+/// Figures that the lab counted need no run: the answer to S0's first step is in the stored
+/// records.
 #[test]
 fn counted_ratios_are_those_of_the_stored_records() {
     let material = Material::gather(Effort::QUICK, Needs::default(), &mut |_, _| ());
@@ -117,8 +120,8 @@ fn counted_ratios_are_those_of_the_stored_records() {
     assert!((ratio - 2952.0 / 1458.8).abs() < 1e-3, "{ratio}");
 }
 
-/// What is predicted of S0's first step is what `compare` says of the same machine: Linux's
-/// instructions, and what dense TLBIs wait for each other.
+/// The prediction of S0's first step is what `compare` prints for the same machine: Linux's
+/// instructions, and the waits of dense TLBIs for each other.
 #[test]
 fn a_prediction_is_what_compare_says_of_the_machine() {
     let needs = Needs { reclaim: true, ..Needs::default() };
@@ -218,7 +221,7 @@ fn the_table_s_layout() {
     assert_eq!(shown, include_str!("layout.txt"), "UPDATE_LAYOUT=1 takes a change over");
 }
 
-/// A made-up prediction of a ratio, with its ends.
+/// Returns a made-up prediction of a ratio, with the ends of its interval.
 fn ratio_of(id: &str, value: f64, ends: (f64, f64)) -> [Record; 2] {
     let (low, high) = ends;
     let interval = Some(Interval { kind: Kind::Draws, low, high, level: 0.9 });
@@ -243,7 +246,8 @@ fn a_cluster_s_discrepancy_comes_from_the_others() {
     assert!(shown.starts_with("skill 0.208 (no change 0.267"), "{shown}");
 }
 
-/// Of a cluster with a miss, the setting is named whose run is nearest in all of its ratios.
+/// For a cluster with a miss, the table names the setting whose run is nearest in all of its
+/// ratios.
 #[test]
 fn a_missed_ratio_names_the_setting_whose_run_is_nearest() {
     let missed = |id: &str, settings: &[(&str, f64)]| {

@@ -51,6 +51,7 @@ const PLAIN: &[&str] = &[
     "crates/reclaim/",
     "crates/refusal/",
     "crates/report/",
+    "crates/reproduce/",
     "crates/sweep/",
     "crates/trace/",
     "xtask/",

@@ -1,6 +1,6 @@
 //! The measurements on Xavier of three ways to follow a young bit: the TLBI and a wait for it
-//! (`sync`), the TLBI alone (`nosync`), and neither (`none`). 31 runs each; significant means
-//! p < 0.01.
+//! (`sync`), only the TLBI (`nosync`), and neither (`none`). 31 runs each; significant means p <
+//! 0.01.
 
 use super::theirs::{faster, throughput, value};
 use crate::figure::{Figure, Said, Side, Theirs, Thread, figure};
