@@ -1,4 +1,4 @@
-//! What modelled time is attributed to.
+//! The activities to which modelled time is attributed.
 
 use pageout_machine::Activity;
 use pageout_paging::Stage;
@@ -28,25 +28,25 @@ pub const NAMES: &[&str] = &[
 pub const MEMORY_RECLAIM: Activity = Activity(9);
 /// A page fault.
 pub const FAULT: Activity = Activity(10);
-/// Getting frames, and zeroing them.
+/// Allocating frames, and zeroing them.
 pub const FRAMES: Activity = Activity(11);
-/// Asking the storage device, and compressing for swap.
+/// Requests to the storage device, and compression for swap.
 pub const STORAGE: Activity = Activity(12);
-/// Copying frames: of a page that moves, or is written to after a fork.
+/// Copying frames of pages that move, or that are written to after a fork.
 pub const COPY: Activity = Activity(13);
-/// What a process advises.
+/// A call of `madvise`.
 pub const MADVISE: Activity = Activity(14);
-/// What the host does for a guest that faults.
+/// The host's work for a guest that faults.
 pub const GUEST_EXIT: Activity = Activity(15);
-/// What a secondary MMU is asked, and told.
+/// A call of a secondary MMU's notifier.
 pub const NOTIFIER: Activity = Activity(16);
 
-/// A stage of the engine.
+/// Returns the activity of a stage of the engine.
 pub const fn of_stage(stage: Stage) -> Activity {
     Activity(stage as u8)
 }
 
-/// The name of an activity.
+/// Returns the name of an activity.
 pub fn name(activity: Activity) -> &'static str {
     NAMES[usize::from(activity.0)]
 }

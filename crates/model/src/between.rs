@@ -1,4 +1,4 @@
-//! What a machine did between two of its reports.
+//! The activity of a machine between two of its reports.
 
 use pageout_experiment::metrics::MetricSpec;
 use pageout_experiment::scenarios::metrics::machine::{
@@ -11,13 +11,13 @@ use pageout_record::schema::Metric;
 /// Two reports of one machine.
 #[derive(Clone, Debug)]
 pub struct Between {
-    /// Before what is told of.
+    /// The report before.
     pub before: Report,
-    /// After it.
+    /// The report after.
     pub after: Report,
 }
 
-/// What is told of counts, by the machine's names for them.
+/// The counts that become metrics, each with the machine's name for it.
 const COUNTS: [(MetricSpec, &str); 9] = [
     (BROADCASTS, "broadcasts"),
     (BARRIERS, "barriers"),
@@ -31,10 +31,9 @@ const COUNTS: [(MetricSpec, &str); 9] = [
 ];
 
 impl Between {
-    /// How often something was counted, by the machine's name for it.
-    ///
+    /// Returns how many times an event was counted. `wanted` is the machine's name for it.
     /// # Panics
-    /// If it counts no such thing.
+    /// If the machine has no such count.
     pub fn count(&self, wanted: &str) -> u64 {
         let of = |report: &Report| {
             let found = report.counts.named().find(|(name, _)| *name == wanted);
@@ -43,12 +42,14 @@ impl Between {
         of(&self.after) - of(&self.before)
     }
 
-    /// The time of tasks at the places that `wanted` says: names from the task down.
+    /// Returns the time of tasks at the places for which `wanted` returns true. A place is a path
+    /// of names from the task down.
     pub fn time(&self, wanted: impl Fn(&[&str]) -> bool) -> Time {
         self.after.at(&wanted).since(self.before.at(&wanted))
     }
 
-    /// The time in which tasks invalidate or wait for that, at any place or below one of that name.
+    /// Returns the time in which tasks invalidate, or wait for invalidations: anywhere, or at or
+    /// below places named `place`.
     pub fn flushing(&self, place: Option<&str>) -> Time {
         self.time(|path| {
             let own = matches!(path.last(), Some(&"invalidate" | &"wait"));
@@ -56,14 +57,14 @@ impl Between {
         })
     }
 
-    /// What interrupts and other cores' invalidations took of all cores.
+    /// Returns the time that interrupts and other cores' invalidations took from all cores.
     pub fn stolen(&self) -> Time {
         let of = |report: &Report| -> Time { report.cores.iter().map(|core| core.stolen).sum() };
         of(&self.after).since(of(&self.before))
     }
 
-    /// What was counted, `per` something of which there were `by`; and accesses hidden, with how
-    /// long, which is told of the whole life of the machine.
+    /// Returns the counts, `per` an event of which there were `by`. It also returns hidden
+    /// accesses, and how long they were hidden; these times are over the machine's whole life.
     pub fn metrics(&self, per: &'static str, by: f64) -> Vec<Metric> {
         let each =
             |(metric, of): (MetricSpec, &str)| metric.per(per).one(self.count(of) as f64 / by);

@@ -1,9 +1,9 @@
-//! Content: whatever TLBs hold, programs read what they wrote last.
+//! Content: programs read what they wrote last, whatever TLBs hold.
 //!
 //! Programs on three cores read and write memory while a fourth reclaims it. Each store leaves a
-//! token in the frame that the core's TLB leads to, stale or not; writing out takes what frames
-//! hold when a transfer begins, the earliest that it may. Guests of virtual machines are held to
-//! the same.
+//! token in the frame that the core's TLB leads to, stale or not. Writing out takes the frames'
+//! content when a transfer begins, the earliest possible time. The same holds for guests of virtual
+//! machines.
 
 use super::{Kernel, Model, ModelEnv, ModelTable, One, Swap, Vm};
 use pageout_experiment::formats::{Arch, FormatName, with_format};
@@ -24,13 +24,13 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
-/// A token for memory that nobody may read.
+/// The token of memory that no program may read.
 const POISON: u64 = u64::MAX;
 
-/// Pages of each area.
+/// The number of pages of each area.
 const PAGES: u64 = 48;
 
-/// What memory holds, and what programs expect of it.
+/// The content of memory, and the content that programs expect.
 #[derive(Default)]
 struct Content {
     frames: RefCell<BTreeMap<Pfn, u64>>,
@@ -72,7 +72,8 @@ impl Content {
         }
     }
 
-    /// A program has reached a frame by an address of memory that `whose` tells apart.
+    /// Checks an access of a program that reached the frame `pfn` by address `at`. `whose` tells
+    /// memory of different owners apart.
     fn reached(&self, whose: u32, at: VirtAddr, pfn: Pfn, store: bool) {
         let mut expected = self.expected.borrow_mut();
         let expected = expected.entry((whose, at)).or_insert(0);
@@ -81,7 +82,7 @@ impl Content {
         if store {
             self.tokens.set(self.tokens.get() + 1);
             *expected = self.tokens.get();
-            // What nobody owns stays poisoned, so that it is found again.
+            // A frame without an owner stays poisoned, so that later accesses find it too.
             if found != POISON {
                 self.set(pfn, 1, *expected);
             }
@@ -93,7 +94,7 @@ impl Content {
 struct Watched<'w, 'e, 'a, F: Arch> {
     env: &'w ModelEnv<'e, 'a, F>,
     content: &'w Content,
-    /// Whether its flushes reach the machine and virtual machines: a mistake put in, if not.
+    /// True if its flushes reach the machine and virtual machines. False is a deliberate mistake.
     flushes: bool,
 }
 
@@ -222,7 +223,7 @@ impl<F: Arch> World for Watched<'_, '_, '_, F> {
     }
 }
 
-/// One case: a machine, a policy, a seed.
+/// A case of the test: a machine, a policy, a seed.
 #[derive(Clone, Copy, Debug)]
 struct Case {
     platform: &'static str,
@@ -232,18 +233,18 @@ struct Case {
     shootdown: ShootdownWhen,
     seed: u64,
     flushes: bool,
-    /// Whether the programs are guests.
+    /// True if the programs are guests.
     guests: bool,
 }
 
-/// What became of it.
+/// The outcome of a case.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Outcome {
-    /// Accesses that reached what they should not have.
+    /// Accesses that reached wrong content.
     wrong: u64,
-    /// Accesses through entries whose page was old, and not mapped any more.
+    /// Accesses through entries whose page was old, and those whose page was no longer mapped.
     hidden: [u64; 2],
-    /// Pages reclaimed, which programs wrote to or read again.
+    /// The number of pages reclaimed, which programs then wrote to or read again.
     reclaimed: u64,
 }
 
@@ -253,7 +254,7 @@ impl Case {
         Variant { lru: self.lru, flush: Some(self.flush), shootdown: self.shootdown, ..batched }
     }
 
-    /// A virtual machine of each address space, if programs are guests.
+    /// Returns a virtual machine for each address space if programs are guests.
     fn vms<F: Arch>(self, ground: &Ground<'_, F>, spaces: &Spaces) -> Vec<Vm> {
         let vm = |space: u32| {
             let root = ground.supply.alloc_table().expect(SIZED);
@@ -263,8 +264,8 @@ impl Case {
         spaces.map(vm).collect()
     }
 
-    /// A TLB that forgets some by itself, and invalidations that are held back where the class has
-    /// such.
+    /// Returns a shape whose TLB drops some entries by itself, and which holds invalidations back
+    /// if its architecture can.
     fn shape(platform: &Platform) -> Shape {
         let mut shape = platform.shape().clone();
         shape.cores = 4;
@@ -321,10 +322,10 @@ impl Case {
 
 const SIZED: &str = "the arena is sized for the test";
 
-/// Address spaces, with their root tables.
+/// Address spaces, each with its root table.
 type Spaces = [(MmId, Pfn); 2];
 
-/// Two address spaces with memory of their own and a file that both may write to.
+/// Adds two address spaces with private memory and a file that both may write to.
 fn add_spaces<F: Arch>(ground: &Ground<'_, F>) -> (MemcgId, Spaces) {
     let Ground { env, maps, supply } = ground;
     let cpu = &mut CpuCtx::new();
@@ -377,7 +378,7 @@ impl<'r, 'a, F: Arch> Run<'r, 'a, F> {
         self.kernel.on(task, |env| work(&Watched { env, content, flushes }))
     }
 
-    /// Tells the engine which transfers have ended.
+    /// Reports to the engine which transfers have ended.
     fn end_transfers(&self, task: &Task<'_, 'a, F>, cpu: &mut CpuCtx) {
         let maps = &self.ground.maps;
         self.on(task, |world| self.kernel.end_transfers_of(world, task.now(), maps, cpu));
@@ -400,7 +401,7 @@ impl<'r, 'a, F: Arch> Run<'r, 'a, F> {
         TaskSpec::new("reclaim", body).on(CoreId(0))
     }
 
-    /// Two threads of the first address space and one of the second.
+    /// Returns a program: two threads run in the first address space, one in the second.
     fn program(&'r self, which: u16) -> TaskSpec<'r, 'a, F> {
         let space = u32::from(which) / 2;
         let (mm, root) = self.spaces[space as usize];
@@ -414,7 +415,7 @@ impl<'r, 'a, F: Arch> Run<'r, 'a, F> {
             let mut random = fastrand::Rng::with_seed(self.case.seed * 4 + u64::from(which));
             for _ in 0..1_500 {
                 let (area, store) = (random.u64(0..2), random.u8(0..3) == 0);
-                // A few pages are used again and again.
+                // A few pages are used repeatedly.
                 let nr = if random.bool() { random.u64(0..6) } else { random.u64(0..PAGES) };
                 let at = page::<F>(area, nr);
                 while task.access(at, store).is_err() {
@@ -427,7 +428,7 @@ impl<'r, 'a, F: Arch> Run<'r, 'a, F> {
                     }
                 }
                 let pfn = frame_of(task, vm.map_or(Asid(space), Vm::vmid), at);
-                // The file is one for both.
+                // Both address spaces share the file.
                 let whose = if area == 1 { u32::MAX } else { space };
                 self.content.reached(whose, at, pfn, store);
                 task.spend(Time::from_ns(random.u64(0..2_000)));
@@ -459,7 +460,7 @@ fn page<F: Arch>(area: u64, nr: u64) -> VirtAddr {
     MAP_START.add((area << 30) + (nr << F::PAGE_SHIFT))
 }
 
-/// The frame that an access just went to, by its core's TLB.
+/// Returns the frame that the last access went to, by its core's TLB.
 fn frame_of<F: Arch>(task: &Task<'_, '_, F>, asid: Asid, at: VirtAddr) -> Pfn {
     let held = task.machine().held(task.core_id());
     let pages = |nr| (nr as u64) << F::PAGE_SHIFT;
@@ -484,7 +485,7 @@ fn cases(flushes: bool, guests: bool) -> Vec<Case> {
                     let seed = 1;
                     let case =
                         Case { platform, format, lru, flush, shootdown, seed, flushes, guests };
-                    // Of guests, the primary's entries are in no TLB.
+                    // For guests, no TLB has the primary's entries.
                     if !guests || flush == YoungFlush::Nosync {
                         cases.push(case);
                     }

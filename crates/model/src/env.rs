@@ -1,5 +1,5 @@
-//! The engine's environment on a modelled machine: every operation takes its price, and others may
-//! act before each that they can see.
+//! The engine's environment on a modelled machine. Every operation takes its price, and other tasks
+//! may act before each operation that they can see.
 
 use super::activity;
 use super::kernel::{Kernel, Swap};
@@ -13,16 +13,15 @@ use pageout_paging::{Env, Notifier, Observer, Order, Pfn, Sound, Stage};
 use pageout_reclaim::{Backing, Frames, Io, Place, Submitted, World};
 use std::cell::RefCell;
 
-/// What a task of a modelled machine does in the kernel. The engine runs unchanged: the machine
-/// prices what hardware does, and [`Software`](super::software::Software) the instructions around
-/// it.
+/// A task of a modelled machine in kernel code. The engine runs unchanged: the machine prices what
+/// hardware does, and [`Software`](super::software::Software) prices the instructions around it.
 pub struct ModelEnv<'e, 'a, F: Arch> {
     task: &'e Task<'e, 'a, F>,
     kernel: &'e Kernel<'e>,
     meter: &'e Meter<'e>,
-    /// The stage's frame of the folded stack.
+    /// The frame of the current stage in the folded stack.
     frame: RefCell<Option<ActivityGuard<'e, 'a, F>>>,
-    /// Of virtual machines.
+    /// The notifiers of virtual machines.
     notifiers: Vec<VmNotifier<'e, 'a, F>>,
 }
 
@@ -37,29 +36,28 @@ impl<'e, 'a, F: Arch> ModelEnv<'e, 'a, F> {
         Self { task, kernel, meter, frame, notifiers }
     }
 
-    /// The task.
+    /// Returns the task.
     pub fn task(&self) -> &'e Task<'e, 'a, F> {
         self.task
     }
 
-    /// What all tasks share.
+    /// Returns the kernel that all tasks share.
     pub fn kernel(&self) -> &'e Kernel<'e> {
         self.kernel
     }
 
-    /// Software does something so many times.
+    /// Spends the instructions of an effort of software, `times` times.
     pub fn does(&self, effort: KernelOp, times: u64) {
         self.task.instructions(self.meter.does(effort, times));
     }
 
-    /// Does `work` under a frame of its own within the folded stack.
+    /// Does `work` under its own frame of the folded stack.
     pub fn within<R>(&self, activity: Activity, work: impl FnOnce() -> R) -> R {
         let _frame = self.task.activity(activity);
         work()
     }
 
-    /// Does `work` under the frame of another stage, where the engine has no stage of its own for
-    /// it.
+    /// Does `work` under the frame of another stage, if the engine has no stage for it.
     fn as_stage<R>(&self, stage: Stage, work: impl FnOnce() -> R) -> R {
         let before = self.meter.stage();
         self.show(stage);
@@ -68,7 +66,7 @@ impl<'e, 'a, F: Arch> ModelEnv<'e, 'a, F> {
         result
     }
 
-    /// Puts a stage's frame in the place of the last one's.
+    /// Replaces the last stage's frame by this stage's.
     fn show(&self, stage: Stage) {
         let mut frame = self.frame.borrow_mut();
         frame.take();
@@ -77,13 +75,13 @@ impl<'e, 'a, F: Arch> ModelEnv<'e, 'a, F> {
         }
     }
 
-    /// Pages of 4 KiB in `nr` of the format's.
+    /// Returns the number of 4 KiB pages in `nr` of the format's pages.
     const fn small_pages(nr: usize) -> u64 {
         (nr as u64) << (F::PAGE_SHIFT - 12)
     }
 
-    /// The time of one 4 KiB page of swap in memory. Reading a page is priced as copying it, which
-    /// reads as much.
+    /// Returns the time to swap one 4 KiB page to or from memory. For pages of one repeated word,
+    /// writing costs as much as copying a page, which reads as much.
     fn swap_price(&self, write: bool) -> Time {
         let prices = self.task.machine().prices();
         match (self.kernel.swap == Swap::SameFilled, write) {
@@ -111,7 +109,7 @@ impl<'e, 'a, F: Arch> ModelEnv<'e, 'a, F> {
         })
     }
 
-    /// A request to the storage device.
+    /// Sends a request to the storage device.
     fn request(&self, io: Io, write: bool) {
         let bytes = (io.nr as u64) << F::PAGE_SHIFT;
         let ends = self.task.io(Transfer { bytes, write });
@@ -172,8 +170,8 @@ impl<F: Arch> Observer for ModelEnv<'_, '_, F> {
     fn enter(&self, stage: Stage) {
         self.task.instructions(self.meter.leave(stage));
         if stage == Stage::Unmap {
-            // Linux is through with a folio before it unmaps the next, which takes longer than an
-            // invalidation (7.3.4, shrink_folio_list); the engine unmaps 31 and then goes on.
+            // Linux finishes with a folio before it unmaps the next, which takes longer than an
+            // invalidation (7.3.4, shrink_folio_list); the engine first unmaps 31.
             self.task.outlast_invalidations();
         }
         self.show(stage);
@@ -199,7 +197,7 @@ impl<F: Arch> Mmu for ModelEnv<'_, '_, F> {
     }
 
     fn barrier(&self, barrier: Barrier) {
-        // The flush that precedes freeing has no stage of its own.
+        // The flush that precedes freeing has no stage.
         if barrier == Barrier::Complete && self.meter.stage() == Stage::Free {
             self.as_stage(Stage::Flush, || self.task.barrier(barrier));
         } else {
@@ -235,8 +233,8 @@ impl<F: Arch> Frames for ModelEnv<'_, '_, F> {
         if let Some(journal) = self.kernel.journal {
             journal.note_free(pfn, order);
         }
-        // Of folios reclaimed, what their size adds to unmapping them and taking them out of their
-        // index is told here.
+        // For reclaimed folios, the parts of unmapping and of removal from their index that depend
+        // on their size are counted here.
         if let Some(slots) = self.meter.slots_of(order) {
             self.as_stage(Stage::CacheRemoval, || self.does(KernelOp::Slot, slots));
             let pages = order.nr_pages() as u64;

@@ -1,4 +1,4 @@
-//! What is asked for of a scenario on this ground, whatever its fields are.
+//! The interface of all scenarios on this ground, whatever their fields are.
 
 use crate::memcg_trace::MemcgTrace;
 use crate::pageout_shared::PageoutShared;
@@ -12,19 +12,19 @@ use pageout_host::residency::ReplayError;
 use pageout_record::schema::Record;
 use pageout_trace::source::TraceSource;
 
-/// A scenario with several values of its fields.
+/// Scenarios made from several values of the fields.
 pub trait Scenarios {
-    /// How many there are: combinations of values.
+    /// Returns the number of combinations of values.
     fn combinations(&self) -> usize;
 
-    /// Checks that memory is there for as many runs as there are at once; of a trace that is known
-    /// when it has been read.
+    /// Checks that there is memory for all runs that run at once. For a trace, the need is known
+    /// only when the trace has been read.
     ///
     /// # Errors
     /// [`FieldError::Together`] with what they need and what there is.
     fn check_memory(&self, variants: usize, model: &Model) -> Result<(), FieldError>;
 
-    /// Runs all of it under every variant: a record each.
+    /// Runs every combination under every variant, and returns a record for each.
     ///
     /// # Errors
     /// [`ReplayError`] of a trace.
@@ -35,9 +35,10 @@ pub trait Scenarios {
         progress: &mut dyn FnMut(usize, usize),
     ) -> Result<Vec<Record>, ReplayError>;
 
-    /// Adds to the records, in their order, the whole along each price that can be moved, for the
-    /// prices from which on the other variants gain more than so many per cent over the first. A
-    /// trace has none: what is decided in it depends on the time.
+    /// Adds to the records, in their order, the whole at each value of each price that can be
+    /// moved. From it follow the prices from which on the other variants gain more than
+    /// `least_gain` per cent over the first. A trace adds nothing, because its decisions depend on
+    /// the time.
     fn add_break_even(
         &self,
         variants: &[Variant],
@@ -47,7 +48,7 @@ pub trait Scenarios {
         progress: &mut dyn FnMut(usize, usize),
     );
 
-    /// Where the time of the first run of the first combination goes, as folded stacks in
+    /// Returns where the time of the first run of the first combination goes, as folded stacks in
     /// nanoseconds.
     ///
     /// # Errors
@@ -55,7 +56,7 @@ pub trait Scenarios {
     fn folded(&self, model: &Model, variant: Variant) -> Result<String, ReplayError>;
 }
 
-/// What `FIELD=VALUE` arguments ask for of a scenario; `trace` is for scenario `trace`.
+/// Reads the `FIELD=VALUE` arguments of a scenario. `trace` is for scenario `trace`.
 ///
 /// # Errors
 /// [`FieldError`] names the field, what was found and what is accepted.

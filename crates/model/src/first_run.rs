@@ -1,11 +1,11 @@
-//! What one run looked like, besides its figures.
+//! Views of a single run, besides its figures.
 
 use pageout_experiment::scenarios::metrics::machine::{BY_ACTIVITY, FABRIC_LOAD};
 use pageout_machine::{FabricLoad, Report, Sent, Spent, Time};
 use pageout_record::schema::{Activity, Axis, Line, Metric, Series};
 
-/// What one run looked like: all of its time by activity, from the task down, and what cores sent
-/// each other meanwhile.
+/// Returns views of a run: all of its time by activity, from the task down, and the traffic between
+/// cores.
 pub(crate) fn metrics(report: &Report) -> impl Iterator<Item = Metric> + use<> {
     let activities = report.tasks.iter().map(activity).collect();
     let by_activity = Metric { activities, ..BY_ACTIVITY.of(&[]) };
@@ -14,7 +14,7 @@ pub(crate) fn metrics(report: &Report) -> impl Iterator<Item = Metric> + use<> {
     [by_activity].into_iter().chain(load)
 }
 
-/// Rates at the ends of stretches of time; nothing for a run that took none.
+/// Returns rates, each for the stretch of time before its end. `None` for a run that took no time.
 fn fabric_load(load: &FabricLoad, end: Time) -> Option<Series> {
     const NS_PER_MS: f64 = 1e6;
     if end == Time::ZERO {
@@ -22,7 +22,7 @@ fn fabric_load(load: &FabricLoad, end: Time) -> Option<Series> {
     }
     let begins = |column: usize| load.width() * column as u64;
     let ends = |column: usize| begins(column + 1).min(end);
-    // A run that ends where a stretch begins has nothing in the last one.
+    // If a run ends where a stretch begins, the last stretch is empty.
     let columns = (0..load.columns().len()).filter(|column| begins(*column) < end);
     let line = |name: &str, of: fn(&Sent) -> u64| Line {
         name: name.to_owned(),

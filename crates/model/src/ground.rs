@@ -1,4 +1,4 @@
-//! Which machine is modelled, and how often.
+//! The modelled machine, and the number of runs.
 
 use super::activity;
 use pageout_experiment::fields::{FieldError, bad};
@@ -9,37 +9,37 @@ use pageout_machine::platform::{Architecture, Draw, Platform, Shape};
 use pageout_record::schema::Labels;
 use std::num::NonZeroUsize;
 
-/// More draws than are made of one seed.
+/// The distance between the draws of two seeds: more than the draws of one.
 const MOST_DRAWS: u64 = 1 << 20;
 
-/// How scenarios run on modelled machines.
+/// The settings of scenarios on modelled machines.
 #[derive(Clone, Debug)]
 pub struct Model {
-    /// The machine; `None`: the server class of each format's architecture.
+    /// The machine. `None` is the server class of each format's architecture.
     pub platform: Option<Platform>,
-    /// Its cores, if not as many as the platform has.
+    /// The number of cores, if it differs from the platform's.
     pub cores: Option<u16>,
-    /// How many price vectors are drawn from the platform's ranges, beside its nominal prices.
+    /// The number of price vectors drawn from the platform's ranges, besides its nominal prices.
     pub draws: u32,
-    /// How many runs there are with nominal prices.
+    /// The number of runs with nominal prices.
     pub runs: u32,
-    /// The seed of the first run, and of what is drawn; each next run's is one more.
+    /// The seed of the first run and of the draws. Each further run's seed is one more.
     pub seed: u64,
-    /// Threads of this host to spread runs over: nothing in a record depends on it.
+    /// Threads of this host that share the runs. Records do not depend on it.
     pub threads: NonZeroUsize,
 }
 
-/// One run among those of a scenario under a variant.
+/// A single run of a scenario under a variant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct One {
-    /// Its prices.
+    /// The run's prices.
     pub draw: Draw,
-    /// Its seed.
+    /// The run's seed.
     pub seed: u64,
 }
 
 impl Model {
-    /// The formats a scenario has that names none.
+    /// Returns the formats of a scenario for which none is given.
     pub fn formats(&self) -> Vec<FormatName> {
         let fits = |format: &FormatName| {
             self.platform.as_ref().is_none_or(|one| one.architecture() == architecture(*format))
@@ -50,10 +50,11 @@ impl Model {
         }
     }
 
-    /// The machine for entries of a format.
+    /// Returns the machine for entries of a format.
     ///
     /// # Errors
-    /// [`FieldError`] if it has none such, or fewer than one core or more than 256 are asked for.
+    /// [`FieldError`] if the machine has no such entries, or if fewer than one core or more than
+    /// 256 are asked for.
     pub fn platform_for(&self, format: FormatName) -> Result<Platform, FieldError> {
         let wanted = architecture(format);
         let Some(platform) = &self.platform else {
@@ -70,22 +71,22 @@ impl Model {
         Ok(platform.clone())
     }
 
-    /// What the machine of `platform` has.
+    /// Returns the shape of the machine of `platform`, with the number of cores asked for.
     pub fn shape(&self, platform: &Platform) -> Shape {
         let shape = platform.shape().clone();
         let cores = self.cores.unwrap_or(shape.cores);
         Shape { cores, ..shape }
     }
 
-    /// What a machine is made from for one run.
+    /// Returns the setup of a machine for one run.
     pub fn setup(&self, platform: &Platform, one: One) -> Setup {
         let setup = Setup::new(self.shape(platform), platform.prices(one.draw), one.seed);
         Setup { activities: activity::NAMES, ..setup }
     }
 
-    /// The runs of a scenario under a variant: those with nominal prices, then one a draw, which
-    /// has the first one's seed. The same for every scenario and variant, so that ratios are of
-    /// equal prices.
+    /// Returns the runs of a scenario under a variant: those with nominal prices, then one for each
+    /// draw, with the seed of the first. They are the same for every scenario and variant, so that
+    /// ratios compare equal prices.
     pub fn all_runs(&self) -> Vec<One> {
         let nominal = (0..u64::from(self.runs))
             .map(|run| One { draw: Draw::Nominal, seed: self.seed.wrapping_add(run) });
@@ -94,19 +95,19 @@ impl Model {
         nominal.chain(drawn).collect()
     }
 
-    /// A draw of prices: seeds share none, and the same seed has the same ones.
+    /// Returns a draw of prices. Different seeds have different draws; the same seed has the same.
     pub(crate) const fn draw(&self, number: u64) -> Draw {
         Draw::Seeded(self.seed.wrapping_sub(1).wrapping_mul(MOST_DRAWS).wrapping_add(number))
     }
 
-    /// What records tell of the machine.
+    /// Returns the labels that records have for the machine.
     pub fn labels(&self, platform: &Platform) -> Labels {
         let cores = self.shape(platform).cores.to_string();
         labels([("platform", platform.name().to_owned()), ("cores", cores)])
     }
 }
 
-/// The architecture whose entries a format's are.
+/// Returns the architecture of a format.
 pub const fn architecture(format: FormatName) -> Architecture {
     match format {
         FormatName::X86_64 => Architecture::X86,
@@ -115,7 +116,7 @@ pub const fn architecture(format: FormatName) -> Architecture {
     }
 }
 
-/// The platform of an architecture for those who name none.
+/// Returns the default platform of an architecture.
 fn server_class(architecture: Architecture) -> Option<Platform> {
     match architecture {
         Architecture::Arm64 => Platform::named("arm64-server-32-class"),
@@ -124,7 +125,7 @@ fn server_class(architecture: Architecture) -> Option<Platform> {
     }
 }
 
-/// The same, of a format's type.
+/// Returns the architecture of a format's type.
 pub fn architecture_of<F: Arch>() -> Architecture {
     let named = FormatName::ALL.into_iter().find(|format| format.name() == F::NAME);
     architecture(named.expect("a format that scenarios can name"))

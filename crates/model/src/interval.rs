@@ -1,23 +1,23 @@
-//! What draws of prices leave of a prediction.
+//! Intervals of predictions, from draws of prices.
 
 use pageout_experiment::metrics::MetricSpec;
 use pageout_record::schema::Metric;
 use pageout_record::stats::{Interval, Kind, quantile};
 
-/// The share of draws on either side of an interval.
+/// The share of draws on each side of an interval.
 const TAIL: f64 = 0.05;
 
-/// The interval in which nine of ten draws lie; `None` without draws.
+/// Returns the interval in which nine of ten draws lie; `None` without draws.
 pub fn interval(drawn: &[f64]) -> Option<Interval> {
     let (low, high) = (quantile(drawn, TAIL)?, quantile(drawn, 1.0 - TAIL)?);
     Some(Interval { kind: Kind::Draws, low, high, level: 1.0 - 2.0 * TAIL })
 }
 
-/// What is reported of a run: a metric, and what it is of one outcome.
+/// A metric of a run, and its value in an outcome.
 pub type Reported<O> = (MetricSpec, fn(&O) -> f64);
 
-/// What is reported of runs with nominal prices, each with the interval of those with drawn ones;
-/// with the value of each draw, where it is declared so.
+/// Returns metrics of the runs with nominal prices, each with the interval of the runs with drawn
+/// prices. A metric that is declared `drawn` also has the value of each draw.
 pub fn reported<O>(all: &[Reported<O>], nominal: &[O], drawn: &[O]) -> Vec<Metric> {
     let mut metrics = Vec::new();
     for (metric, of) in all {

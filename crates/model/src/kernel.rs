@@ -1,5 +1,5 @@
-//! What the tasks of a modelled machine share beside page tables: frames, storage, and how much of
-//! everything was done.
+//! State that the tasks of a modelled machine share besides page tables: frames, storage, and
+//! counts of all work.
 
 use super::env::ModelEnv;
 use super::secondary::Vm;
@@ -12,19 +12,19 @@ use pageout_paging::tlb::FlushPolicy;
 use pageout_reclaim::{CpuCtx, FolioId, Maps, Tuning, World};
 use std::cell::RefCell;
 
-/// Where swapped pages go.
+/// The destination of swapped pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Swap {
     /// The storage device.
     Device,
-    /// Memory, compressed on the core that swaps (zram): done at once, for its CPU time.
+    /// Memory, compressed on the core that swaps (zram). It is done at once and takes CPU time.
     Compressed,
-    /// The same for pages that repeat one word, of which zram keeps the word (Linux 7.3.4,
-    /// zram_drv.c, write_same_filled_page): read on the way out, and filled on the way in.
+    /// Memory, for pages that repeat one word, of which zram keeps only the word (Linux 7.3.4,
+    /// zram_drv.c, write_same_filled_page). They are read on the way out, and filled on the way in.
     SameFilled,
 }
 
-/// A transfer of the storage device that the engine is to be told the end of.
+/// A transfer of the storage device whose end must be reported to the engine.
 #[derive(Clone, Copy, Debug)]
 struct Transfer {
     ends: Time,
@@ -32,7 +32,7 @@ struct Transfer {
     write: bool,
 }
 
-/// What all tasks share. A task works on it through a [`ModelEnv`] of its own ([`Kernel::on`]).
+/// The state that all tasks share. A task uses it through its own [`ModelEnv`] ([`Kernel::on`]).
 #[derive(Debug)]
 pub struct Kernel<'m> {
     pub(super) frames: &'m HostFrames,
@@ -45,7 +45,7 @@ pub struct Kernel<'m> {
 }
 
 impl<'m> Kernel<'m> {
-    /// A kernel with these frames, whose code is that of the entry format's architecture.
+    /// Makes a kernel with these frames, for the architecture of the entry format.
     pub fn new<F: Arch>(frames: &'m HostFrames, swap: Swap) -> Self {
         let software = Software::of::<F>();
         let (done, transfers) = (Done::default(), RefCell::default());
@@ -53,19 +53,19 @@ impl<'m> Kernel<'m> {
         Self { frames, vms, software, swap, done, journal, transfers }
     }
 
-    /// The same, whose code takes these instructions.
+    /// Returns the kernel with these instruction costs.
     #[must_use]
     pub fn with_software(self, software: Software) -> Self {
         Self { software, ..self }
     }
 
-    /// The same, of whose frames and transfers a journal is kept.
+    /// Returns the kernel with a journal of its frames and transfers.
     #[must_use]
     pub fn with_journal(self, journal: &'m Journal) -> Self {
         Self { journal: Some(journal), ..self }
     }
 
-    /// The same, where these virtual machines use memory of address spaces.
+    /// Returns the kernel with these virtual machines, which use memory of address spaces.
     #[must_use]
     pub fn with_vms(self, vms: Vec<Vm>) -> Self {
         Self { vms, ..self }
@@ -81,30 +81,30 @@ impl<'m> Kernel<'m> {
         work(&ModelEnv::new(self, task, &meter))
     }
 
-    /// The virtual machines.
+    /// Returns the virtual machines.
     pub fn vms(&self) -> &[Vm] {
         &self.vms
     }
 
-    /// What was done so far, by all tasks.
+    /// Returns counts of the work that all tasks have done so far.
     pub fn done(&self) -> &Done {
         &self.done
     }
 
-    /// A transfer was started whose end the engine is to be told.
+    /// Notes that a transfer began, whose end must be reported to the engine.
     pub(super) fn begin_transfer(&self, ends: Time, folio: FolioId, write: bool) {
         self.transfers.borrow_mut().push(Transfer { ends, folio, write });
     }
 
-    /// When the transfer of a folio ends that is under way, if there is one.
+    /// Returns when the folio's transfer ends, if one is under way.
     pub fn transfer_of(&self, folio: FolioId) -> Option<Time> {
         let transfers = self.transfers.borrow();
         let of = transfers.iter().filter(|transfer| transfer.folio == folio);
         of.map(|transfer| transfer.ends).max()
     }
 
-    /// Waits, off the core, for the end of a folio's transfer, and tells the engine of all that
-    /// ended.
+    /// Waits, off the core, for the end of a folio's transfer. Reports all ended transfers to the
+    /// engine.
     pub fn wait_for<F: Arch>(
         &self,
         env: &ModelEnv<'_, '_, F>,
@@ -118,8 +118,8 @@ impl<'m> Kernel<'m> {
         self.end_transfers(env, maps, cpu);
     }
 
-    /// Tells the engine of all transfers that have ended by now, in the order of their ends: what
-    /// the storage device's interrupts do. Whoever waits for one calls this; nobody else does.
+    /// Reports all transfers that have ended by now to the engine, in the order of their ends, as
+    /// the storage device's interrupts would. Only tasks that wait for a transfer call this.
     pub fn end_transfers<F: Arch>(
         &self,
         env: &ModelEnv<'_, '_, F>,
@@ -129,7 +129,7 @@ impl<'m> Kernel<'m> {
         self.end_transfers_of(env, env.task().now(), maps, cpu);
     }
 
-    /// The same, of another environment.
+    /// Reports ended transfers, like [`Kernel::end_transfers`], in another environment.
     pub(super) fn end_transfers_of<W: World>(
         &self,
         world: &W,

@@ -1,9 +1,9 @@
 //! Ground `model`: the unchanged engine on a modelled machine with prices.
 //!
 //! The machine (`pageout-machine`) prices what hardware does: accesses, TLBs, walks, atomics, lines
-//! of page tables, invalidations, interrupts, storage. [`software`] prices the instructions of a
-//! kernel around that. Neither knows the other's business, and nothing here depends on the variant:
-//! variants differ in what the engine does.
+//! of page tables, invalidations, interrupts, storage. [`software`] prices the kernel's
+//! instructions around that. The two are independent of each other, and neither depends on the
+//! variant: variants differ in what the engine does.
 #![forbid(unsafe_code)]
 
 pub mod activity;

@@ -1,6 +1,6 @@
 //! Scenario `trace` on a modelled machine: the program runs on one core with a TLB, and the engine
-//! reclaims from it in its faults. What the TLB hides from young bits is counted, and what that
-//! leads to.
+//! reclaims from it in its faults. It counts the accesses that the TLB hides from young bits, and
+//! their effects.
 
 use crate::software::KernelOp;
 use crate::{Kernel, Model, One, Swap, activity, first_run, interval};
@@ -28,11 +28,11 @@ use pageout_trace::reference_string::Identities;
 use pageout_trace::source::TraceSource;
 use pageout_trace::{Event, Page};
 
-/// Faults that an access takes at most: those it takes without a TLB, each once more for what a
-/// TLB holds or a transfer that was waited for.
+/// The most faults of one access: those without a TLB, and each of them once more for a stale TLB
+/// entry or after a wait for a transfer.
 const FAULTS_AN_ACCESS: usize = 8;
 
-/// The scenario, with one value a field.
+/// The scenario, with one value for each field.
 #[derive(Clone, Debug)]
 pub struct MemcgTrace {
     source: TraceSource,
@@ -40,38 +40,38 @@ pub struct MemcgTrace {
     platform: Platform,
 }
 
-/// What one run came to.
+/// The outcome of one run.
 #[derive(Clone, Debug)]
 pub(crate) struct Outcome {
     pub(crate) decisions: Decisions,
-    /// What became of the program's memory over its epochs.
+    /// The history of the program's memory over its epochs.
     history: Vec<Metric>,
     pub(crate) played: Played,
     pub(crate) report: Report,
-    /// Of memory, for page tables, the engine and what the machine keeps of both.
+    /// Bytes of memory for page tables, the engine and the machine's state of both.
     pub(crate) bytes: u64,
 }
 
-/// How much of a program was played.
+/// The part of a program that was played.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Played {
     /// Accesses that the machine saw.
     pub(crate) simulated: u64,
-    /// References that the trace leaves out, of which each took the time of an access that hits.
+    /// References that the trace leaves out. Each took the time of an access that hits.
     pub(crate) left_out: u64,
-    /// Faults that were tried again, since the first try had to wait for a transfer.
+    /// Faults that were tried again because the first try had to wait for a transfer.
     tried_again: u64,
 }
 
 impl Played {
-    /// All accesses that the program made.
+    /// Returns the number of all accesses that the program made.
     pub(crate) fn accesses(&self) -> u64 {
         self.simulated + self.left_out
     }
 }
 
 impl MemcgTrace {
-    /// Scenarios from `FIELD=VALUE` arguments: format and order may be comma-separated lists.
+    /// Reads scenarios from `FIELD=VALUE` arguments; fields may be comma-separated lists.
     ///
     /// # Errors
     /// [`FieldError`] names the field, what was found and what is accepted; also for a trace that
@@ -89,7 +89,7 @@ impl MemcgTrace {
         Self::all(&lists, trace, model)
     }
 
-    /// Every combination of `lists`, each on the machine that the model has for its format.
+    /// Returns every combination of `lists`, each on the model's machine for its format.
     ///
     /// # Errors
     /// [`FieldError`], also for a trace that leaves out what a platform's TLB could miss.
@@ -109,7 +109,7 @@ impl MemcgTrace {
         TraceModelled::combined(lists)?.into_iter().map(one).collect()
     }
 
-    /// Runs every scenario under every variant: a record each.
+    /// Runs every scenario under every variant, and returns a record for each.
     ///
     /// # Errors
     /// [`ReplayError`] of the first run that fails.
@@ -132,7 +132,8 @@ impl MemcgTrace {
             let run = k % runs.len();
             let mut outcome = one.run(plan, model, variant, runs[run])?;
             if run > 0 {
-                // A record has the first run's. It is by far the largest part of an outcome.
+                // Records have the history of the first run only. It is by far the largest part of
+                // an outcome.
                 outcome.history = Vec::new();
             }
             Ok(outcome)
@@ -151,7 +152,7 @@ impl MemcgTrace {
         Ok(of_each.map(record).collect())
     }
 
-    /// Checks that memory is there for so many runs at once.
+    /// Checks that there is memory for `at_once` runs at once.
     fn check_memory(&self, plan: &Plan<'_>, at_once: u64) -> Result<(), ReplayError> {
         let each = with_format!(self.scenario.format, F => plan.bytes::<F>());
         let needed = each.saturating_mul(at_once);
@@ -163,7 +164,7 @@ impl MemcgTrace {
         }
     }
 
-    /// Where the time of the first run goes, as folded stacks in nanoseconds.
+    /// Returns where the time of the first run goes, as folded stacks in nanoseconds.
     ///
     /// # Errors
     /// [`ReplayError`].
@@ -172,7 +173,7 @@ impl MemcgTrace {
         Ok(outcome.report.folded_lines())
     }
 
-    /// The scenario's fields as records carry them.
+    /// Returns the scenario's fields as labels of records.
     fn labels(&self, model: &Model) -> Labels {
         let mut labels = Declared::labels(&self.scenario);
         labels.insert("trace".to_owned(), self.source.name().to_owned());
@@ -226,7 +227,7 @@ impl MemcgTrace {
 /// Refuses a trace that leaves out what the platform's first TLB level could miss.
 fn check_density(trace: &TraceSource, platform: &Platform) -> Result<(), FieldError> {
     let l1 = platform.shape().tlb.l1;
-    // What else is wrong with it is told by who replays it.
+    // Replaying the trace reports other problems of it.
     let Ok(reader) = trace.open() else { return Ok(()) };
     let filter = reader.header().filter;
     if filter.suits(l1.sets.into(), l1.ways.into()) {
@@ -242,7 +243,7 @@ fn check_density(trace: &TraceSource, platform: &Platform) -> Result<(), FieldEr
     Err(FieldError::together(TraceModelled::NAME, problem))
 }
 
-/// What the program's task works with.
+/// The context of the program's task.
 struct Running<'r> {
     plan: &'r Plan<'r>,
     kernel: &'r Kernel<'r>,
@@ -321,7 +322,7 @@ impl Running<'_> {
         Ok(())
     }
 
-    /// Handles a fault, off the core while a page is read; whether one was.
+    /// Handles a fault, and waits off the core while a page is read. Returns true if it waited.
     fn fault<F: Arch>(
         &self,
         task: &Task<'_, '_, F>,
@@ -343,35 +344,36 @@ impl Running<'_> {
     }
 }
 
-/// Where in its epoch a trace is.
+/// The position of a trace in its epoch.
 #[derive(Default)]
 struct References {
     /// The reference that made the last access, from 0.
     accessed: u64,
-    /// The first that is not counted.
+    /// The first reference that is not counted yet.
     next: u64,
 }
 
 impl References {
-    /// References left out before an access that is so many after the last one.
+    /// Returns the number of references left out before an access that comes `after` references
+    /// after the last one.
     #[inline]
     fn until_access(&mut self, after: u64) -> u64 {
         self.accessed += after;
-        // Where one reference makes two accesses, it is counted already.
+        // If one reference makes two accesses, it is counted already.
         let left_out = self.accessed.saturating_sub(self.next);
         self.next = self.accessed + 1;
         left_out
     }
 
-    /// Those left out before the end of an epoch of so many.
+    /// Returns the number of references left out before the end of an epoch of `references`.
     fn until_end(&mut self, references: u64) -> u64 {
         self.accessed = 0;
         references - std::mem::take(&mut self.next)
     }
 }
 
-/// The metrics of one scenario under one variant: `outcomes` are those of `runs` runs with nominal
-/// prices, then one a draw.
+/// Returns the metrics of a scenario under a variant. `outcomes` has those of `runs` runs with
+/// nominal prices, then one for each draw.
 fn metrics(outcomes: &[Outcome], runs: usize) -> Vec<Metric> {
     let (nominal, drawn) = outcomes.split_at(runs);
     let each = |of: fn(&Outcome) -> Time, outcomes: &[Outcome]| -> Vec<f64> {
@@ -420,7 +422,7 @@ impl Outcome {
             of::STALE.one(hidden.ended() as f64),
         ]);
         for (metric, part) in of::HID_FOR.iter().zip(QUANTILES) {
-            // None hid anything: for no time.
+            // If no entry hid any access, the time is zero.
             let time = hidden.quantile(part).unwrap_or(Time::ZERO);
             metrics.push(metric.one(time.ns()));
         }

@@ -10,22 +10,22 @@ use pageout_machine::Task;
 use pageout_paging::VirtAddr;
 use pageout_reclaim::{Access, CpuCtx, Fault, Maps, MmId, Tuning};
 
-/// A program's side of its address space: what its faults are handled with.
+/// A program's address space, with what its faults need.
 #[derive(Clone, Copy, Debug)]
 pub struct Program<'p, 'm> {
     /// The engine's state.
     pub maps: &'p Maps<'m>,
-    /// What all tasks share.
+    /// The state that all tasks share.
     pub kernel: &'p Kernel<'p>,
     /// The address space, which the task has loaded.
     pub mm: MmId,
-    /// How reclaim works that faults may have to do.
+    /// The settings of reclaim, which faults may have to do.
     pub tuning: Tuning,
 }
 
 impl Program<'_, '_> {
-    /// An access, with all the faults that it takes: reads are waited for, off the core. How many
-    /// faults there were.
+    /// Makes an access, with all its faults, and returns their number. It waits for reads off the
+    /// core.
     ///
     /// # Panics
     /// If a fault cannot be resolved: the scenario has no memory for it, or no such mapping.
@@ -67,15 +67,15 @@ impl Program<'_, '_> {
 /// A guest's side of a virtual machine.
 #[derive(Clone, Copy, Debug)]
 pub struct Guest<'p, 'm> {
-    /// The process whose memory the machine has.
+    /// The process whose memory the virtual machine has.
     pub program: Program<'p, 'm>,
-    /// The machine, which the task has entered.
+    /// The virtual machine, which the task has entered.
     pub vm: &'p Vm,
 }
 
 impl Guest<'_, '_> {
-    /// An access, with all that the host does for it. How many faults of the process there were.
-    ///
+    /// Makes an access, with all work of the host for it. Returns the number of faults of the
+    /// process.
     /// # Panics
     /// As [`Program::access`].
     pub fn access<F: Arch>(

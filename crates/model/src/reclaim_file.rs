@@ -1,5 +1,5 @@
-//! The scenario on a modelled machine: `memory.reclaim` runs on its first core, while the processes
-//! that map the file sleep, or use it on all other cores.
+//! The scenario on a modelled machine. `memory.reclaim` runs on its first core; the processes that
+//! map the file sleep, or use it on all other cores.
 
 use crate::software::Software;
 use crate::{Guest, Kernel, Model, One, Program, Scenario, Swap, Vm, VmCount, activity, interval};
@@ -31,7 +31,7 @@ use pageout_reclaim::{Counter, CpuCtx, Errno, FREE_BATCH, Limits, MapAs};
 use pageout_record::schema::{Basis, Labels, Metric};
 use std::cell::Cell;
 
-/// Whether threads may use a page each on all cores but one, and a folio is left beside them.
+/// Checks that threads can use a page each on all cores but one, with a folio to spare.
 fn check_running(scenario: &scenarios::ReclaimFile, cores: u16) -> Result<(), FieldError> {
     if cores < 2 {
         let problem = "needs two cores or more, here is one";
@@ -48,13 +48,13 @@ fn check_running(scenario: &scenarios::ReclaimFile, cores: u16) -> Result<(), Fi
     Ok(())
 }
 
-/// The task that makes the request.
+/// The name of the task that makes the request.
 pub(crate) const TASK: &str = "reclaim";
 
-/// What a program does between two uses of its page.
+/// The time that a program spends between two uses of its page.
 const THINKING: Time = Time::from_ns(2_000);
 
-/// The scenario on a modelled machine, which its [`Model`] tells.
+/// The scenario on the machine of its [`Model`].
 #[derive(Clone, Debug)]
 pub struct ReclaimFile {
     scenario: scenarios::ReclaimFile,
@@ -62,34 +62,34 @@ pub struct ReclaimFile {
     platform: Platform,
 }
 
-/// What one run came to.
+/// The outcome of one run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// 4K pages reclaimed.
     pages: f64,
-    /// From the request to its end.
+    /// The time from the request to its end.
     whole: Time,
-    /// By stage.
+    /// The time of each stage.
     stages: [Time; Stage::ALL.len()],
-    /// Of which invalidating, and waiting for that.
+    /// The part of the time in which the core invalidates, or waits for that.
     flushing: Time,
-    /// What other cores lost to interrupts and invalidations.
+    /// The time that other cores lost to interrupts and invalidations.
     stolen: Time,
-    /// Pages that came back.
+    /// The number of pages that came back.
     refaults: u64,
-    /// Kernel instructions, and what they take.
+    /// Kernel instructions, and their time.
     instructions: (u64, Time),
-    /// What table operations take beyond theirs.
+    /// The time of table operations beyond their instructions.
     table: Time,
-    /// In notifiers, and what was counted of virtual machines, if there are any.
+    /// The time in notifiers, and the counts of virtual machines, if there are any.
     secondary: Option<(Time, [u64; VmCount::ALL.len()])>,
-    /// Before the request, and after it.
+    /// The reports before the request, and after it.
     reports: [Report; 2],
 }
 
 impl ReclaimFile {
-    /// Scenarios from `FIELD=VALUE` arguments: those of [`scenarios::ReclaimFile`], `process` and
-    /// `secondary`.
+    /// Reads scenarios from `FIELD=VALUE` arguments: the fields of [`scenarios::ReclaimFile`],
+    /// `process` and `secondary`.
     ///
     /// # Errors
     /// [`FieldError`] names the field, what was found and what is accepted.
@@ -100,16 +100,16 @@ impl ReclaimFile {
         Self::all(&lists, &added, model)
     }
 
-    /// What is run where nothing is given.
+    /// Returns the lists of values when nothing is given.
     pub fn lists(model: &Model) -> ReclaimFileLists {
         ReclaimFileLists { format: model.formats(), ..ReclaimFileLists::modelled() }
     }
 
-    /// Every combination of both, each on the machine that the model has for its format.
+    /// Returns every combination of both, each on the model's machine for its format.
     ///
     /// # Errors
-    /// [`FieldError`] for values that do not go together, and for a format that the machine has no
-    /// entries of.
+    /// [`FieldError`] for values that do not go together, and for a format that does not fit the
+    /// machine.
     pub fn all(
         lists: &ReclaimFileLists,
         added: &ProcessesLists,
@@ -133,8 +133,8 @@ impl ReclaimFile {
         Ok(all)
     }
 
-    /// Limits and page tables of a run. Pages that running threads want back arrive while those
-    /// that reclaim took from them still wait for a flush, so there is room for both.
+    /// Returns the limits and the number of page tables of a run. There is room for pages that
+    /// running threads fault in again while the reclaimed ones still wait for a flush.
     fn limits<F: Arch>(&self, cores: u16) -> (Limits, usize) {
         let limits = self.scenario.limits::<F>();
         let spare = match self.added.process {
@@ -156,7 +156,8 @@ impl ReclaimFile {
         Arena::new::<F>(&limits, tables)
     }
 
-    /// The virtual machines, one a process, which have used all that it maps.
+    /// Returns the virtual machines, one a process. Their guests have used all that the process
+    /// maps.
     fn vms<F: Arch>(&self, setup: &Setup<'_, F>) -> Vec<Vm> {
         if self.added.secondary == Secondary::None {
             return Vec::new();
@@ -202,8 +203,8 @@ impl ReclaimFile {
 }
 
 impl Outcome {
-    /// What reports before and after the request say of it, which reclaimed so many pages in such a
-    /// time, by so many instructions.
+    /// Computes the outcome from reports before and after the request, which reclaimed `pages`
+    /// pages in the time `whole` by `instructions`.
     pub(crate) fn of<F: Arch>(
         kernel: &Kernel<'_>,
         [before, after]: [Report; 2],
@@ -225,12 +226,12 @@ impl Outcome {
         }
     }
 
-    /// The time of a page, in nanoseconds.
+    /// Returns the time of a page, in nanoseconds.
     pub(crate) fn whole(&self) -> f64 {
         self.whole.ns() / self.pages
     }
 
-    /// The machine's report at the end.
+    /// Returns the machine's report at the end.
     pub(crate) fn report(&self) -> &Report {
         &self.reports[1]
     }
@@ -276,7 +277,7 @@ impl Scenario for ReclaimFile {
     }
 }
 
-/// One run, set up.
+/// A single run, set up.
 struct Run<'r, 'a, F: Arch> {
     of: &'r ReclaimFile,
     seed: u64,
@@ -285,7 +286,7 @@ struct Run<'r, 'a, F: Arch> {
     variant: Variant,
 }
 
-/// The pages reclaimed and what that took, once it is known.
+/// The number of pages reclaimed and the time that took, once known.
 pub(crate) type Done = Cell<Option<(u64, Time)>>;
 
 impl<'r, 'a, F: Arch> Run<'r, 'a, F> {
@@ -301,7 +302,7 @@ impl<'r, 'a, F: Arch> Run<'r, 'a, F> {
                     None => task.load_mm(Asid(process as u32), root),
                 }
                 for at in reclaim_file::young_pages::<F>(&of.scenario, seed) {
-                    // Half of the folios may have been given up.
+                    // Half of the folios may have been unmapped.
                     let _ = task.access(at, false);
                 }
             };
@@ -310,12 +311,12 @@ impl<'r, 'a, F: Arch> Run<'r, 'a, F> {
         self.setup.spaces.iter().enumerate().map(touching).collect()
     }
 
-    /// The virtual machine of a process, if it has one.
+    /// Returns the virtual machine of a process, if it has one.
     fn vm(&self, process: usize) -> Option<&'r Vm> {
         self.kernel.vms().get(process)
     }
 
-    /// The request.
+    /// Returns the task that makes the request.
     fn reclaiming(&self, done: &'r Done) -> TaskSpec<'r, 'a, F> {
         let (setup, kernel) = (self.setup, self.kernel);
         let tuning = self.variant.tuning(F::FLUSH);
@@ -326,7 +327,7 @@ impl<'r, 'a, F: Arch> Run<'r, 'a, F> {
                 env.within(activity::MEMORY_RECLAIM, || setup.reclaim(env, &bytes, tuning))
             });
             let reclaimed = reclaimed.unwrap_or_else(|error| {
-                // Pages in use all the time may be more than the request leaves.
+                // Pages that are always in use may leave less than was requested.
                 assert_eq!(error, Errno::EAGAIN, "all else is in the request");
                 setup.vmstat().get(Counter::PgstealProactive)
             });
@@ -335,7 +336,8 @@ impl<'r, 'a, F: Arch> Run<'r, 'a, F> {
         TaskSpec::new(TASK, reclaim).on(CoreId(0))
     }
 
-    /// A thread that uses one page of the file until the request is done; counts its faults.
+    /// Returns a thread that uses one page of the file until the request is done, and counts its
+    /// faults.
     fn using(&self, core: u16, done: &'r Done, refaults: &'r Cell<u64>) -> TaskSpec<'r, 'a, F> {
         let process = usize::from(core - 1) % self.setup.spaces.len();
         let (mm, root) = self.setup.spaces[process];
@@ -363,12 +365,13 @@ impl<'r, 'a, F: Arch> Run<'r, 'a, F> {
     }
 }
 
-/// What the request spent its time on.
+/// Returns the parts of the request's time.
 fn request(report: &Report) -> Option<&Spent> {
     report.task(TASK)?.part(activity::name(activity::MEMORY_RECLAIM))
 }
 
-/// The time of a stage below the request. What is no stage's own is of [`Stage::Other`].
+/// Returns the time of a stage within the request. Time outside of all stages is in
+/// [`Stage::Other`].
 fn within_reclaim(request: &Spent, stage: Stage) -> Time {
     let is_stage = |part: &&Spent| Stage::ALL.iter().any(|stage| stage.name() == part.name);
     match stage {
@@ -380,7 +383,8 @@ fn within_reclaim(request: &Spent, stage: Stage) -> Time {
     }
 }
 
-/// The time in notifiers below the request, and what was counted of all virtual machines together.
+/// Returns the time in notifiers within the request, and the counts of all virtual machines
+/// together.
 fn secondary_time(
     kernel: &Kernel<'_>,
     request: &Spent,
@@ -390,12 +394,13 @@ fn secondary_time(
     (!kernel.vms().is_empty()).then_some((time, counted))
 }
 
-/// What interrupts and other cores' invalidations took of all cores.
+/// Returns the time that interrupts and other cores' invalidations took from all cores.
 fn stolen(report: &Report) -> Time {
     report.cores.iter().map(|core| core.stolen).sum()
 }
 
-/// The metrics of one scenario under one variant: of runs with nominal prices, and of one a draw.
+/// Returns the metrics of one scenario under one variant: of runs with nominal prices, and of one
+/// run a draw.
 pub(crate) fn metrics(nominal: &[Outcome], drawn: &[Outcome]) -> Vec<Metric> {
     let of = |of: fn(&Outcome) -> Time, outcomes: &[Outcome]| -> Vec<f64> {
         outcomes.iter().map(|outcome| of(outcome).ns() / outcome.pages).collect()
@@ -434,7 +439,7 @@ pub(crate) fn metrics(nominal: &[Outcome], drawn: &[Outcome]) -> Vec<Metric> {
 }
 
 impl Outcome {
-    /// What was counted, a page.
+    /// Returns the counts, per page.
     fn counted(&self) -> Vec<Metric> {
         let [before, after] = &self.reports;
         let before: Vec<_> = before.counts.named().collect();
@@ -476,7 +481,7 @@ impl Outcome {
     }
 }
 
-/// What something that only grows grew by.
+/// Returns the growth of a count that only grows.
 fn after_of(reports: &[Report; 2], of: fn(&Report) -> u64) -> f64 {
     (of(&reports[1]) - of(&reports[0])) as f64
 }

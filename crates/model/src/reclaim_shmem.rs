@@ -21,7 +21,7 @@ use std::cell::Cell;
 /// The scenario on a modelled machine.
 pub type ReclaimShmem = OnMachine<scenarios::ReclaimShmem>;
 
-/// What one run came to, and what the cgroup's counters say of it.
+/// The outcome of one run, with the cgroup's counters.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     request: reclaim_file::Outcome,
@@ -55,7 +55,7 @@ impl ReclaimShmem {
         let instructions = (instructions, machine.prices().instruction * instructions);
         let reports = [before, after];
         let request = reclaim_file::Outcome::of::<F>(&kernel, reports, done, instructions);
-        // The request tells that itself.
+        // The request has this count already.
         let counted = setup.counted().filter(|(metric, _)| metric.name != RECLAIMED.name);
         Outcome { request, counted: counted.collect() }
     }
@@ -83,7 +83,7 @@ impl ReclaimShmem {
         setup.roots.iter().enumerate().map(touching).collect()
     }
 
-    /// The request.
+    /// Returns the task that makes the request.
     fn reclaiming<'r, 'a, F: Arch>(
         &self,
         setup: &'r Setup<'a, F>,
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
     use std::num::NonZero;
 
-    /// The metrics of the scenario on the first platform of its format.
+    /// Returns the metrics of the scenario on the first platform of its format.
     fn of(fields: &[&str], variant: Variant) -> Vec<Metric> {
         let threads = NonZero::<usize>::MIN;
         let model = Model { platform: None, cores: None, draws: 0, runs: 1, seed: 1, threads };

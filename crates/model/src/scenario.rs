@@ -1,4 +1,4 @@
-//! Scenarios of this ground alone: what each has to say, and records of them.
+//! Scenarios that only this ground runs: their interface, and their records.
 
 use super::{Model, One, first_run};
 use pageout_experiment::declare::{Checked, read};
@@ -14,7 +14,7 @@ use pageout_machine::platform::Platform;
 use pageout_record::schema::{Ground, Labels, Metric, Record};
 use std::ops::Deref;
 
-/// A scenario on a machine: whoever asks it for one of its fields asks the scenario.
+/// A scenario on a machine. It dereferences to the scenario.
 #[derive(Clone, Debug)]
 pub struct OnMachine<S> {
     scenario: S,
@@ -23,7 +23,7 @@ pub struct OnMachine<S> {
 }
 
 impl<S> OnMachine<S> {
-    /// A scenario on this machine.
+    /// Makes a scenario on this machine.
     pub const fn new(scenario: S, platform: Platform) -> Self {
         Self { scenario, platform }
     }
@@ -31,24 +31,24 @@ impl<S> OnMachine<S> {
 
 /// A declared scenario that modelled machines run.
 pub trait Modelled: Checked {
-    /// What is run where nothing is given.
+    /// Returns the lists of values when nothing is given.
     fn lists(model: &Model) -> Self::Lists;
 
-    /// The entries of its page tables.
+    /// Returns the format of the entries of its page tables.
     fn format(&self) -> FormatName;
 
-    /// The machine that it runs on.
+    /// Returns the machine that it runs on.
     ///
     /// # Errors
-    /// [`FieldError`] for a format that the machine has no entries of.
+    /// [`FieldError`] for a format that does not fit the machine.
     fn platform(&self, model: &Model) -> Result<Platform, FieldError> {
         model.platform_for(self.format())
     }
 }
 
 impl<S: Modelled> OnMachine<S> {
-    /// Scenarios from `FIELD=VALUE` arguments, each a value or several with commas between, of
-    /// which every combination is one scenario.
+    /// Reads scenarios from `FIELD=VALUE` arguments. A field may have several values, separated by
+    /// commas; every combination is one scenario.
     ///
     /// # Errors
     /// [`FieldError`] names the field, what was found and what is accepted.
@@ -58,10 +58,10 @@ impl<S: Modelled> OnMachine<S> {
         Self::all(&lists, model)
     }
 
-    /// Every combination of `lists`, each on its machine.
+    /// Returns every combination of `lists`, each on its machine.
     ///
     /// # Errors
-    /// [`FieldError`], also for a format that the machine has no entries of.
+    /// [`FieldError`], also for a format that does not fit the machine.
     pub fn all(lists: &S::Lists, model: &Model) -> Result<Vec<Self>, FieldError> {
         let on = |scenario: S| Ok(Self { platform: scenario.platform(model)?, scenario });
         S::combined(lists)?.into_iter().map(on).collect()
@@ -78,35 +78,35 @@ impl<S> Deref for OnMachine<S> {
 
 /// A scenario that runs on modelled machines.
 pub trait Scenario: Sync {
-    /// What a run comes to.
+    /// The outcome of a run.
     type Outcome: Send;
-    /// Its name in records.
+    /// The scenario's name in records.
     const NAME: &'static str;
-    /// The metric that judges it.
+    /// The metric by which it is judged.
     const WHOLE: MetricSpec;
 
-    /// Its fields as records carry them, with the machine's.
+    /// Returns the scenario's fields as labels of records, with the machine's.
     fn labels(&self, model: &Model) -> Labels;
 
-    /// The machine.
+    /// Returns the machine.
     fn platform(&self) -> &Platform;
 
-    /// What a run of it takes, table by table.
+    /// Returns the memory that a run of it takes, table by table.
     fn footprint(&self, model: &Model) -> Footprint;
 
-    /// Runs it once.
+    /// Runs the scenario once.
     fn run(&self, model: &Model, variant: Variant, one: One) -> Self::Outcome;
 
-    /// The metrics of runs with nominal prices, and of as many with drawn ones as there are draws.
+    /// Returns the metrics of runs with nominal prices, and of one run for each draw.
     fn metrics(&self, nominal: &[Self::Outcome], drawn: &[Self::Outcome]) -> Vec<Metric>;
 
     /// Returns [`WHOLE`](Self::WHOLE) of a run, in its unit.
     fn whole(outcome: &Self::Outcome) -> f64;
 
-    /// The machine's report at the end of a run.
+    /// Returns the machine's report at the end of a run.
     fn report(outcome: &Self::Outcome) -> &Report;
 
-    /// Runs every scenario under every variant: a record each.
+    /// Runs every scenario under every variant, and returns a record for each.
     fn records(
         all: &[Self],
         variants: &[Variant],
@@ -143,7 +143,7 @@ pub trait Scenario: Sync {
         of_each.map(record).collect()
     }
 
-    /// Checks that memory is there for as many runs as there are at once.
+    /// Checks that there is memory for all runs that run at once.
     ///
     /// # Errors
     /// [`FieldError::Together`] with what they need and what there is.
@@ -160,7 +160,7 @@ pub trait Scenario: Sync {
             .map_err(|problem| FieldError::together(Self::NAME, problem))
     }
 
-    /// Where the time of the first run goes, as folded stacks in nanoseconds.
+    /// Returns where the time of the first run goes, as folded stacks in nanoseconds.
     fn folded(&self, model: &Model, variant: Variant) -> String {
         let outcome = self.run(model, variant, model.all_runs()[0]);
         Self::report(&outcome).folded_lines()

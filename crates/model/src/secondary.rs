@@ -1,8 +1,8 @@
-//! A secondary MMU, as KVM is one: a virtual machine's own page table and TLB tag, and the notifier
-//! by which the engine reads its young bits and takes its entries away.
+//! A secondary MMU like KVM: a virtual machine's own page table and TLB tag. The engine reads its
+//! young bits and removes its entries through a notifier.
 //!
-//! Whoever installs an entry here holds the lock of the primary's table, and so does the engine
-//! when it calls the notifier: none outlives the primary's entry that it was copied from.
+//! A task that installs an entry here holds the lock of the primary's table, and so does the engine
+//! when it calls the notifier. So no entry outlives the primary's entry that it was copied from.
 
 use super::activity;
 use super::software::{KernelOp, Meter};
@@ -19,31 +19,31 @@ use pageout_paging::{
 };
 use std::cell::Cell;
 
-/// What is counted of a virtual machine.
+/// The events that are counted for a virtual machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum VmCount {
     /// Calls that clear young bits and may flush.
     ClearFlushYoung,
-    /// Calls that clear young bits and don't.
+    /// Calls that clear young bits without a flush.
     ClearYoung,
-    /// Calls that look at one.
+    /// Calls that look at a young bit.
     TestYoung,
-    /// Calls that take entries out.
+    /// Calls that remove entries.
     Invalidate,
     /// Entries that calls looked at.
     Read,
     /// Young bits cleared.
     Cleared,
-    /// Entries taken out.
+    /// Entries that were removed.
     Taken,
-    /// Flushes of all its translations.
+    /// Flushes of all translations of the virtual machine.
     Flush,
     /// Faults of the guest, which end in the host.
     Exit,
 }
 
 impl VmCount {
-    /// All of them, in the order of their metrics.
+    /// All counts, in the order of their metrics.
     pub const ALL: [Self; SECONDARY.len()] = [
         Self::ClearFlushYoung,
         Self::ClearYoung,
@@ -57,23 +57,24 @@ impl VmCount {
     ];
 }
 
-/// A virtual machine whose memory is an address space: what is physical there is virtual here.
+/// A virtual machine whose memory is an address space: its guest-physical addresses are the address
+/// space's virtual ones.
 #[derive(Debug)]
 pub struct Vm {
     /// The address space, and its root table.
     primary: (Asid, Pfn),
-    /// What tags its translations (VMID), and its root table.
+    /// The tag of its own translations (VMID), and its own root table.
     own: (Asid, Pfn),
     counts: [Cell<u64>; VmCount::ALL.len()],
 }
 
 impl Vm {
-    /// A virtual machine that has mapped nothing yet; `own` root is an empty table.
+    /// Makes a virtual machine that has mapped no page yet. The root of `own` is an empty table.
     pub fn new(primary: (Asid, Pfn), own: (Asid, Pfn)) -> Self {
         Self { primary, own, counts: Default::default() }
     }
 
-    /// How often something was done.
+    /// Returns how many times an event happened.
     pub fn times(&self, what: VmCount) -> u64 {
         self.counts[what as usize].get()
     }
@@ -83,20 +84,21 @@ impl Vm {
         count.set(count.get() + 1);
     }
 
-    /// A task becomes its guest: a thread of the address space's process, whose core runs the VM.
+    /// Makes a task its guest: a thread of the address space's process, whose core runs the VM.
     pub fn enter<F: Format>(&self, task: &Task<'_, '_, F>) {
         task.load_mm(self.primary.0, self.primary.1);
         task.load_mm(self.own.0, self.own.1);
     }
 
-    /// Its tag in TLBs.
+    /// Returns its tag in TLBs.
     pub const fn vmid(&self) -> Asid {
         self.own.0
     }
 
-    /// Maps the page of `at`, young, as the primary does, page by page; whether the primary lets
-    /// the access pass. Writable only what is dirty there, so that nothing written is lost with an
-    /// entry here (Linux 7.3.4, kvm_mmu_faultin_pfn and user_mem_abort, with their retry).
+    /// Maps the page of `at`, young, with the primary's frame, page by page. Returns true if the
+    /// primary allows the access. The entry is writable only if the primary's is dirty, so that no
+    /// write is lost when this entry goes (Linux 7.3.4, kvm_mmu_faultin_pfn and user_mem_abort,
+    /// with their retry).
     ///
     /// # Panics
     /// If there is no frame for a table.
@@ -121,8 +123,8 @@ impl Vm {
         passes
     }
 
-    /// Maps all that the primary maps, while nothing else runs, as if guests alone had used it:
-    /// young bits move here, and the primary's entries are old.
+    /// Maps all pages that the primary maps, while no other task runs, as if only guests had used
+    /// them. Young bits move here, and the primary's entries become old.
     ///
     /// # Panics
     /// If there is no frame for a table, or a PMD leaf.
@@ -150,7 +152,8 @@ impl Vm {
 
 const TABLES: &str = "there is room for as many tables as the primary has";
 
-/// Where the root's entries end: addresses above would lead to the same ones once more.
+/// Returns the end of the addresses that the root's entries map. Higher addresses would lead to the
+/// same entries again.
 fn end<F: Format>() -> VirtAddr {
     VirtAddr::new(1 << (F::shift(Level::Pgd) + F::TABLE_SHIFT))
 }
@@ -164,7 +167,7 @@ fn may_store<F: Format>(pte: Pte) -> bool {
     F::is_write(pte) && F::is_dirty(pte)
 }
 
-/// An entry of the primary as the secondary has it, old.
+/// Copies an entry of the primary for the secondary, as old.
 fn copy<F: Format>(pte: Pte) -> Pte {
     let write = may_store::<F>(pte);
     let prot = Prot { write, exec: F::is_exec(pte), none: false };
@@ -172,7 +175,7 @@ fn copy<F: Format>(pte: Pte) -> Pte {
     if write { F::mkdirty(leaf) } else { leaf }
 }
 
-/// What a task of the host asks and tells a virtual machine.
+/// The calls of a host's task to a virtual machine's notifier.
 pub(super) struct VmNotifier<'e, 'a, F: Arch> {
     vm: &'e Vm,
     task: &'e Task<'e, 'a, F>,
@@ -184,12 +187,12 @@ impl<'e, 'a, F: Arch> VmNotifier<'e, 'a, F> {
         Self { vm, task, meter }
     }
 
-    /// The address space that it subscribes to.
+    /// Returns the address space whose changes it follows.
     pub(super) const fn asid(&self) -> Asid {
         self.vm.primary.0
     }
 
-    /// A call, under a frame of its own of the folded stack.
+    /// Makes a call, under its own frame of the folded stack.
     fn called<R>(&self, what: VmCount, work: impl FnOnce() -> R) -> R {
         let _frame = self.task.activity(activity::NOTIFIER);
         self.vm.count(what);
@@ -197,7 +200,7 @@ impl<'e, 'a, F: Arch> VmNotifier<'e, 'a, F> {
         work()
     }
 
-    /// The last table on the way to `at`, or the level of the entry that leads no further.
+    /// Returns the last table on the way to `at`, or the level of the entry that leads no further.
     fn table(&self, at: VirtAddr) -> Result<TaskTable<'e, 'a, F>, Level> {
         let mut frame = self.vm.own.1;
         for level in [Level::Pgd, Level::Pud, Level::Pmd] {
@@ -210,7 +213,7 @@ impl<'e, 'a, F: Arch> VmNotifier<'e, 'a, F> {
         Ok(self.task.table(frame))
     }
 
-    /// Looks at all entries of `range`: `act` is given those that map a page.
+    /// Visits all entries of `range`, and calls `act` for those that map a page.
     fn each(&self, range: VirtRange, mut act: impl FnMut(TaskTable<'e, 'a, F>, usize, Pte)) {
         let (mut at, range_end) = (range.start, range.end.min(end::<F>()));
         while at < range_end {
@@ -242,7 +245,7 @@ impl<'e, 'a, F: Arch> VmNotifier<'e, 'a, F> {
         young
     }
 
-    /// Makes every core forget what it holds of the virtual machine, and waits.
+    /// Makes every core forget its translations of the virtual machine, and waits.
     fn flush(&self) {
         self.vm.count(VmCount::Flush);
         self.task.barrier(Barrier::Publish);
@@ -250,7 +253,8 @@ impl<'e, 'a, F: Arch> VmNotifier<'e, 'a, F> {
         self.task.barrier(Barrier::Complete);
     }
 
-    /// x86's KVM leaves this flush out (Linux 6.13, KVM_ELIDE_TLB_FLUSH_IF_YOUNG).
+    /// Returns true if KVM flushes after it cleared young bits. On x86 it does not (Linux 6.13,
+    /// KVM_ELIDE_TLB_FLUSH_IF_YOUNG).
     fn flushes_young() -> bool {
         architecture_of::<F>() != Architecture::X86
     }

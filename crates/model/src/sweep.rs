@@ -1,4 +1,4 @@
-//! Sweeps: one question asked of many modelled machines.
+//! Sweeps: the same question for many modelled machines.
 
 use crate::pageout_shared::PageoutShared;
 use crate::reclaim_file::ReclaimFile;
@@ -15,46 +15,46 @@ use pageout_machine::platform::Platform;
 use pageout_record::schema::Record;
 use std::num::NonZeroUsize;
 
-/// What is reclaimed.
+/// The memory that is reclaimed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Swept {
-    /// Single pages of a file, which processes use on all other cores.
+    /// Single pages of a file. Processes use them on all other cores.
     File,
-    /// Anonymous memory, which they read before each time.
+    /// Anonymous memory, which the processes read before each reclaim.
     Anon,
 }
 
-/// What reclaim pays for making other cores forget, by how many there are: each page flushed at
-/// once, or a batch of folios together.
+/// A sweep of the cost of shootdowns in reclaim over the number of cores, with a flush for each
+/// page, or for a batch of folios.
 #[derive(Clone, Debug)]
 pub struct FlushSweep {
-    /// What is reclaimed.
+    /// The memory that is reclaimed.
     pub swept: Swept,
     /// The machines.
     pub platforms: Vec<Platform>,
-    /// How many cores each has in turn.
+    /// The numbers of cores, in turn.
     pub cores: Vec<u16>,
-    /// How many processes map the file in turn.
+    /// The numbers of processes that map the memory, in turn.
     pub processes: Vec<u32>,
     /// Bytes of the file, or of the memory.
     pub bytes: u64,
     /// The seed of every run.
     pub seed: u64,
-    /// Threads of this host.
+    /// The number of threads of this host.
     pub threads: NonZeroUsize,
 }
 
-/// What the sweep tells of each machine, in this order.
+/// The metrics that the sweep reports for each machine, in this order.
 pub const REPORTED: [MetricSpec; 9] =
     [WHOLE, REPETITION, FLUSHING, STOLEN, CPU_SHARE, BROADCASTS, BARRIERS, ROUNDS, INTERRUPTS];
 
 impl FlushSweep {
-    /// Powers of two up to the most cores there may be.
+    /// Powers of two up to the most cores that a machine may have.
     pub const CORES: [u16; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
-    /// One process, and as many as a small server's.
+    /// A single process, and as many as a small server has.
     pub const PROCESSES: [u32; 2] = [1, 8];
 
-    /// Runs it: a record a machine, number of processes and variant.
+    /// Runs the sweep, and returns a record for each machine, number of processes and variant.
     ///
     /// # Errors
     /// [`FieldError`] for a size that is none.
@@ -86,7 +86,7 @@ impl FlushSweep {
         Ok(all)
     }
 
-    /// Refuses what memory is not there for, before anything runs.
+    /// Refuses, before any run, machines that need more memory than there is.
     fn check_memory(
         &self,
         platform: &Platform,
@@ -121,7 +121,7 @@ impl FlushSweep {
         Model { platform, cores: Some(cores), draws: 0, runs: 1, seed, threads }
     }
 
-    /// The file's reclaim on such a machine.
+    /// Returns the file's reclaim on such a machine.
     fn file(&self, model: &Model, processes: u32) -> Result<Vec<ReclaimFile>, FieldError> {
         let lists = ReclaimFileLists {
             orders: vec![Orders::All(OrderName::Number(0))],
@@ -129,13 +129,13 @@ impl FlushSweep {
             processes: vec![processes],
             ..ReclaimFile::lists(model)
         };
-        // With one core there is nobody to tell.
+        // With one core there is no other core to interrupt.
         let process = if model.cores == Some(1) { Process::Asleep } else { Process::Running };
         let added = ProcessesLists { process: vec![process], ..Default::default() };
         ReclaimFile::all(&lists, &added, model)
     }
 
-    /// The anonymous memory's.
+    /// Returns the anonymous memory's scenario on such a machine.
     fn anon(&self, model: &Model, processes: u32) -> Result<Vec<PageoutShared>, FieldError> {
         let lists = PageoutSharedLists {
             format: model.formats(),
@@ -149,7 +149,7 @@ impl FlushSweep {
     }
 }
 
-/// The record with what the sweep tells alone.
+/// Returns the record with only the metrics that the sweep reports.
 fn only_reported(record: Record) -> Record {
     let find =
         |of: &MetricSpec| record.metrics.iter().find(|metric| metric.name == of.name).cloned();
@@ -195,8 +195,8 @@ mod tests {
         }
     }
 
-    /// The saving hardly depends on how many share: what each adds to flushes, it adds to
-    /// instructions too.
+    /// The saving hardly depends on the number of processes: each adds to flushes and to
+    /// instructions alike.
     #[test]
     fn deferring_saves_whether_memory_is_shared_or_not() {
         let sweep = FlushSweep {

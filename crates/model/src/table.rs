@@ -1,12 +1,12 @@
-//! Page tables as kernel code on a modelled machine works on them: the machine prices each access,
-//! and the meter the instructions around it.
+//! Page tables for kernel code on a modelled machine. The machine prices each access, and the meter
+//! prices the instructions around it.
 
 use super::software::{Access, Meter};
 use pageout_machine::{Task, TaskTable};
 use pageout_paging::table::LINE;
 use pageout_paging::{Format, Pte, Table};
 
-/// One table.
+/// A page table.
 pub struct ModelTable<'e, 'a, F: Format> {
     table: TaskTable<'e, 'a, F>,
     task: &'e Task<'e, 'a, F>,

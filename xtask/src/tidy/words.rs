@@ -47,6 +47,7 @@ const PLAIN: &[&str] = &[
     "crates/experiment/",
     "crates/host/",
     "crates/machine/",
+    "crates/model/",
     "crates/paging/",
     "crates/reclaim/",
     "crates/refusal/",

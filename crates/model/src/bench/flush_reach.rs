@@ -1,9 +1,9 @@
 //! `bench flush-reach`: one entry of a run is young. How many valid translations does the flush
-//! evict that follows the young check, if programs access the run between the clear and the TLBI?
+//! after the young check evict, if programs access the run between the clear and the TLBI?
 //!
-//! Every schedule is played: whichever entry is young, and whatever of the run is accessed on other
-//! cores before each TLBI; of two cores, before each of the first two. The check is the engine's,
-//! and the TLBs are the modelled machine's, asked without time.
+//! It plays every schedule: any entry may be young, and other cores may access any part of the run
+//! before each TLBI (with two cores, before each of the first two). The check is the engine's. The
+//! TLBs are the modelled machine's, used without time.
 
 use pageout_experiment::formats::Arch;
 use pageout_experiment::metrics::{counted, labels};
@@ -21,9 +21,9 @@ use std::cell::RefCell;
 use std::iter::{once, repeat_n, repeat_with};
 use std::sync::atomic::AtomicU64;
 
-/// Scenario of its records.
+/// The scenario of its records.
 pub const FLUSH_REACH: &str = "bench flush-reach";
-/// Metrics of its records.
+/// The metrics of its records.
 pub const FLUSH_REACH_COLUMNS: [&str; 7] = [
     "schedules",
     "TLBIs",
@@ -36,14 +36,14 @@ pub const FLUSH_REACH_COLUMNS: [&str; 7] = [
 
 type F = Arm64_4K;
 
-/// Entries of the run.
+/// The number of entries of the run.
 const NR: usize = 4;
-/// The first of them, inside a contiguous block.
+/// The index of the first entry, inside a contiguous block.
 const FIRST: usize = 4;
 const ROOT: Pfn = Pfn::new(0);
 const TABLE: Pfn = Pfn::new(3);
 const SPACE: Asid = Asid(1);
-/// Holds all that is accessed here.
+/// A TLB that holds every translation that is used here.
 const TLB: TlbShape = TlbShape {
     l1: LevelShape { sets: 1, ways: 16 },
     l2: None,
@@ -54,27 +54,27 @@ const TLB: TlbShape = TlbShape {
     page_drops: Walks::None,
 };
 
-/// How the run is mapped, checked and flushed.
+/// The way in which the run is mapped, checked and flushed.
 #[derive(Clone, Copy, Debug)]
 struct Case {
-    /// It lies in a contiguous block, which one TLB entry holds.
+    /// True if the run lies in a contiguous block, which one TLB entry holds.
     block: bool,
-    /// One TLBI covers a range; else there is one a page.
+    /// True if one TLBI covers a range; otherwise it covers one page.
     ranges: bool,
     family: Family,
-    /// Cores that access it.
+    /// The number of cores that access the run.
     cores: usize,
 }
 
-/// What a core does: whether it holds the young page before the check, and which pages of the run
-/// it accesses before each TLBI, by bits.
+/// The program of a core. `held` is true if it uses the young page before the check. `before` has,
+/// for each TLBI, the pages of the run that it accesses before it, as bits.
 #[derive(Clone, Debug)]
 struct Program {
     held: bool,
     before: Vec<u8>,
 }
 
-/// What one schedule came to.
+/// The counts of one schedule.
 #[derive(Clone, Copy, Default, Debug)]
 struct Evicted {
     tlbis: u64,
@@ -83,7 +83,7 @@ struct Evicted {
     pages: u64,
 }
 
-/// Plays all schedules; a record a case.
+/// Plays all schedules, and returns a record for each case.
 pub fn flush_reach() -> Vec<Record> {
     let mut records = Vec::new();
     for (ranges, cores) in [(true, 1), (false, 1), (true, 2)] {
@@ -130,7 +130,7 @@ impl Case {
         }
     }
 
-    /// Every schedule there is.
+    /// Plays every possible schedule.
     fn play(self) -> Vec<Evicted> {
         let memory: Vec<_> = repeat_with(|| AtomicU64::new(0)).take(4 * F::PTES).collect();
         let cores = Cores::new(self, HostTables::new(&memory, ROOT));
@@ -146,8 +146,9 @@ impl Case {
         all
     }
 
-    /// All that a core can do: before one TLBI, any of the pages; before each of several, any one
-    /// or none, so that every order of first accesses is there.
+    /// Returns every possible program of a core. Before a single TLBI, it may access any set of
+    /// pages; before each of several, any one page or none. So there is every order of first
+    /// accesses.
     fn programs(self) -> Vec<Program> {
         let moments = self.moments() as u32;
         let orders: Vec<Vec<u8>> = if moments == 1 {
@@ -163,8 +164,8 @@ impl Case {
         orders.into_iter().flat_map(with).collect()
     }
 
-    /// Moments at which others act: before each TLBI. Entry by entry, each check can be followed by
-    /// one, if what it clears was accessed since the last.
+    /// Returns the number of moments at which others act: before each TLBI. Entry by entry, a TLBI
+    /// follows each check of an entry that was accessed since the last one.
     fn moments(self) -> usize {
         match self.ranges && self.family != Family::PerEntry {
             true => 1,
@@ -197,7 +198,7 @@ impl<'a> Cores<'a> {
         Self { case, tables, state: RefCell::new(state) }
     }
 
-    /// Plays one schedule: the run has one young entry, and is checked.
+    /// Plays one schedule: the run gets one young entry, and is checked.
     fn play(&self, young: usize, programs: &[&Program]) -> Evicted {
         self.map(FIRST + young);
         {
@@ -223,7 +224,7 @@ impl<'a> Cores<'a> {
         let table = self.tables.table(TABLE);
         let nr = F::CONT_PTES;
         (0..nr).for_each(|k| table.set(k, Pte::NONE));
-        // Frames that follow one another are contiguous where blocks are wanted.
+        // Consecutive frames make a block; with gaps between frames there is none.
         let apart = if self.case.block { 1 } else { 2 };
         let frame = |k: usize| Pfn::new((1 << 20) + (k * apart) as u64);
         let step = if self.case.block { nr } else { 1 };
@@ -235,7 +236,7 @@ impl<'a> Cores<'a> {
         table.set(young, F::mkyoung(pte));
     }
 
-    /// One TLBI: before it, the programs act.
+    /// Issues one TLBI, after the programs have acted.
     fn tlbi(&self, what: Invalidate) {
         let Invalidate::Range { start, nr, .. } = what else {
             unreachable!("a run is less than an address space")
@@ -321,7 +322,7 @@ impl Mmu for Cores<'_> {
         F::CAPS
     }
 
-    /// Four pages, and the sixteen of a block, are one TLBI each where there are ranges.
+    /// Issues one TLBI for four pages, or for the sixteen of a block, if there are ranges.
     fn invalidate(&self, what: Invalidate) {
         match what {
             Invalidate::Range { asid, start, nr, level } if !self.case.ranges => {

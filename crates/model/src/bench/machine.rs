@@ -1,5 +1,5 @@
-//! `bench machine`: accesses on one core of the modelled machine, by where its TLB finds their
-//! translation, beside a walk of the same tables without any TLB.
+//! `bench machine`: accesses on one core of the modelled machine, by the place where its TLB finds
+//! their translation, compared with a walk of the same tables without any TLB.
 
 use super::traces::programs;
 use pageout_experiment::clock::timed;
@@ -20,34 +20,35 @@ use std::iter::repeat_with;
 use std::marker::PhantomData;
 use std::sync::atomic::AtomicU64;
 
-/// Scenario of the accesses' records.
+/// The scenario of the accesses' records.
 pub const ACCESSES: &str = "bench machine";
-/// Metrics of the accesses' records: by a task on a core, with clock, statistics and its turn; by
-/// the TLB alone; by the four levels of tables, without one; and where translations were found.
+/// The metrics of the accesses' records. The first three are times: of a task on a core, with
+/// clock, statistics and scheduling; of the TLB only; and of the four levels of tables without a
+/// TLB. The others are the places where translations were found.
 pub const ACCESS_COLUMNS: [&str; 6] =
     ["by a task", "by the TLB alone", "by tables alone", "in l1, %", "in l2, %", "walks, %"];
 
-/// Accesses a round, in each way.
+/// The number of accesses a round, in each way.
 const STRING: usize = 1 << 18;
-/// Million accesses a second that a task makes where the TLB holds all it uses: at least.
+/// Least million accesses a second by a task whose translations all fit the TLB.
 const HELD_IN_L1: f64 = 50.0;
-/// The same where one access in twenty goes far.
+/// Least million accesses a second if one access in twenty is to a far page.
 const MOSTLY_IN_L1: f64 = 20.0;
-/// Bytes a mapped page that the machine adds to page tables.
+/// Bytes for each mapped page that the machine adds to page tables.
 const BYTES_A_PAGE: f64 = 2.0;
 const ROOT: Pfn = Pfn::new(0);
 const SPACE: Asid = Asid(1);
 
-/// What a program uses again and again, at random.
+/// The memory that a program uses repeatedly, at random.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Uses {
-    /// Half of what the first level holds.
+    /// Half of the pages that the first level holds.
     L1,
-    /// That nineteen times of twenty, and else any of [`Uses::Far`]'s.
+    /// The pages of [`Uses::L1`] for nineteen accesses of twenty, else any of [`Uses::Far`].
     Mostly,
-    /// Half of what the second level holds.
+    /// Half of the pages that the second level holds.
     L2,
-    /// Sixteen times what the second level holds.
+    /// Sixteen times the pages that the second level holds.
     Far,
 }
 
@@ -63,7 +64,7 @@ impl Uses {
         }
     }
 
-    /// TLB entries that it takes.
+    /// Returns the number of TLB entries for all of it.
     fn entries(self, shape: &Shape) -> usize {
         let l1 = shape.tlb.l1.entries() as usize;
         let l2 = shape.tlb.l2.map_or(l1, |l2| l2.entries() as usize);
@@ -75,8 +76,8 @@ impl Uses {
     }
 }
 
-/// Runs the benchmark and returns its records: times, counts and goals; of programs too, each
-/// repeated so often, or to the accesses that its goal is about.
+/// Runs the benchmark and returns its records: times, counts and goals, also of real programs. Each
+/// program is repeated `repeat` times, or until it has made the accesses that its goal is about.
 pub fn machine(
     rounds: Rounds,
     repeat: Option<u16>,
@@ -98,7 +99,7 @@ pub fn machine(
     records
 }
 
-/// What a row is held to.
+/// Returns the goal of a row, if it has one.
 fn goal(record: &Record, seed: u64) -> Option<Record> {
     let field = |name: &str| record.fields.get(name).map_or("", String::as_str);
     let name = format!("{}, {}, {}", field("platform"), field("uses"), field("maps"));
@@ -128,17 +129,17 @@ fn goal(record: &Record, seed: u64) -> Option<Record> {
 
 const BYTES: &str = "bytes";
 
-/// One row: page tables, a string of accesses, and what they took.
+/// A row of the benchmark: page tables, a string of accesses, and their times.
 struct Accesses<F> {
     platform: Platform,
     uses: Uses,
     blocks: bool,
-    /// Mapped.
+    /// The number of mapped pages.
     pages: usize,
     memory: Vec<AtomicU64>,
     string: Vec<(VirtAddr, bool)>,
     times: [Vec<f64>; 3],
-    /// Of the string.
+    /// The seed of the string.
     seed: u64,
     format: PhantomData<F>,
 }
@@ -178,7 +179,7 @@ impl<F: Format> Accesses<F> {
         Setup::new(shape, self.platform.prices(Draw::Nominal), 0)
     }
 
-    /// Nanoseconds an access, once everything was used before.
+    /// Returns the nanoseconds of an access, after every page was used once.
     fn by_task(&self) -> f64 {
         let machine = Machine::new(self.setup(1), self.tables());
         let task = machine.alone(CoreId(0));
@@ -221,7 +222,8 @@ impl<F: Format> Accesses<F> {
         per_access(timed(|| black_box(all())).1)
     }
 
-    /// Where translations are found, in per cent, in a run of its own; and bytes a page.
+    /// Returns where translations are found, in per cent, counted in a separate run; and the bytes
+    /// a page.
     fn counts(&self) -> ([f64; 3], f64) {
         let machine = Machine::new(self.setup(1), self.tables());
         let task = machine.alone(CoreId(0));
@@ -245,8 +247,8 @@ fn per_access(ns: u64) -> f64 {
     ns as f64 / STRING as f64
 }
 
-/// Page tables that map so many tables of pages from address zero on, to frames of which no two
-/// follow one another unless they are in contiguous blocks.
+/// Makes page tables that map `leaves` tables of pages from address zero on. No two consecutive
+/// pages have consecutive frames, except in contiguous blocks.
 fn map<F: Format>(leaves: usize, blocks: bool) -> Vec<AtomicU64> {
     let pmds = leaves.div_ceil(F::PTES);
     let words = (2 + pmds + leaves) * F::PTES;

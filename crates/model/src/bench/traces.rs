@@ -1,5 +1,5 @@
-//! The part of `bench machine` about real programs: a sample trace, repeated in half of its memory
-//! on a modelled core, with its faults and all that the engine does in them.
+//! The part of `bench machine` about real programs: a sample trace is repeated in half of its
+//! memory on a modelled core, with its faults and the engine's work in them.
 
 use crate::memcg_trace::MemcgTrace;
 use crate::{Model, One};
@@ -15,10 +15,10 @@ use pageout_record::schema::{Basis, Better, Ground, Labels, Metric, Record};
 use pageout_trace::source::TraceSource;
 use std::num::NonZeroUsize;
 
-/// Scenario of its records.
+/// The scenario of its records.
 pub const PROGRAMS: &str = "bench machine, programs";
-/// Metrics of its records. Of a program's accesses, those that its trace leaves out hit in any TLB
-/// here: they take their time at once, and are not looked up.
+/// The metrics of its records. Accesses that a trace leaves out hit in any TLB here. The machine
+/// does not look them up: it only adds their time.
 pub const PROGRAM_COLUMNS: [&str; 7] = [
     "accesses, million",
     "simulated, million",
@@ -29,15 +29,15 @@ pub const PROGRAM_COLUMNS: [&str; 7] = [
     "bytes a page",
 ];
 
-/// Accesses of a program in all its repetitions, at least.
+/// Least number of a program's accesses in all its repetitions.
 const ACCESSES: u64 = 1_000_000_000;
-/// Million accesses of a program a second, at least.
+/// Least million accesses of a program a second.
 const RATE: f64 = 20.0;
-/// Bytes for each page of the program, at most: they are its own and not its accesses'.
+/// Most bytes for each page of the program. They depend on its pages, not on its accesses.
 const BYTES: f64 = 2048.0;
 
-/// A record for each sample on each format's server, and its goals; each sample repeated so often,
-/// or to the accesses that the goal is about.
+/// Returns a record for each sample on each format's server, and its goals. Each sample is repeated
+/// `repeat` times, or until it has made the accesses that the goal is about.
 pub(super) fn programs(
     repeat: Option<u16>,
     seed: u64,

@@ -1,5 +1,5 @@
-//! The whole of a scenario along prices: each run has one price moved, and all others as they were.
-//! Records of a base and a variant then show from which price on the variant pays.
+//! The whole of a scenario at different prices: each run moves one price and keeps all others. The
+//! records of a base and a variant then show from which price on the variant pays.
 
 use crate::{Model, One, Scenario};
 use pageout_experiment::metrics::MetricSpec;
@@ -14,35 +14,35 @@ use pageout_record::schema::{Axis, Line, Metric, Record, Series};
 use pageout_record::stats::{Interval, Kind};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The ends of the search, in millionths of the price: nothing, and a hundred times as much.
+/// The ends of the search, in millionths of the price: zero, and a hundred times the price.
 const ENDS: [u64; 2] = [0, 100 * Draw::ONE];
 
-/// Rounds in which the search for one break-even price ends at the latest.
+/// The most rounds of the search for one break-even price.
 const ROUNDS: u32 = 12;
 
-/// A break-even price is known to one part in so many.
+/// The precision of a break-even price: one part in this many.
 const FINE: u64 = 1000;
 
-/// Close enough to the gain asked for, as a share of the base's whole.
+/// The distance from the wanted gain that counts as none, as a share of the base's whole.
 const CLOSE: f64 = 1e-5;
 
-/// One scenario along one price, under all variants, of which the first is the base.
+/// The search for one scenario and one price, under all variants. The first variant is the base.
 struct Search {
-    /// Its number among the scenarios.
+    /// The index of the scenario.
     one: usize,
     lever: Lever,
     /// The gain asked for, as a share of the base's whole.
     least_gain: f64,
-    /// For each variant the whole by millionths of the price.
+    /// For each variant, the whole by millionths of the price.
     curves: Vec<BTreeMap<u64, f64>>,
 }
 
-/// A run that a search needs: variant and millionths.
+/// The runs that a search needs: pairs of variant and millionths.
 type Needed = BTreeSet<(usize, u64)>;
 
 /// Adds to records of [`Scenario::records`] the prices that can be moved, with their ranges, and
-/// the whole along each. The price at which a variant gains as many per cent over the first one as
-/// are asked for is searched for.
+/// the whole at each value. Searches for the price at which a variant gains `least_gain` per cent
+/// over the first one.
 pub(crate) fn add<S: Scenario>(
     all: &[S],
     variants: &[Variant],
@@ -93,7 +93,7 @@ pub(crate) fn add<S: Scenario>(
 }
 
 impl Search {
-    /// The next runs; none once every break-even price is known.
+    /// Returns the next runs; none once every break-even price is known.
     fn needed(&self, round: u32) -> Needed {
         if round == 0 {
             return (0..self.curves.len()).flat_map(|v| ENDS.map(|end| (v, end))).collect();
@@ -108,8 +108,8 @@ impl Search {
         needed
     }
 
-    /// Places between two of which the variant pays at one: where straight lines would cross, and
-    /// every second round the middle.
+    /// Returns the next values between two values of which the variant pays at only one: where
+    /// straight lines would cross, and in every second round the middle.
     fn between(&self, variant: usize, round: u32) -> Vec<u64> {
         let ahead = self.ahead(variant);
         let pairs = ahead.windows(2).filter_map(|pair| {
@@ -124,8 +124,8 @@ impl Search {
         pairs.collect()
     }
 
-    /// How much more than asked for the variant gains, by millionths of the price, where both were
-    /// run; 0 where that is next to nothing.
+    /// Returns by how much the variant's gain exceeds the wanted one, by millionths of the price,
+    /// where both were run. Tiny differences become 0.
     fn ahead(&self, variant: usize) -> Vec<(u64, f64)> {
         let [base, other] = [0, variant].map(|variant| &self.curves[variant]);
         let share = |(at, base): (&u64, &f64)| {
@@ -135,7 +135,7 @@ impl Search {
         base.iter().filter_map(share).collect()
     }
 
-    /// The price with its range, and the whole along it.
+    /// Returns the price with its range, and the whole at its values.
     fn metrics<S: Scenario>(&self, of: &S, variant: usize, model: &Model) -> [Metric; 2] {
         let platform = of.platform();
         let (cores, lever) = (model.shape(platform).cores, self.lever);
@@ -147,7 +147,7 @@ impl Search {
         let mut places: Vec<(f64, f64)> = Vec::new();
         for (at, whole) in &self.curves[variant] {
             let place = price(Draw::Moved(lever, *at));
-            // Prices are whole picoseconds: neighbours may be one.
+            // Prices are whole picoseconds, so neighbours may be equal.
             if places.last().is_none_or(|(last, _)| *last < place) {
                 places.push((place, *whole));
             }
@@ -170,7 +170,7 @@ impl Search {
     }
 }
 
-/// The metrics of a lever: its price, and the whole along it.
+/// Returns the metrics of a lever: its price, and the whole along it.
 const fn specs(lever: Lever, architecture: Architecture) -> (MetricSpec, MetricSpec) {
     match (lever, architecture) {
         (Lever::Flush, Architecture::Arm64) => (FLUSH_ARM64, ALONG_FLUSH_ARM64),

@@ -1,4 +1,4 @@
-//! Break-even prices: what the search finds is what counts and a finer search say.
+//! Tests of break-even prices: the search agrees with counts and with a finer search.
 
 use super::*;
 use crate::reclaim_file::ReclaimFile;
@@ -23,14 +23,14 @@ fn scenarios(fields: &str, model: &Model) -> Vec<ReclaimFile> {
     ReclaimFile::parse(&fields, model).expect("fields of the scenario")
 }
 
-/// Records with the whole along each price.
+/// Returns records with the whole along each price.
 fn records(all: &[ReclaimFile], variants: &[Variant], model: &Model) -> Vec<Record> {
     let mut records = ReclaimFile::records(all, variants, model, &mut |_, _| {});
     add(all, variants, model, 0.0, &mut records, &mut |_, _| {});
     records
 }
 
-/// The decision on the second variant along each price.
+/// Returns the decision on the second variant along each price.
 fn break_even(records: Vec<Record>, base: Variant) -> Vec<BreakEven> {
     let mut declared = Declarations::default();
     pageout_experiment::scenarios::declare(&mut declared);
@@ -52,8 +52,8 @@ fn along<'r>(record: &'r Record, price: &MetricSpec) -> &'r Series {
     along.next().expect("the price was moved")
 }
 
-/// The whole is linear in the price of an instruction where nothing waits: the curve goes up by
-/// what is counted.
+/// The whole is linear in the price of an instruction if no task waits. The slope of the curve is
+/// the number of instructions.
 #[test]
 fn the_whole_along_an_instruction_s_price_is_what_counts_say() {
     let model = model("x86-server-class", 4);
@@ -71,8 +71,8 @@ fn the_whole_along_an_instruction_s_price_is_what_counts_say() {
     }
 }
 
-/// Batches of young checks save instructions, batches of unmapping save TLBIs: which of the two is
-/// worth more depends on prices, and at the break-even price both are worth as much.
+/// Batches of young checks save instructions, batches of unmapping save TLBIs. Prices decide which
+/// of the two saves more; at the break-even price both save the same.
 #[test]
 fn at_a_break_even_price_variants_cost_the_same() {
     let model = model("arm64-server-32-class", 32);
@@ -100,8 +100,8 @@ fn at_a_break_even_price_variants_cost_the_same() {
     }
 }
 
-/// The search looks at the ends and the machine's price first: between these, sides change once at
-/// the most.
+/// The search looks at the ends and the machine's price first. Between these, sides change at most
+/// once.
 #[test]
 fn a_variant_that_pays_at_the_ends_pays_between_them() {
     for platform in ["x86-server-class", "arm64-server-32-class"] {
@@ -109,7 +109,7 @@ fn a_variant_that_pays_at_the_ends_pays_between_them() {
         let one = &scenarios("order=4 size=2MiB", &model)[0];
         for lever in Lever::ALL {
             let sides = (0..=20).map(|step| {
-                // From nothing to 100 times: finer where prices are low.
+                // From zero to 100 times the price: finer where prices are low.
                 let at = step * step * step * 100 * Draw::ONE / 8000;
                 let run = One { draw: Draw::Moved(lever, at), seed: 1 };
                 let [base, new] = [Variant::BEFORE, Variant::STEPS[1]]

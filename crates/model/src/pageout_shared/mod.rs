@@ -1,5 +1,5 @@
-//! Scenario `pageout-shared`: memory of one process or several is read in from compressed swap and
-//! paged out again, over and over: the microbenchmark of deferred shootdowns on arm64.
+//! Scenario `pageout-shared`: memory of one or several processes is read in from compressed swap
+//! and paged out again, repeatedly. It is the microbenchmark of deferred shootdowns on arm64.
 
 mod run;
 #[cfg(test)]
@@ -32,7 +32,7 @@ impl PageoutShared {
     fn limits<F: Arch>(&self) -> Limits {
         let (pages, processes) = (self.pages::<F>(), self.processes as usize);
         Limits {
-            // What is being brought in beside what is not free yet.
+            // Room for pages that are being brought in, and for those that are not free yet.
             frames: 2 * pages,
             folios: 2 * pages,
             vmas: processes,
@@ -51,7 +51,7 @@ impl PageoutShared {
 }
 
 impl Modelled for scenarios::PageoutShared {
-    /// The thread's but for the times, since after the first one repetition is like another.
+    /// The fields of the thread, except `times`, because all repetitions after the first are alike.
     fn lists(model: &Model) -> PageoutSharedLists {
         PageoutSharedLists { format: model.formats(), ..Default::default() }
     }

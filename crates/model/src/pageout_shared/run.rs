@@ -1,5 +1,5 @@
-//! One run: a process that reads its memory and pages it out by turns, and others that read the
-//! same memory before each time.
+//! A single run: a process reads its memory and pages it out in turn; others read the same memory
+//! before each time.
 
 use super::PageoutShared;
 use crate::{Between, Kernel, Model, One, Program, Reported, Swap, activity, reported};
@@ -24,18 +24,18 @@ use std::cell::{Cell, RefCell};
 
 const SIZED: &str = "the arena is sized for the scenario";
 
-/// What a run came to.
+/// The outcome of a run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// Repetitions.
+    /// The number of repetitions.
     times: f64,
-    /// What each took, in the order they happened.
+    /// The time of each repetition, in order.
     each: Vec<Time>,
     /// 4K pages written to swap.
     written: u64,
-    /// Instructions of all tasks, and what they take.
+    /// Instructions of all tasks, and their time.
     instructions: (u64, Time),
-    /// Before them and after.
+    /// The reports before and after the repetitions.
     pub(super) between: Between,
 }
 
@@ -81,7 +81,7 @@ impl<'g, 'a, F: Arch> Memory<'g, 'a, F> {
     }
 }
 
-/// Where the one that pages out meets those who read.
+/// The point at which the process that pages out meets the readers.
 struct Meeting {
     readers: usize,
     host: Cell<Option<TaskId>>,
@@ -97,7 +97,7 @@ impl Meeting {
         Self { readers, host, guests, arrived, round, over }
     }
 
-    /// A reader has read.
+    /// Notes that a reader has read.
     fn arrive<F: Arch>(&self, task: &Task<'_, '_, F>) {
         self.arrived.set(self.arrived.get() + 1);
         if let Some(host) = self.host.get().filter(|_| self.arrived.get() == self.readers) {
@@ -105,7 +105,7 @@ impl Meeting {
         }
     }
 
-    /// A reader waits for the round after `seen`; `None` when there is none.
+    /// Waits, as a reader, for the round after `seen`; `None` if there is none.
     fn next<F: Arch>(&self, task: &Task<'_, '_, F>, seen: u32) -> Option<u32> {
         while self.round.get() == seen {
             task.block("the next repetition");
@@ -143,7 +143,7 @@ impl<'r, 'a, F: Arch> Run<'r, 'a, F> {
         Program { maps, kernel: self.kernel, mm, tuning: self.tuning }
     }
 
-    /// Process 0, on core 0.
+    /// Returns process 0, on core 0, which pages out.
     fn paging_out(
         &self,
         name: &str,
@@ -161,7 +161,7 @@ impl<'r, 'a, F: Arch> Run<'r, 'a, F> {
                     let done = engine.madvise(mm, &memory.range, Advice::PageOut);
                     done.expect("the process maps the range");
                 }),
-                // That it got less than it asked for shows in the pages written.
+                // If it got less than it asked for, the pages written show that.
                 Out::MemoryReclaim => env.within(activity::MEMORY_RECLAIM, || {
                     let _ = maps.on(env, cpu, tuning).memory_reclaim(memory.memcg, &bytes);
                 }),
@@ -187,7 +187,7 @@ impl<'r, 'a, F: Arch> Run<'r, 'a, F> {
         TaskSpec::new(name, body).on(CoreId(0))
     }
 
-    /// Another process, which reads all of the memory in every repetition.
+    /// Returns another process, which reads all of the memory in every repetition.
     fn reading(&self, name: &str, process: usize, core: CoreId) -> TaskSpec<'r, 'a, F> {
         let (memory, meeting, program) = (self.memory, self.meeting, self.program(process));
         let body = move |task: &Task<'_, 'a, F>| {
@@ -218,7 +218,7 @@ impl<'r, 'a, F: Arch> Run<'r, 'a, F> {
     }
 }
 
-/// Runs the scenario: one repetition that is not told of, and then the others.
+/// Runs the scenario: one repetition that is not counted, and then the others.
 pub(super) fn run<F: Arch>(
     of: &PageoutShared,
     model: &Model,
@@ -258,34 +258,35 @@ pub(super) fn run<F: Arch>(
 }
 
 impl Outcome {
-    /// What a repetition takes, in microseconds.
+    /// Returns the time of a repetition, in microseconds.
     pub fn repetition(&self) -> f64 {
         self.each.iter().copied().sum::<Time>().ns() / 1e3 / self.times
     }
 
-    /// The time in which tasks invalidate, or wait until others have, in microseconds a repetition.
+    /// Returns the time in which tasks invalidate, or wait until others have, in microseconds a
+    /// repetition.
     pub fn flushing(&self) -> f64 {
         self.between.flushing(None).ns() / 1e3 / self.times
     }
 
-    /// The share of all tasks' CPU time in which they invalidate, or wait until others have, in per
-    /// cent.
+    /// Returns the share of all tasks' CPU time in which they invalidate, or wait until others
+    /// have, in per cent.
     pub fn flush_share(&self) -> f64 {
         self.share(self.between.flushing(None))
     }
 
-    /// That of taking entries out.
+    /// Returns that share while entries are unmapped.
     pub fn unmap_share(&self) -> f64 {
         self.share(self.between.flushing(Some("unmap")))
     }
 
-    /// A share of the tasks' CPU time, in per cent.
+    /// Returns `time` as a share of the tasks' CPU time, in per cent.
     fn share(&self, time: Time) -> f64 {
         100.0 * time.ns() / self.between.time(|_| true).ns()
     }
 }
 
-/// What is told with the interval of the draws.
+/// The metrics that have an interval over draws.
 const REPORTED: [Reported<Outcome>; 7] = [
     (REPETITION, Outcome::repetition),
     (FLUSHING, Outcome::flushing),
@@ -296,7 +297,7 @@ const REPORTED: [Reported<Outcome>; 7] = [
     (YOUNG_SHARE, |one| one.share(one.between.flushing(Some("young")))),
 ];
 
-/// The metrics of runs with nominal prices and of those with drawn ones.
+/// Returns the metrics of runs with nominal prices and of those with drawn ones.
 pub(super) fn metrics(nominal: &[Outcome], drawn: &[Outcome]) -> Vec<Metric> {
     let one = &nominal[0];
     let mut metrics = reported(&REPORTED, nominal, drawn);

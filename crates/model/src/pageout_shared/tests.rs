@@ -1,4 +1,4 @@
-//! The scenario: what repetitions are, and who is told of what.
+//! Tests of the scenario: its repetitions, and the cores that it interrupts.
 
 use super::PageoutShared;
 use crate::{Model, Scenario as _};
@@ -21,7 +21,7 @@ fn parse(fields: &str, model: &Model) -> Result<Vec<PageoutShared>, FieldError> 
     PageoutShared::parse(&fields, model)
 }
 
-/// At once, and deferred.
+/// Returns the records with immediate and with deferred shootdowns.
 fn records(fields: &str, model: &Model) -> Vec<Record> {
     let all = parse(fields, model).expect("fields of the scenario");
     PageoutShared::records(&all, &Compared::SHOOTDOWN, model, &mut |_, _| {})
@@ -56,7 +56,8 @@ fn every_page_goes_out_every_time() {
     }
 }
 
-/// A barrier a page, or one for each 31 folios that are freed together.
+/// Immediate shootdowns take a barrier a page; deferred ones take one for each 31 folios that are
+/// freed together.
 #[test]
 fn deferring_leaves_a_barrier_for_a_batch() {
     let machine = model("snapdragon-888-class", 8);
@@ -74,7 +75,8 @@ fn deferring_leaves_a_barrier_for_a_batch() {
     }
 }
 
-/// One process on one core is nobody's business on x86; each that shares the memory has to be told.
+/// On x86, one process on one core interrupts no other core. Each process that shares the memory
+/// adds an interrupt.
 #[test]
 fn interrupts_go_to_those_who_map_the_memory() {
     let machine = model("x86-server-class", 4);

@@ -1,4 +1,4 @@
-//! The scenario on modelled machines.
+//! Tests of the scenario on modelled machines.
 
 use super::{Done, FLUSHING, INTERRUPTS, NOTIFYING, ReclaimFile, Run, STOLEN, Setup, WHOLE};
 use crate::{Kernel, Model, One, Scenario as _, Swap};
@@ -64,8 +64,8 @@ fn records_are_the_same_bytes_on_any_number_of_host_threads() {
         .expect("valid records");
 }
 
-/// By less than 8 %: a larger file's entries are further from caches. For folios of the PMD's size
-/// it does, by 13 % here: they are few, and why was not looked into.
+/// The time differs by less than 8 %, because a larger file's entries are further from caches. For
+/// folios of the PMD's size it differs by 13 % here; they are few, and the cause is unknown.
 #[test]
 fn time_a_page_hardly_depends_on_the_size() {
     for (platform, fields) in [
@@ -120,7 +120,8 @@ fn without_flushes_after_young_checks_accesses_are_hidden() {
     assert!(hidden("none") > 0.0);
 }
 
-/// Pages that are mapped after the request, of those that were young before, and all of them.
+/// Returns how many pages are mapped after the request: of those that were young before, and of
+/// all.
 fn kept(secondary: &str, asks: bool) -> [usize; 2] {
     let model = model("arm64-server-32-class", 4);
     let fields =

@@ -1,4 +1,4 @@
-//! How many instructions a kernel spends on what, and where each figure comes from.
+//! The number of instructions of each effort of a kernel, and the source of each figure.
 //!
 //! Fitted costs are those under which the counted work of our engine in scenario `reclaim-file`,
 //! and of single aging passes, costs closest to what was counted of Linux 6.12 at the same orders
@@ -10,18 +10,19 @@
 use super::KernelOp;
 use pageout_record::schema::Basis;
 
-/// What one effort costs.
+/// The cost of one effort.
 #[derive(Clone, Copy, Debug)]
 pub struct Cost {
-    /// What is done.
+    /// The effort.
     pub effort: KernelOp,
-    /// In instructions on arm64.
+    /// The cost in instructions on arm64.
     pub arm64: u32,
-    /// In instructions on x86-64; riscv64, of which none were counted, is taken to be the same.
+    /// The cost in instructions on x86-64. riscv64, for which none were counted, is taken to be the
+    /// same.
     pub x86: u32,
     /// [`Basis::Fitted`] or [`Basis::Guessed`].
     pub basis: Basis,
-    /// How the figures were found.
+    /// The way in which the figures were found.
     pub source: &'static str,
 }
 
@@ -39,7 +40,7 @@ const SPLIT: &str = "least squares give 1768 and 1733 a folio reclaimed; shared 
 const PAGES: &str = "least squares give 80 and 40 a page reclaimed, of which free_tail_page_prepare \
     has 14 in lab profile";
 
-/// What is spent on what, in the order of [`KernelOp::ALL`].
+/// The cost of each effort, in the order of [`KernelOp::ALL`].
 pub const COSTS: [Cost; KernelOp::ALL.len()] = [
     fitted(KernelOp::Ask, 542, 808, FIT),
     fitted(KernelOp::Keep, 409, 23, FIT),

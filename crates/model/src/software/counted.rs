@@ -1,9 +1,10 @@
-//! The instructions of Linux 7.3.4 a reclaimed 4K page, as the lab counted them, beside those that
-//! the fitted efforts come to. Their ratio scales the efforts, so that the whole is as counted.
+//! The instructions of Linux 7.3.4 for a reclaimed 4K page, as the lab counted them, and the sum of
+//! the fitted efforts. Their ratio scales the efforts, so that the whole is as counted.
 //!
-//! Of the lab's rows those with all entries young, the process asleep, and 80 % of 1 GiB reclaimed
-//! (`crates/lab/files/records/linux-7.3.json`: kernels no-batch, no-young or no-mglru, no-unmap and
-//! stock). `tests.rs` holds both columns against the lab's records and the engine's runs.
+//! The rows are those of the lab with all entries young, the process asleep, and 80 % of 1 GiB
+//! reclaimed (`crates/lab/files/records/linux-7.3.json`: kernels no-batch, no-young or no-mglru,
+//! no-unmap and stock). `tests.rs` checks both columns against the lab's records and the engine's
+//! runs.
 
 use pageout_experiment::fields::OrderName;
 use pageout_experiment::formats::FormatName::{self, Arm64_4K, X86_64};
@@ -17,9 +18,10 @@ use pageout_reclaim::{MapAs, UnmapBy};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Row {
     pub(super) of: (FormatName, Lru, u8),
-    /// Instructions of Linux a 4K page: nothing batched, unmapping, young bits, and both.
+    /// Instructions of Linux for a 4K page: with nothing batched, with unmapping batched, with
+    /// young bits batched, and with both.
     pub(super) linux: [f64; 4],
-    /// Instructions of the efforts as fitted, likewise.
+    /// Instructions of the fitted efforts, in the same order.
     pub(super) fitted: [f64; 4],
 }
 
@@ -47,14 +49,15 @@ pub(super) const ROWS: &[Row] = &[
     row((X86_64, Mglru, 9), [994.8, 455.8, 700.6, 163.6], [1062.2, 650.0, 568.4, 156.2]),
 ];
 
-/// The place of a variant in a row. A way to check young bits that no kernel has counts as batched.
+/// Returns the index of a variant in a row. A family of young checks that no kernel has counts as
+/// batched.
 pub(super) fn place(variant: Variant) -> usize {
     2 * usize::from(variant.young != Family::PerEntry)
         + usize::from(variant.unmap != UnmapBy::PerEntry)
 }
 
-/// Linux's instructions over the efforts' in the lab's row of the order and the variant, if there
-/// is one.
+/// Returns Linux's instructions over the efforts', from the lab's row of the order and the variant,
+/// if there is one.
 pub(super) fn factor(scenario: &ReclaimFile, variant: Variant) -> Option<f64> {
     let Orders::All(OrderName::Number(order)) = scenario.orders else { return None };
     let of = (scenario.format, variant.lru, order);

@@ -1,8 +1,8 @@
-//! Software priced in instructions: what a kernel spends on each thing that the engine does.
+//! Software priced in instructions: the cost of each operation of the engine in a kernel.
 //!
-//! A closed table of efforts. Which effort it is that the engine makes is told from what it says
-//! and does anyway: the stage it enters, the entries it reads and changes there, the invalidations
-//! it issues, the frames it frees. No effort knows the variant.
+//! The efforts are a closed table. The engine does not name its efforts: they are inferred from the
+//! stages it enters, the entries it reads and changes there, the invalidations it issues, and the
+//! frames it frees. No effort depends on the variant.
 
 mod costs;
 mod counted;
@@ -19,13 +19,13 @@ use pageout_machine::platform::Architecture;
 use pageout_paging::{Order, Stage};
 use std::cell::Cell;
 
-/// An instruction, in the parts that [`Software`] counts in.
+/// An instruction, in the fixed-point unit of [`Software`].
 const ONE: u64 = 1 << 20;
 
 /// Declares efforts with their names.
 macro_rules! efforts {
     ($($(#[$doc:meta])* $effort:ident = $name:literal,)*) => {
-        /// What kernel code does, each time.
+        /// An effort of kernel code, which is counted each time.
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         pub enum KernelOp {
             $($(#[$doc])* $effort,)*
@@ -35,7 +35,7 @@ macro_rules! efforts {
             /// Every effort.
             pub const ALL: [Self; [$($name),*].len()] = [$(Self::$effort),*];
 
-            /// Its name.
+            /// Returns the effort's name.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$effort => $name,)*
@@ -48,11 +48,11 @@ macro_rules! efforts {
 efforts! {
     /// Taking a folio off its list and asking its reverse map, without its entries.
     Ask = "folio asked",
-    /// Putting one back that stays.
+    /// Putting back a folio that stays.
     Keep = "folio kept",
     /// Stepping to a run of entries and asking whether it is young.
     Check = "run asked",
-    /// Reading an entry of a contiguous block in a reverse-map walk: gathers.
+    /// Reading an entry of a contiguous block in a reverse-map walk, with the gather of its block.
     AskBlock = "block entry read, rmap walk",
     /// Reading an entry within the check of a run, or to find its end.
     RunRead = "entry read, young check",
@@ -60,19 +60,19 @@ efforts! {
     Clear = "young bit cleared",
     /// Reading an entry in an aging walk or a look-around.
     AgeRead = "entry read, aging",
-    /// Reading one of a contiguous block there: gathers.
+    /// Reading an entry of a contiguous block in aging, with the gather of its block.
     AgeBlock = "block entry read, aging",
     /// Checking a run that an aging walk found, and promoting its folio.
     AgeRun = "run aged",
     /// Reading a line of eight entries, as our own check does.
     Line = "line read",
-    /// Asking a folio's reverse map for entries to take out.
+    /// Asking a folio's reverse map for entries to unmap.
     Unmap = "folio unmapped",
-    /// Taking out a run of entries: rmap, counters, and noting what is owed.
+    /// Unmapping a run of entries: rmap, counters, and noting the owed flush.
     Take = "run taken out",
-    /// Taking out, or writing anew, an entry.
+    /// Removing or rewriting an entry.
     TakeEntry = "entry taken out",
-    /// What each page of a folio adds to unmapping it.
+    /// The part of unmapping that each page of a folio adds.
     UnmapPage = "page unmapped",
     /// Taking a folio out of the page cache or the swap cache.
     Remove = "folio removed",
@@ -80,7 +80,7 @@ efforts! {
     Slot = "slot emptied",
     /// Freeing a folio, or a page table.
     Free = "folio freed",
-    /// What each page of a folio adds to that.
+    /// The part of freeing that each page of a folio adds.
     FreePage = "page freed",
     /// Issuing an invalidation after a young bit was cleared.
     Invalidate = "invalidation issued",
@@ -90,7 +90,7 @@ efforts! {
     Fault = "fault",
     /// Allocating a folio or a page table.
     Alloc = "folio allocated",
-    /// What each page adds to that.
+    /// The part of allocating that each page adds.
     AllocPage = "page allocated",
     /// Asking the storage device, and its interrupt.
     Submit = "request submitted",
@@ -106,13 +106,13 @@ efforts! {
 #[derive(Clone, Copy, Debug)]
 pub struct Software {
     costs: [u32; KernelOp::ALL.len()],
-    /// Factor of all costs, by 2^20: what a real kernel's count of the whole is over that of the
-    /// efforts.
+    /// The factor of all costs, in units of 2^-20: a real kernel's count of the whole over that of
+    /// the efforts.
     factor: u64,
 }
 
 impl Software {
-    /// Of kernels of a format's architecture.
+    /// Returns the costs of kernels of a format's architecture.
     pub fn of<F: Arch>() -> Self {
         let costs = COSTS.map(|cost| match architecture_of::<F>() {
             Architecture::Arm64 => cost.arm64,
@@ -121,35 +121,35 @@ impl Software {
         Self { costs, factor: ONE }
     }
 
-    /// The same, where all efforts of a request together are what was counted of Linux 7.3, if the
-    /// lab has a row of the scenario and the variant; else as fitted.
+    /// Returns the costs scaled so that all efforts of a request add up to the count of Linux 7.3,
+    /// if the lab has a row of the scenario and the variant; otherwise the costs as fitted.
     #[must_use]
     pub fn counted(self, scenario: &ReclaimFile, variant: Variant) -> Self {
         let factor = counted::factor(scenario, variant).map(|factor| (factor * ONE as f64) as u64);
         Self { factor: factor.unwrap_or(self.factor), ..self }
     }
 
-    /// 2^-20 instructions of one of it.
+    /// Returns the cost of one effort in 2^-20 instructions.
     const fn parts(&self, effort: KernelOp) -> u64 {
         self.costs[effort as usize] as u64 * self.factor
     }
 }
 
-/// How often each was done.
+/// Counts of each effort.
 #[derive(Debug, Default)]
 pub struct Done {
     times: [Cell<u64>; KernelOp::ALL.len()],
-    /// By 2^20.
+    /// Instructions, in units of 2^-20.
     parts: Cell<u64>,
 }
 
 impl Done {
-    /// How often this was done.
+    /// Returns how many times this effort was made.
     pub fn times(&self, effort: KernelOp) -> u64 {
         self.times[effort as usize].get()
     }
 
-    /// Instructions in all.
+    /// Returns the number of instructions in all.
     pub fn instructions(&self) -> u64 {
         self.parts.get() / ONE
     }
@@ -158,7 +158,7 @@ impl Done {
 /// An operation on a page table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Access {
-    /// Reading an entry; whether it is one of a contiguous block.
+    /// Reading an entry; true if it belongs to a contiguous block.
     Read(bool),
     /// Reading a line of entries.
     Line,
@@ -166,34 +166,34 @@ pub enum Access {
     Change,
 }
 
-/// Tells efforts from what one task does.
+/// Infers efforts from the operations of one task.
 #[derive(Debug)]
 pub struct Meter<'k> {
     software: &'k Software,
     done: &'k Done,
     stage: Cell<Stage>,
-    /// A run is being checked, whose end the engine tells.
+    /// True while a run is checked, until the engine reports its end.
     in_run: Cell<bool>,
-    /// In stage `Young`: entries are read that are candidates, for an aging walk or a look-around.
+    /// True if the entries read in stage `Young` are candidates, of an aging walk or a look-around.
     searching: Cell<bool>,
-    /// A folio was asked, and not unmapped since.
+    /// True if a folio was asked and has not been unmapped since.
     asked: Cell<bool>,
 }
 
-/// Instructions that what was told takes are returned, for the task to spend.
+/// Methods return the instructions of what they count, for the task to spend.
 impl<'k> Meter<'k> {
-    /// Nothing done yet.
+    /// Makes a meter that has counted no effort.
     pub fn new(software: &'k Software, done: &'k Done) -> Self {
         let (in_run, searching, asked) = Default::default();
         Self { software, done, stage: Cell::new(Stage::Other), in_run, searching, asked }
     }
 
-    /// The stage the engine is in.
+    /// Returns the stage that the engine is in.
     pub fn stage(&self) -> Stage {
         self.stage.get()
     }
 
-    /// So much of something.
+    /// Counts an effort `times` times.
     #[inline]
     pub fn does(&self, effort: KernelOp, times: u64) -> u64 {
         let before = self.done.instructions();
@@ -203,20 +203,20 @@ impl<'k> Meter<'k> {
         self.done.instructions() - before
     }
 
-    /// The engine leaves its stage for another: the folio asked last stays, if it is not unmapped
-    /// by then.
+    /// Notes that the engine leaves its stage for `next`. The folio asked last stays if it is not
+    /// unmapped by then.
     pub fn leave(&self, next: Stage) -> u64 {
         let checked = matches!((self.stage.get(), next), (_, Stage::Young) | (Stage::Young, _));
         let kept = !checked && next != Stage::Unmap && self.asked.take();
         if kept { self.does(KernelOp::Keep, 1) } else { 0 }
     }
 
-    /// The engine enters a stage.
+    /// Notes that the engine enters a stage.
     pub fn enter(&self, stage: Stage) -> u64 {
         let before = self.stage.replace(stage);
         self.searching.set(before == Stage::Aging);
         match (before, stage) {
-            // Back from the check of a run.
+            // The engine comes back from the check of a run.
             (Stage::Young, Stage::RmapWalk) => 0,
             (Stage::RmapWalk, Stage::Young) => self.does(KernelOp::Check, 1),
             (_, Stage::RmapWalk) => {
@@ -232,20 +232,20 @@ impl<'k> Meter<'k> {
         }
     }
 
-    /// An aging walk begins to check a run.
+    /// Notes that an aging walk begins to check a run.
     pub fn begin_run(&self) -> u64 {
         self.in_run.set(true);
-        // What a look-around does after the run it was called for.
+        // Later reads are those of a look-around, after the run it was called for.
         self.searching.set(true);
         self.does(KernelOp::AgeRun, 1)
     }
 
-    /// It has checked the run.
+    /// Notes that the check of the run has ended.
     pub fn end_run(&self) {
         self.in_run.set(false);
     }
 
-    /// An operation on a page table.
+    /// Counts an operation on a page table.
     #[inline]
     pub fn accesses(&self, access: Access) -> u64 {
         let searching = self.searching.get() && !self.in_run.get();
@@ -257,14 +257,15 @@ impl<'k> Meter<'k> {
             (Stage::Young, Access::Read(_)) => KernelOp::RunRead,
             (Stage::Unmap, Access::Change) => KernelOp::TakeEntry,
             (Stage::RmapWalk, Access::Read(true)) => KernelOp::AskBlock,
-            // Part of asking, of unmapping and of walking upper levels.
+            // It is part of asking, of unmapping or of walking upper levels.
             (Stage::RmapWalk | Stage::Unmap | Stage::Aging, _) => return 0,
             _ => KernelOp::Entry,
         };
         self.does(effort, 1)
     }
 
-    /// An invalidation is issued, or put off: one a run of entries taken out.
+    /// Counts an invalidation that is issued or put off: one for each run of entries that is
+    /// unmapped.
     pub fn invalidates(&self) -> u64 {
         match self.stage.get() {
             Stage::Unmap => self.does(KernelOp::Take, 1),
@@ -272,9 +273,9 @@ impl<'k> Meter<'k> {
         }
     }
 
-    /// The slots that a folio of this order had in the tree of its cache, if it is reclaimed: where
-    /// it ends in the middle of a node it has several, otherwise one of a node further up (Linux
-    /// 6.12, xas_store; a node has 64).
+    /// Returns the number of slots that a reclaimed folio of this order had in the tree of its
+    /// cache. If it ends in the middle of a node it has several, otherwise one of a node further up
+    /// (Linux 6.12, xas_store; a node has 64).
     pub fn slots_of(&self, order: Order) -> Option<u64> {
         let reclaimed = matches!(self.stage.get(), Stage::Free | Stage::Flush);
         reclaimed.then(|| 1 << (order.get() % 6))

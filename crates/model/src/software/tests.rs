@@ -1,4 +1,4 @@
-//! Our instructions beside those counted of real kernels.
+//! Compares our instructions with those counted of real kernels.
 
 use super::counted::{ROWS, Row, place};
 use super::{COSTS, KernelOp};
@@ -16,7 +16,7 @@ use std::num::NonZeroUsize;
 
 const RECORDS: &str = include_str!("../../../lab/files/records/linux-7.3.json");
 
-/// The variants of a row, in its order.
+/// Returns the variants of a row, in its order.
 fn variants(lru: Lru) -> [Variant; 4] {
     let batched = Variant::of(Family::Batched);
     let unbatched = Variant { unmap: UnmapBy::PerEntry, ..batched };
@@ -24,7 +24,7 @@ fn variants(lru: Lru) -> [Variant; 4] {
         .map(|variant| variant.on(lru))
 }
 
-/// The lab's kernels of a row, in its order.
+/// Returns the lab's kernels of a row, in its order.
 const fn kernels(lru: Lru) -> [&'static str; 4] {
     let no_young = match lru {
         Lru::Classic => "no-young",
@@ -33,7 +33,7 @@ const fn kernels(lru: Lru) -> [&'static str; 4] {
     ["no-batch", no_young, "no-unmap", "stock"]
 }
 
-/// Instructions of our engine a 4K page reclaimed, in the order of the row.
+/// Returns the instructions of our engine for a 4K page reclaimed, in the order of the row.
 fn ours(row: &Row) -> [f64; 4] {
     let (format, lru, order) = row.of;
     let threads = NonZeroUsize::MIN;
@@ -56,7 +56,7 @@ fn ours(row: &Row) -> [f64; 4] {
     counted.try_into().expect("a record for each variant")
 }
 
-/// Nothing is fitted where the lab has a row: the whole is the lab's count.
+/// The whole is the lab's count if the lab has a row.
 #[test]
 fn instructions_are_those_counted_of_linux() {
     let mut apart = Vec::new();
