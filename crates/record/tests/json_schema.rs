@@ -56,7 +56,8 @@ fn closed_sets_are_the_types() {
     assert_eq!(at("Interval/properties/kind"), &names(&Kind::ALL));
 }
 
-/// What the reader says it accepts in place of an unknown field, at one object of the example.
+/// Returns the text in which the reader names what it accepts in place of an unknown field, at one
+/// object of the example.
 fn fields_at(pointer: &str) -> BTreeSet<String> {
     let mut set = example();
     let object = set.pointer_mut(pointer).and_then(Value::as_object_mut).expect("an object");

@@ -50,6 +50,7 @@ const PLAIN: &[&str] = &[
     "crates/model/",
     "crates/paging/",
     "crates/reclaim/",
+    "crates/record/",
     "crates/refusal/",
     "crates/report/",
     "crates/reproduce/",

@@ -1,4 +1,4 @@
-//! Which pictures a comparison and its records have, whatever draws them.
+//! The pictures of a comparison and of its records, for any renderer.
 
 mod naming;
 mod quantity;
@@ -15,18 +15,18 @@ use crate::schema::{Better, Ground, Labels};
 
 /// The field that names a function of a profile.
 pub const FUNCTION: &str = "function";
-/// Fewer places make no curve.
+/// The fewest places that make a curve.
 const PLACES: usize = 3;
 /// Rows of bars in one picture.
 const BARS: usize = 24;
 
-/// Rows that say something: of which a direction is better, and which differ, or, where there is
-/// nothing to differ from, are not zero. Functions have pictures of their own.
+/// Returns the rows worth a picture: one direction is better, and the figures differ. With no other
+/// variant, the figure is not zero. Functions have separate pictures.
 pub fn telling(of: &Comparison) -> impl Iterator<Item = &Row> {
     judged(of).filter(|row| tells(of, row))
 }
 
-/// Rows of which a direction is better.
+/// Returns the rows of which one direction is better.
 fn judged(of: &Comparison) -> impl Iterator<Item = &Row> {
     let is_judged = |row: &&Row| row.better != Better::Neither && row.role != Role::Diagnostic;
     of.rows.iter().filter(is_judged).filter(|row| !row.fields.contains_key(FUNCTION))
@@ -38,14 +38,14 @@ fn tells(of: &Comparison, row: &Row) -> bool {
     if of.others.is_empty() { !zero(row) } else { !is_same(row) }
 }
 
-/// The rows of each picture of bars: those of one group and unit.
+/// Returns the rows of each picture of bars, which have the same group and unit.
 pub fn medians(of: &Comparison) -> Vec<Vec<&Row>> {
     let same = |one: &Row, other: &Row| {
         (&one.scenario, one.ground, one.seed) == (&other.scenario, other.ground, other.seed)
             && (&one.fields, &one.unit) == (&other.fields, &other.unit)
     };
     let mut bars: Vec<Vec<&Row>> = Vec::new();
-    // Rows of one group stand together.
+    // Rows of one group are consecutive.
     for row in telling(of) {
         let near = bars.iter_mut().rev().take(16);
         match near.into_iter().find(|bars| same(bars[0], row)) {
@@ -53,7 +53,7 @@ pub fn medians(of: &Comparison) -> Vec<Vec<&Row>> {
             _ => bars.push(vec![row]),
         }
     }
-    // Those of one unit side by side.
+    // Pictures with the same unit become neighbours.
     let mut units: HashMap<&str, usize> = HashMap::new();
     for bars in &bars {
         let next = units.len();
@@ -66,7 +66,7 @@ pub fn medians(of: &Comparison) -> Vec<Vec<&Row>> {
 /// Names and values of fields.
 type Fields<'a> = Vec<(&'a String, &'a String)>;
 
-/// What rows of one curve share.
+/// The properties that rows of one curve share.
 type Key<'a> = (&'a str, Ground, u64, Fields<'a>, &'a Labels, &'a str);
 
 /// Rows along a field whose values are numbers.
@@ -81,24 +81,24 @@ pub struct Curve<'a> {
 }
 
 impl Curve<'_> {
-    /// What the numbers of the field count: `MiB`, `%` or nothing.
+    /// Returns the unit of the field's numbers: `MiB`, `%` or nothing.
     pub fn unit(&self) -> &'static str {
         quantity::unit(self.value(self.rows[0].1))
     }
 
-    /// The field's value of a row.
+    /// Returns the field's value of a row.
     pub fn value<'a>(&self, row: &'a Row) -> &'a str {
         row.fields.get(self.field).map_or("", String::as_str)
     }
 
-    /// Whether the places lie so far apart that the axis is logarithmic.
+    /// Returns true if the places lie so far apart that the axis is logarithmic.
     pub fn is_logarithmic(&self) -> bool {
         let (first, last) = (self.rows[0].0, self.rows[self.rows.len() - 1].0);
         first > 0.0 && last / first >= 64.0
     }
 }
 
-/// The curve of each metric along each field that has three or more values that are numbers, if
+/// Returns the curve of each metric along each field that has three or more numbers as values, if
 /// figures differ at any of them.
 pub fn curves<'a>(of: &'a Comparison, labelling: &'a Labelling) -> Vec<Curve<'a>> {
     let mut curves = Vec::new();

@@ -1,9 +1,9 @@
-//! What pictures of single metrics are called.
+//! Titles of pictures of single metrics.
 
 use crate::render::pairs;
 use crate::schema::{Labels, Metric, Record};
 
-/// What tells records apart.
+/// The labels that tell records apart.
 #[derive(Debug, Clone)]
 pub struct Naming {
     scenario: bool,
@@ -12,7 +12,7 @@ pub struct Naming {
 }
 
 impl Naming {
-    /// Of these metrics.
+    /// Finds the labels that tell these metrics' records apart.
     pub fn of(all: &[(&Record, &Metric)]) -> Self {
         let names = |of: fn(&Record) -> &Labels| {
             let mut names: Vec<String> =
@@ -29,7 +29,7 @@ impl Naming {
         Self { scenario, fields: names(|record| &record.fields), axes: names(|r| &r.variant) }
     }
 
-    /// The name of a metric, with what tells its record from others.
+    /// Returns the title of a metric, with the labels that tell its record from others.
     pub fn title(&self, record: &Record, metric: &Metric) -> String {
         let of = |names: &[String], labels: &Labels| {
             pairs(labels.iter().filter(|(name, _)| names.contains(name)))

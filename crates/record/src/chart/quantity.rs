@@ -1,6 +1,6 @@
 //! Field values that are numbers, so that they have places on an axis.
 
-/// The number that a field's value stands for: `4`, `25%`, `1/16`, `64MiB` (in MiB).
+/// Returns the number that a field's value stands for: `4`, `25%`, `1/16`, `64MiB` (in MiB).
 pub(crate) fn of(value: &str) -> Option<f64> {
     let number = |text: &str| text.parse::<f64>().ok().filter(|number| number.is_finite());
     let scaled = |text: &str, scale: f64| number(text).map(|number| number * scale);
@@ -12,7 +12,7 @@ pub(crate) fn of(value: &str) -> Option<f64> {
     size.or_else(|| value.strip_suffix('%').and_then(number)).or_else(|| number(value))
 }
 
-/// What the numbers of such values count.
+/// Returns the unit of such values.
 pub(crate) fn unit(value: &str) -> &'static str {
     match value {
         _ if value.ends_with("iB") => "MiB",

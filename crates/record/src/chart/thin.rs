@@ -1,11 +1,11 @@
-//! Fewer points and cells, none of which hides an extreme.
+//! Fewer points and cells, such that no extreme is lost.
 
 use std::ops::Range;
 
 use crate::schema::{Edges, Matrix};
 
-/// The indices of at most about `most` samples: all, or of each of equal stretches the least and
-/// the largest, so that no extreme is lost.
+/// Returns the indices of at most about `most` samples: all, or the least and the largest of each
+/// of equal stretches, so that no extreme is lost.
 pub fn thin(samples: &[f64], most: usize) -> Vec<usize> {
     if samples.len() <= most {
         return (0..samples.len()).collect();
@@ -24,7 +24,7 @@ pub fn thin(samples: &[f64], most: usize) -> Vec<usize> {
     kept
 }
 
-/// The same with the first and the last, so that an axis keeps its ends.
+/// Returns such indices with the first and the last, so that an axis keeps its ends.
 pub fn thin_with_ends(samples: &[f64], most: usize) -> Vec<usize> {
     let mut kept = thin(samples, most);
     kept.extend([0, samples.len().saturating_sub(1)].iter().filter(|_| !samples.is_empty()));
@@ -33,14 +33,14 @@ pub fn thin_with_ends(samples: &[f64], most: usize) -> Vec<usize> {
     kept
 }
 
-/// Neighbouring ranges, put together where there are more than `most`.
+/// Returns neighbouring ranges, merged if there are more than `most`.
 pub fn bands(edges: &Edges, most: usize) -> Vec<Range<usize>> {
     let all = edges.ranges();
     let of_each = all.div_ceil(most).max(1);
     (0..all).step_by(of_each).map(|start| start..all.min(start + of_each)).collect()
 }
 
-/// The largest of some cells; `None` where none of them has a value.
+/// Returns the largest of some cells; `None` if no cell has a value.
 pub fn largest(of: &Matrix, rows: Range<usize>, columns: Range<usize>) -> Option<f64> {
     let all = of.rows[rows].iter();
     let all = all.flat_map(|row| row[columns.clone()].iter().flatten().copied());

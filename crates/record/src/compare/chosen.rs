@@ -7,7 +7,7 @@ use crate::schema::{Record, RecordSet, Run};
 pub struct Chosen<'a> {
     /// The run.
     pub run: &'a Run,
-    /// Those of its records that are compared.
+    /// The records of the run that are compared.
     pub records: Vec<&'a Record>,
 }
 

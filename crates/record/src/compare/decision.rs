@@ -1,5 +1,5 @@
-//! The decision on a variant of a modelled machine: in how many draws of prices it pays, which is
-//! to gain more than a limit, from which price on it does, and what it saves.
+//! The decision on a variant of a modelled machine: the number of draws of prices in which it pays,
+//! the price from which on it pays, and what it saves. It pays if it gains more than a limit.
 
 use serde::Serialize;
 
@@ -10,16 +10,16 @@ use super::percent::percent;
 use crate::schema::{Better, Metric, Series};
 use crate::stats::{Interval, median};
 
-/// A count that differs by less than this share of the base's drives nothing.
+/// The share of the base's count below which a difference of the count is not a cause.
 const SAME: f64 = 1e-3;
 
 /// A variant against the base on one modelled machine.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Decision {
-    /// The gain over the base in each draw of prices, in per cent of the base; below 0 where the
+    /// The gain over the base in each draw of prices, in per cent of the base; below 0 if the
     /// variant is worse.
     pub gains: Vec<f64>,
-    /// The draws in which the variant pays.
+    /// The number of draws in which the variant pays.
     pub paying: usize,
     /// The prices that were moved.
     pub prices: Vec<BreakEven>,
@@ -27,18 +27,18 @@ pub struct Decision {
     pub causes: Vec<Driver>,
 }
 
-/// A price, and where along it a variant pays while all others stay.
+/// A price, and its values at which a variant pays while all other prices stay.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct BreakEven {
-    /// Name of the price.
+    /// The name of the price.
     pub price: String,
-    /// Unit of its numbers.
+    /// The unit of its numbers.
     pub unit: String,
-    /// The platform's own.
+    /// The platform's nominal price.
     pub nominal: f64,
-    /// The range of that.
+    /// The range of the platform's price.
     pub interval: Option<Interval>,
-    /// Prices in ascending order, each with what the base and the variant then cost.
+    /// Prices in ascending order, each with the costs of the base and of the variant at that price.
     pub along: Vec<[f64; 3]>,
     /// The prices at which the variant pays.
     pub pays: Pays,
@@ -48,32 +48,32 @@ pub struct BreakEven {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pays {
-    /// At each.
+    /// At every price.
     Always,
-    /// At none.
+    /// At no price.
     Never,
     /// From this one on.
     From(f64),
     /// Up to this one.
     UpTo(f64),
-    /// Neither: the variant begins or ceases to pay at each of these, in ascending order.
+    /// The variant begins or ceases to pay at each of these prices, in ascending order.
     Between(Vec<f64>),
 }
 
-/// A counted thing, and what it saves.
+/// A counted cause, and its share of what is saved.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Driver {
-    /// Name of the count, or of the time where no count of it differs; empty for all that no count
-    /// stands for.
+    /// The name of the count, or of the time if no count of it differs. Empty for the rest, which
+    /// no count explains.
     pub name: String,
-    /// The count's unit, and how much more of it the variant has; below 0 where it has less.
+    /// The count's unit, and how much more of it the variant has; below 0 if it has less.
     pub grown: Option<(String, f64)>,
-    /// The share of what the variant saves, or loses, in per cent.
+    /// The cause's share of what the variant saves, or loses, in per cent.
     pub share: f64,
 }
 
 impl Decision {
-    /// Asks for a gain of more than so many per cent.
+    /// Sets the limit: the variant pays if it gains more than `least_gain` per cent.
     pub(super) fn ask(&mut self, least_gain: f64, better: Better) {
         self.paying = self.gains.iter().filter(|gain| **gain > least_gain).count();
         for price in &mut self.prices {
@@ -82,12 +82,12 @@ impl Decision {
     }
 }
 
-/// The name of the metric that has the whole in each draw of prices.
+/// Returns the name of the metric that has the whole in each draw of prices.
 pub fn drawn_name(whole: &str) -> String {
     format!("{whole}, drawn")
 }
 
-/// The decision on a whole; none where records have neither draws nor moved prices.
+/// Returns the decision on a whole; none if records have neither draws nor moved prices.
 pub(super) fn of(
     whole: &Metric,
     [base, new]: [&OfVariant<'_>; 2],
@@ -117,7 +117,8 @@ fn gains(whole: &Metric, variants: [&OfVariant<'_>; 2]) -> Vec<f64> {
     }
 }
 
-/// Returns where the variant pays along a price that both records name, with the whole along it.
+/// Returns the prices at which the variant pays, for a price and a series of the whole that both
+/// records have.
 fn break_even(along: &Series, [base, new]: [&OfVariant<'_>; 2]) -> Option<BreakEven> {
     let price = base.samples(&along.x.name)?;
     let other = new.series().find(|series| series.x == along.x)?;
@@ -131,7 +132,7 @@ fn break_even(along: &Series, [base, new]: [&OfVariant<'_>; 2]) -> Option<BreakE
     })
 }
 
-/// The places that both have, with what the one and the other has there.
+/// Returns the places that both series have, each with both values.
 fn both(base: &Series, new: &Series) -> Vec<[f64; 3]> {
     let value = |of: &Series, place: usize| of.lines[0].values[place];
     let of = |(place, at): (usize, &f64)| {
@@ -141,14 +142,15 @@ fn both(base: &Series, new: &Series) -> Vec<[f64; 3]> {
     base.at.iter().enumerate().filter_map(of).collect()
 }
 
-/// Returns where the gain exceeds a limit: both costs are straight lines between the prices known.
+/// Returns the prices at which the gain exceeds a limit. Both costs are straight lines between the
+/// known prices.
 fn pays(along: &[[f64; 3]], least_gain: f64, better: Better) -> Pays {
     let asked = match better {
         Better::Lower => 1.0 - least_gain / 100.0,
         Better::Higher | Better::Neither => 1.0 + least_gain / 100.0,
     };
     let sign = if better == Better::Lower { 1.0 } else { -1.0 };
-    // Above 0 where the variant does better than what is asked for.
+    // Above 0 if the variant gains more than the limit.
     let ahead = |[at, base, new]: &[f64; 3]| (*at, sign * (base * asked - new));
     let ahead: Vec<(f64, f64)> = along.iter().map(ahead).collect();
     let changes = ahead.windows(2).filter(|pair| (pair[0].1 > 0.0) != (pair[1].1 > 0.0));

@@ -54,7 +54,7 @@ impl Declarations {
         }
     }
 
-    /// Declares what modelled wholes are made of.
+    /// Declares the parts of modelled wholes, with their counts.
     pub fn causes_of_wholes(&mut self, causes: impl IntoIterator<Item = Cause>) {
         self.causes.extend(causes);
     }
@@ -74,7 +74,7 @@ impl Declarations {
         self.scenarios.contains_key(&(scenario.to_owned(), ground))
     }
 
-    /// The role of a metric.
+    /// Returns the role of a metric.
     pub fn role(&self, scenario: &str, ground: Ground, metric: &str) -> Role {
         match self.scenarios.get(&(scenario.to_owned(), ground)) {
             Some(roles) => roles.get(metric).copied().unwrap_or(Role::Count),
@@ -82,7 +82,7 @@ impl Declarations {
         }
     }
 
-    /// The name of a variant, whatever its label.
+    /// Returns the name of a variant, whatever its label.
     pub fn name_of(&self, variant: &Labels) -> Option<&Name> {
         let axes = || variant.iter().filter(|(axis, _)| *axis != LABEL);
         self.names.iter().find(|name| name.variant.iter().eq(axes()))

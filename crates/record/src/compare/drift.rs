@@ -1,5 +1,5 @@
-//! Samples that rise or fall over the rounds: then they are not of one distribution, as the tests
-//! take them to be.
+//! Samples that rise or fall over the rounds. They are not of one distribution, which the tests
+//! assume.
 
 use serde::Serialize;
 
@@ -9,43 +9,43 @@ use super::runs::Runs;
 use crate::schema::Basis;
 use crate::stats::{holm, median, rise, trend_p};
 
-/// What came of the tests for a drift.
+/// The outcome of the tests for a drift.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Drift {
-    /// How many tests there were: one a measured row and variant.
+    /// The number of tests: one for each measured row and variant.
     pub tests: usize,
-    /// What was found, the largest first.
+    /// The drifts that were found, the largest first.
     pub found: Vec<Drifting>,
 }
 
 /// A variant whose samples drift, in a row.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Drifting {
-    /// Place of the row in the table.
+    /// The index of the row in the table.
     pub row: usize,
-    /// Title of the variant.
+    /// The title of the variant.
     pub title: String,
-    /// By how much it rises from the first third of the rounds to the last, in per cent.
+    /// The rise from the first third of the rounds to the last, in per cent.
     pub percent: f64,
     /// The p-value after Holm's correction over all of these tests.
     pub p_holm: f64,
-    /// Whether the variant took turns with the others: then they drift with it.
+    /// True if the variant took turns with the others: then they drift with it.
     pub in_turn: bool,
 }
 
-/// One series to be tested, with its raw p.
+/// A series to be tested, with its raw p-value.
 pub(super) struct Tested {
     drifting: Drifting,
     raw: f64,
 }
 
-/// Tests the samples of a variant in a row; `None` of what is not measured, and of too few.
+/// Tests the samples of a variant in a row. `None` if they are not measured, or too few.
 pub(super) fn test(row: usize, title: &str, of: &Samples<'_>, runs: &[Runs]) -> Option<Tested> {
     if of.metric.basis != Basis::Measured {
         return None;
     }
     let in_pairs = runs.iter().any(|runs| matches!(runs, Runs::Pairs(_)));
-    // A round is a run where runs took turns, and a sample where variants did within a run.
+    // If runs took turns, a run is a round. If variants took turns within a run, a sample is.
     let medians: Vec<f64> = of.runs.iter().filter_map(|(_, values)| median(values)).collect();
     let series: Vec<&[f64]> = match in_pairs {
         true => vec![&medians],
@@ -59,7 +59,7 @@ pub(super) fn test(row: usize, title: &str, of: &Samples<'_>, runs: &[Runs]) -> 
     Some(Tested { drifting: Drifting { row, title, percent, p_holm: 1.0, in_turn }, raw })
 }
 
-/// Corrects all of them as one family, and keeps what is significant.
+/// Corrects all tests as one family, and keeps the significant ones.
 pub(super) fn correct(tested: Vec<Tested>) -> Drift {
     let corrected = holm(&tested.iter().map(|one| one.raw).collect::<Vec<_>>());
     let tests = tested.len();

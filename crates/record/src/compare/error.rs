@@ -1,14 +1,14 @@
-//! What is wrong with records that cannot be compared.
+//! The errors of records that cannot be compared.
 
 use crate::schema::InvalidRecord;
 
-/// Why records cannot be compared.
+/// The reason why records cannot be compared.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum CompareError {
     /// The set breaks a rule of the format.
     #[error(transparent)]
     Invalid(#[from] InvalidRecord),
-    /// There is no record on a ground where something ran.
+    /// No record is on a ground that runs anything.
     #[error("no records to compare: figures quoted from sources are not compared")]
     Nothing,
     /// A group lacks the base variant.
@@ -46,9 +46,9 @@ pub enum CompareError {
         group: String,
         /// The metric.
         metric: String,
-        /// Unit, basis and direction of the one.
+        /// Unit, basis and direction in the first variant.
         first: String,
-        /// Unit, basis and direction of the other.
+        /// Unit, basis and direction in the other.
         second: String,
     },
 }

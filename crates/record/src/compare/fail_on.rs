@@ -8,26 +8,26 @@ use super::role::Role;
 use super::verdict::Verdict;
 use crate::schema::{Better, Labels, Metric};
 
-/// `METRIC>PERCENT%`, or `PERCENT%` of wholes: a variant must not be worse than the base by more
-/// than that.
+/// A condition `METRIC>PERCENT%`, or `PERCENT%` for wholes. It fails if a variant is worse than the
+/// base by more than that.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FailOn {
-    /// The metric; `None`: what each scenario is judged by.
+    /// The metric; `None` for the metrics by which scenarios are judged.
     pub metric: Option<String>,
     /// Per cent of the base's median, from 0.
     pub percent: f64,
 }
 
-/// Why a condition cannot be judged by.
+/// The reason why a condition cannot be judged.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum FailOnError {
-    /// It cannot be read.
+    /// The text is no condition.
     #[error("`{text}`: expected PERCENT%, such as 3%, or METRIC>PERCENT%, such as 'refaults>3%'")]
     Unreadable {
         /// The text.
         text: String,
     },
-    /// No variant can be worse in it.
+    /// The metric has no better direction, so no variant can be worse.
     #[error("`{of}`: neither direction of {metric:?} is better; one that has one is accepted")]
     NoDirection {
         /// The condition.
@@ -37,23 +37,24 @@ pub enum FailOnError {
     },
 }
 
-/// What came of a condition, or of several.
+/// The outcome of one condition, or of several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Outcome {
-    /// No variant is shown to be worse by more. One may be all the same.
+    /// No variant is shown to be worse by more. It may be so all the same.
     NotShown,
-    /// It cannot be told: runs are too few, or the metric is missing.
+    /// Unknown: runs are too few, or the metric is missing.
     Undecided,
     /// A variant is worse by more.
     Failed,
 }
 
-/// A condition with what came of it.
+/// A condition with its outcome.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judged {
     /// The outcome in the worst place.
     pub outcome: Outcome,
-    /// A line for each place in which it failed or is undecided, or one that says that none did.
+    /// A line for each place in which it failed or is undecided, or one line if there is no such
+    /// place.
     pub lines: Vec<String>,
 }
 
@@ -84,7 +85,7 @@ impl fmt::Display for FailOn {
 }
 
 impl FailOn {
-    /// Returns true for a metric and a role that the condition speaks of.
+    /// Returns true if the condition is about a metric with this role.
     pub fn speaks_of(&self, metric: &Metric, role: Role) -> bool {
         match &self.metric {
             Some(name) => metric.name == *name,
@@ -92,8 +93,8 @@ impl FailOn {
         }
     }
 
-    /// Judges a comparison of [`compare_for`](super::compare_for), in every row that it speaks of
-    /// and for every variant.
+    /// Judges a comparison of [`compare_for`](super::compare_for), in every row that the condition
+    /// is about and for every variant.
     ///
     /// # Errors
     /// [`FailOnError::NoDirection`] where the metric is neither better lower nor higher.
@@ -127,7 +128,7 @@ impl FailOn {
         Ok(Judged { outcome, lines })
     }
 
-    /// What came of it for one variant in one row; and a line, unless nothing is shown.
+    /// Returns the outcome for one variant in one row, and a line unless nothing is shown.
     fn of_change(
         &self,
         row: &Row,
@@ -143,7 +144,7 @@ impl FailOn {
             Verdict::TooFewRuns | Verdict::TooFewPairs | Verdict::NotJudged => {
                 undecided(change.verdict.name())
             }
-            // Nothing is a part of a base of zero.
+            // A base of zero has no percentages.
             Verdict::Worse if change.percent.is_none_or(|percent| -percent > self.percent) => {
                 let by = change.percent.map_or_else(String::new, |p| format!(" by {:.2}%", -p));
                 let pairs = change.pairs().and_then(|pairs| Some((pairs.n, pairs.interval?)));
@@ -158,7 +159,7 @@ impl FailOn {
     }
 }
 
-/// The fields and axes that tell a row from others of the metric.
+/// Returns the fields and axes that tell a row from others of the metric.
 pub(crate) fn told_apart(row: &Row, rows: &[&Row]) -> String {
     let differing = |of: fn(&Row) -> &Labels| {
         let differs = |name: &str| rows.iter().any(|o| of(o).get(name) != of(row).get(name));

@@ -1,4 +1,4 @@
-//! Records that may be compared with each other, and the axes their variants differ in.
+//! Records that may be compared with each other, and the axes in which their variants differ.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -8,56 +8,56 @@ use super::error::CompareError;
 use super::role::Role;
 use crate::schema::{Ground, Labels, Metric, Record, Series};
 
-/// The axes in the order a change passes through them; others follow by name.
+/// The axes in the order of titles; others follow by name.
 const AXIS_ORDER: [&str; 5] = ["young", "unmap", "shootdown", "flush", "lru"];
 
-/// Stands for the choice of an axis a variant does not name.
+/// The text for the choice of an axis that a variant does not name.
 const UNNAMED: &str = "-";
 
-/// What two records must share to be compared.
+/// The properties that two records must share to be compared.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Key<'a> {
     pub(crate) scenario: &'a str,
     pub(crate) ground: Ground,
     pub(crate) seed: u64,
     pub(crate) fields: &'a Labels,
-    /// All other axes, where one alone is compared.
+    /// All other axes, if only one is compared.
     held: BTreeMap<&'a str, &'a str>,
 }
 
 /// The samples of a metric under one variant, as its runs took them.
 pub(crate) struct Samples<'a> {
-    /// The metric as the first of the runs has it.
+    /// The metric as in the first of the runs.
     pub(crate) metric: &'a Metric,
-    /// Each run that has it, by its place among all, with its samples.
+    /// Each run that has the metric, by its index among all runs, with its samples.
     pub(crate) runs: Vec<(usize, &'a [f64])>,
 }
 
-/// One variant of a group.
+/// A variant of a group.
 pub(crate) struct Variant<'a> {
     pub(crate) labels: &'a Labels,
-    /// Its records in the order met, each with the place of its run among all.
+    /// The variant's records in the order met, each with the index of its run among all.
     records: Vec<(usize, &'a Record)>,
 }
 
-/// The metrics of one variant; they may come of several records.
+/// The metrics of a variant, which may come from several records.
 pub(crate) struct OfVariant<'a> {
-    /// In the order met.
+    /// The samples of each metric, in the order met.
     samples: Vec<Samples<'a>>,
-    /// Where those of a metric are.
+    /// The index in `samples` of each metric, by name.
     places: HashMap<&'a str, usize>,
     /// Metrics along an axis, in the order met.
     series: Vec<&'a Series>,
 }
 
-/// The records of one key, by variant.
+/// The records with one key, by variant.
 pub(crate) struct Group<'a> {
     pub(crate) key: Key<'a>,
     pub(crate) variants: Vec<Variant<'a>>,
 }
 
-/// Groups the records of all grounds where something ran, in record order. If `along` names an
-/// axis, variants that differ in another one are of different groups.
+/// Groups the records of all grounds that run anything, in record order. If `along` names an axis,
+/// variants that differ in another axis are in different groups.
 pub(super) fn groups<'a>(of: &[Chosen<'a>], along: Option<&str>) -> Vec<Group<'a>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     let mut places: HashMap<Key<'_>, usize> = HashMap::new();
@@ -82,7 +82,7 @@ pub(super) fn groups<'a>(of: &[Chosen<'a>], along: Option<&str>) -> Vec<Group<'a
     groups
 }
 
-/// The axes in which two variants of some group differ, in title order.
+/// Returns the axes in which two variants of some group differ, in title order.
 pub(super) fn differing_axes(groups: &[Group<'_>]) -> Vec<String> {
     let mut axes: Vec<&str> = axes(groups).into_iter().collect();
     axes.retain(|axis| groups.iter().any(|group| group.choices(axis).len() > 1));
@@ -91,7 +91,7 @@ pub(super) fn differing_axes(groups: &[Group<'_>]) -> Vec<String> {
     axes.into_iter().map(str::to_owned).collect()
 }
 
-/// The axes, besides the compared ones, with one choice in all groups.
+/// Returns the axes, besides the compared ones, with one choice in all groups.
 pub(super) fn common_axes(groups: &[Group<'_>], compared: &[String]) -> Labels {
     let mut common = Labels::new();
     for axis in axes(groups).into_iter().filter(|axis| !compared.iter().any(|c| c == axis)) {
@@ -103,7 +103,7 @@ pub(super) fn common_axes(groups: &[Group<'_>], compared: &[String]) -> Labels {
     common
 }
 
-/// A variant's column title: its choices on the compared axes.
+/// Returns a variant's column title: its choices on the compared axes.
 pub(super) fn title(compared: &[String], variant: &Labels) -> String {
     if compared.is_empty() {
         return "value".to_owned();
@@ -133,7 +133,8 @@ impl<'a> Group<'a> {
         self.variants.iter().map(|variant| choice(variant.labels, axis)).collect()
     }
 
-    /// Index of the variant that is `base`, or else of the one that has all of its choices.
+    /// Returns the index of the variant that is `base`, or else of the one that has all of its
+    /// choices.
     pub(super) fn base(&self, base: &Labels) -> Result<usize, CompareError> {
         let fits =
             |variant: &Variant<'_>| base.iter().all(|(axis, c)| choice(variant.labels, axis) == c);
@@ -159,7 +160,8 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// The axes with one choice here that are neither compared nor common to all groups.
+    /// Returns the axes with one choice in this group that are neither compared nor common to all
+    /// groups.
     pub(super) fn axes_besides(&self, compared: &[String], common: &Labels) -> Labels {
         let Some(first) = self.variants.first() else {
             return Labels::new();
@@ -169,8 +171,8 @@ impl<'a> Group<'a> {
         axes.map(|(axis, choice)| (axis.clone(), choice.clone())).collect()
     }
 
-    /// Every metric of the group's variants that has samples, once, with its role: by role, then in
-    /// the order met.
+    /// Returns every metric of the group's variants that has samples, once, with its role. They are
+    /// sorted by role, then in the order met.
     pub(super) fn metrics_by_role(
         &self,
         named: &[OfVariant<'a>],
@@ -184,7 +186,7 @@ impl<'a> Group<'a> {
         Ok(all)
     }
 
-    /// Every metric of the group's variants that has samples, once, in the order met.
+    /// Returns every metric of the group's variants that has samples, once, in the order met.
     fn metrics(&self, named: &[OfVariant<'a>]) -> Result<Vec<&'a Metric>, CompareError> {
         let mut metrics: Vec<&'a Metric> = Vec::new();
         let mut by_name: HashMap<&str, &Metric> = HashMap::new();
@@ -219,7 +221,7 @@ impl<'a> Group<'a> {
     }
 }
 
-/// The sources that variants name for a metric, each once.
+/// Returns the sources that variants name for a metric, each once.
 pub(super) fn sources(of: &[OfVariant<'_>], metric: &str) -> Vec<String> {
     let mut sources: Vec<String> = Vec::new();
     let all = of.iter().filter_map(|named| named.samples(metric));
@@ -232,7 +234,7 @@ pub(super) fn sources(of: &[OfVariant<'_>], metric: &str) -> Vec<String> {
 }
 
 impl<'a> OfVariant<'a> {
-    /// The metrics of a variant that have samples.
+    /// Collects the metrics of a variant that have samples.
     pub(super) fn of(variant: &Variant<'a>) -> Self {
         let mut named = Self { samples: Vec::new(), places: HashMap::new(), series: Vec::new() };
         for (run, record) in &variant.records {
@@ -253,7 +255,7 @@ impl<'a> OfVariant<'a> {
         self.series.iter().copied()
     }
 
-    /// The runs that have it, by their places.
+    /// Returns the runs that have the variant, by their indices.
     pub(super) fn runs(&self) -> impl Iterator<Item = usize> {
         self.samples.iter().flat_map(|samples| samples.runs.iter().map(|(run, _)| *run))
     }
@@ -269,7 +271,7 @@ impl<'a> OfVariant<'a> {
 }
 
 impl Samples<'_> {
-    /// Those of all runs, in their order.
+    /// Returns the samples of all runs, in their order.
     pub(super) fn values(&self) -> Vec<f64> {
         self.runs.iter().flat_map(|(_, values)| *values).copied().collect()
     }

@@ -1,4 +1,4 @@
-//! How sure findings and intervals are.
+//! The certainty asked of findings and intervals.
 
 /// The level of the tests of one table taken together.
 pub const ALPHA: f64 = 0.05;

@@ -1,4 +1,4 @@
-//! One base variant against the others, as a table of numbers.
+//! Comparison of one base variant with the others, as a table of numbers.
 
 mod chosen;
 mod decision;
@@ -45,12 +45,12 @@ use crate::stats::{Interval, median, median_interval};
 
 /// Compares every variant with the base, within records of one scenario, ground, seed and fields.
 ///
-/// `base` names the axes it takes to tell the base from the other variants; an axis it leaves out
-/// may have any choice. A variant that names the same axes goes before others that fit. Measured
-/// metrics are tested (two-sided Mann-Whitney, corrected by Holm's method at [`ALPHA`]); counted
-/// and computed ones are not: where they differ, they differ. The tests of wholes, which the
-/// verdict rests on, are one family, and those of counts another; `declared` has the roles.
-/// Published records are left out.
+/// `base` names the axes that tell the base from the other variants; an axis that it leaves out may
+/// have any choice. A variant that names the same axes goes before others that fit. Measured
+/// metrics are tested (two-sided Mann-Whitney, corrected by Holm's method at [`ALPHA`]). Counted
+/// and computed ones are not tested: any difference counts. The tests of wholes, on which the
+/// verdict rests, are one family, and those of counts another; `declared` has the roles. Published
+/// records are left out.
 ///
 /// # Errors
 /// [`CompareError`] where the set is invalid, a group has no base or several, or metrics do not
@@ -64,12 +64,12 @@ pub fn compare(
     compare_chosen(&[set.into()], base, None, declared)
 }
 
-/// [`compare`] of several runs.
+/// Compares several runs, like [`compare`].
 ///
-/// Where the runs of a variant took turns with those of the base, each pair of them is one
-/// observation, and the test is Wilcoxon's signed-rank test. Elsewhere the samples that a variant
-/// has in several runs are taken as one. If `along` names an axis, it alone is compared: variants
-/// that differ in another one are rows of their own.
+/// If the runs of a variant took turns with those of the base, each pair of them is one
+/// observation, and the test is Wilcoxon's signed-rank test. Otherwise the samples of a variant in
+/// several runs are taken as one. If `along` names an axis, only that axis is compared: variants
+/// that differ in another one are in separate rows.
 ///
 /// # Errors
 /// [`CompareError`], as of [`compare`].
@@ -84,8 +84,9 @@ pub fn compare_runs(
     compare_chosen(&all, base, along, declared)
 }
 
-/// The comparison that conditions are judged by: of the metrics that they speak of, whatever their
-/// roles. Conditions name what is judged before it is seen, so all tests are one family.
+/// Returns the comparison by which conditions are judged: of the metrics that they are about,
+/// whatever their roles. Conditions name what is judged before the results are seen, so all tests
+/// are one family.
 ///
 /// # Errors
 /// [`CompareError`], as of [`compare`].
@@ -109,7 +110,7 @@ pub fn compare_for(
     compared(&all, base, along, declared, Tested::All)
 }
 
-/// [`compare_runs`] of some of the records of a valid file.
+/// Compares some of the records of a valid file, like [`compare_runs`].
 ///
 /// # Errors
 /// [`CompareError`], as of [`compare`]; the records are not validated.
@@ -186,8 +187,8 @@ fn compared(
     })
 }
 
-/// The title of the base, those of the others in the order met, and the place of the base in each
-/// group; by choices.
+/// Returns the title of the base, those of the others in the order met, and the index of the base
+/// in each group. Titles are choices.
 fn titles(
     groups: &[Group<'_>],
     base: &Labels,
@@ -216,27 +217,27 @@ fn titles(
     Ok((base_title.unwrap_or_default(), others, bases))
 }
 
-/// The titles of a group's variants, by choices.
+/// Returns the titles of a group's variants, which are their choices.
 fn titles_of(group: &Group<'_>, compared: &[String]) -> impl Iterator<Item = String> {
     group.variants.iter().map(|variant| group::title(compared, variant.labels))
 }
 
 /// A group's variants in the order of the table's columns.
 struct Columns<'a> {
-    /// In the order met.
+    /// All variants in the order met.
     all: &'a [OfVariant<'a>],
     base: &'a OfVariant<'a>,
     others: Vec<Option<&'a OfVariant<'a>>>,
 }
 
 impl Columns<'_> {
-    /// The decisions on a whole, one for each other variant.
+    /// Returns the decisions on a whole, one for each other variant.
     fn decisions(&self, whole: &Metric, declared: &Declarations) -> Vec<Option<Decision>> {
         let decision = |new: &OfVariant<'_>| decision::of(whole, [self.base, new], declared);
         self.others.iter().map(|new| decision((*new)?)).collect()
     }
 
-    /// The tests for drift of a row at a place: of the base, then of the others.
+    /// Returns the tests for drift of a row: of the base, then of the others.
     fn drift(&self, row: &Row, at: usize, base: &str, others: &[String]) -> Vec<drift::Tested> {
         let test = |named: &OfVariant<'_>, title: &str, runs: &[Runs]| {
             drift::test(at, title, named.samples(&row.metric)?, runs)
@@ -252,7 +253,7 @@ impl Columns<'_> {
     }
 }
 
-/// The scenarios without declarations, by name.
+/// Returns the scenarios without declarations, by name.
 fn undeclared(rows: &[Row], declared: &Declarations) -> BTreeSet<String> {
     let unknown = rows.iter().filter(|row| !declared.has(&row.scenario, row.ground));
     unknown.map(|row| row.scenario.clone()).collect()
@@ -283,7 +284,7 @@ fn row(
         };
         let base = base.filter(|_| tested);
         let test = base.and_then(|base| significance::test(base, new, signed_rank));
-        // Known once all tests are.
+        // It is known once all tests are done.
         let verdict = Verdict::TooFewRuns;
         Some(Change { summary: summary_of_new, percent, runs, test, verdict })
     });
@@ -325,7 +326,7 @@ fn summarise(samples: &Samples<'_>) -> Summary {
     }
 }
 
-/// The interval of the median where each run counts as one figure.
+/// Returns the interval of the median if each run counts as one figure.
 fn interval_of_runs(samples: &Samples<'_>) -> Option<Interval> {
     let medians = samples.runs.iter().filter_map(|(_, values)| median(values));
     median_interval(&medians.collect::<Vec<_>>(), LEVEL)

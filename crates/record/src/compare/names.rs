@@ -11,7 +11,7 @@ use crate::schema::Labels;
 pub struct Named {
     /// The title: the name.
     pub name: String,
-    /// The choices on the compared axes, as they would be the title without a name.
+    /// The choices on the compared axes: the title if there were no name.
     pub choices: String,
     /// The same choices with their axes.
     pub axes: Labels,
@@ -19,8 +19,8 @@ pub struct Named {
     pub about: String,
 }
 
-/// The named columns of a comparison, in no order. There are none unless the base has a name, and
-/// none where names would not tell columns apart.
+/// Returns the named columns of a comparison, in no order. There are none unless the base has a
+/// name, or if names would not tell columns apart.
 pub(super) fn named(
     groups: &[Group<'_>],
     (base, compared): (&str, &[String]),
@@ -46,7 +46,7 @@ pub(super) fn named(
     if named.iter().any(|one| one.choices == base) { named } else { Vec::new() }
 }
 
-/// The title of a column with these choices.
+/// Returns the title of a column with these choices.
 pub(super) fn title(named: &[Named], choices: String) -> String {
     let found = named.iter().find(|one| one.choices == choices);
     found.map_or(choices, |one| one.name.clone())

@@ -16,9 +16,9 @@ pub struct Overall {
     pub better: Wholes,
     /// Wholes that are worse.
     pub worse: Wholes,
-    /// Wholes of which no difference is shown.
+    /// Wholes for which no difference is shown.
     pub no_difference: Wholes,
-    /// Wholes of which nothing can be said: runs are too few, or one side has no figure.
+    /// Wholes about which nothing is known: runs are too few, or one side has no figure.
     pub undecided: Wholes,
 }
 
@@ -32,23 +32,23 @@ pub enum Standing {
     Worse,
     /// Some are better, and some are worse.
     Mixed,
-    /// No difference is shown of any.
+    /// No difference is shown in any whole.
     NoDifference,
-    /// Nothing can be said of any, or there is none.
+    /// There is no whole, or nothing is known about any.
     Undecided,
 }
 
 /// Wholes with one verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct Wholes {
-    /// Their number.
+    /// The number of these wholes.
     pub cells: usize,
-    /// The smallest and the largest of their changes in per cent of the base, positive where
-    /// better; `None` where no change has a percentage.
+    /// The smallest and the largest of their changes in per cent of the base, positive if better.
+    /// `None` if no change has a percentage.
     pub percent: Option<[f64; 2]>,
 }
 
-/// The verdict on each of these variants.
+/// Returns the verdict on each of these variants.
 pub(super) fn overall(others: &[String], rows: &[Row]) -> Vec<Overall> {
     let of = |(index, variant): (usize, &String)| {
         let judged = rows.iter().filter(|row| row.is_judged());
@@ -83,7 +83,7 @@ impl Overall {
         Self { variant: variant.to_owned(), standing, better, worse, no_difference, undecided }
     }
 
-    /// The number of wholes.
+    /// Returns the number of wholes.
     pub const fn cells(&self) -> usize {
         self.better.cells + self.worse.cells + self.no_difference.cells + self.undecided.cells
     }

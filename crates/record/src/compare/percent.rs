@@ -2,8 +2,8 @@
 
 use crate::schema::Better;
 
-/// The change in per cent of the base, positive where better; of a metric without a better
-/// direction, positive where larger. `None` when the base is 0 and the other is not.
+/// Returns the change in per cent of the base, positive if better. For a metric without a better
+/// direction, it is positive if larger. `None` if only the base is 0.
 pub(super) fn percent(base: f64, new: f64, better: Better) -> Option<f64> {
     let gain = match better {
         Better::Lower => base - new,

@@ -19,15 +19,15 @@ use crate::stats::Interval;
 /// A base variant against others.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Comparison {
-    /// What ran, and where; one or more.
+    /// The runs that are compared; one or more.
     pub runs: Vec<Run>,
-    /// Places of those that have the base.
+    /// The indices of the runs that have the base.
     pub base_runs: BTreeSet<usize>,
-    /// Chance of any false finding in the table: [`ALPHA`](super::ALPHA).
+    /// The chance of any false finding in the table: [`ALPHA`](super::ALPHA).
     pub alpha: f64,
-    /// Coverage asked of the intervals: [`LEVEL`](super::LEVEL).
+    /// The coverage asked of the intervals: [`LEVEL`](super::LEVEL).
     pub level: f64,
-    /// The tests of wholes, which verdicts rest on.
+    /// The tests of wholes, on which verdicts rest.
     pub judged: Family,
     /// The tests of counts, which are information.
     pub informed: Family,
@@ -38,7 +38,7 @@ pub struct Comparison {
     pub compared: Vec<String>,
     /// The axes with one choice throughout.
     pub common: Labels,
-    /// The columns of which the variant has a name.
+    /// The columns whose variant has a name.
     pub named: Vec<Named>,
     /// Title of the base: its name, or its choices on the compared axes.
     pub base: String,
@@ -54,7 +54,7 @@ pub struct Comparison {
     pub drift: Drift,
 }
 
-/// One metric of one group.
+/// A metric of a group.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Row {
     /// Scenario of the group.
@@ -69,21 +69,21 @@ pub struct Row {
     pub axes: Labels,
     /// Name of the metric.
     pub metric: String,
-    /// Its unit.
+    /// The metric's unit.
     pub unit: String,
-    /// How its values came to be.
+    /// The way in which its values came about.
     pub basis: Basis,
-    /// Which direction is an improvement.
+    /// The direction that is an improvement.
     pub better: Better,
     /// The role in the verdict on its scenario.
     pub role: Role,
-    /// The sources its variants name, each once.
+    /// The sources that its variants name, each once.
     pub sources: Vec<String>,
-    /// The base, where it has the metric.
+    /// The base's figures, if it has the metric.
     pub base: Option<Summary>,
     /// The other variants, in the order of [`Comparison::others`].
     pub others: Vec<Option<Change>>,
-    /// The decisions on them, of a whole on a modelled machine; elsewhere there are none.
+    /// The decisions on them, for a whole on a modelled machine; otherwise there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<Option<Decision>>,
 }
@@ -93,13 +93,13 @@ pub struct Row {
 pub struct Summary {
     /// Number of samples.
     pub n: usize,
-    /// Their median.
+    /// The median of the samples.
     pub median: f64,
-    /// The least of them.
+    /// The least sample.
     pub least: f64,
-    /// The largest.
+    /// The largest sample.
     pub most: f64,
-    /// Where the figure may lie: as the record states, or else of the median, of measured metrics
+    /// The interval of the figure: the record's, or else that of the median, for measured metrics
     /// with enough samples.
     pub interval: Option<Interval>,
 }
@@ -109,15 +109,15 @@ pub struct Summary {
 pub struct Change {
     /// The variant's own samples.
     pub summary: Summary,
-    /// Change of the median in per cent of the base, or of the median within pairs of runs:
-    /// positive where better, or where larger if neither direction is. `None` without a base, or
-    /// when only the base is 0.
+    /// The change of the median in per cent of the base, or of the median within pairs of runs. It
+    /// is positive if better, or if larger when neither direction is better. `None` without a base,
+    /// or if only the base is 0.
     pub percent: Option<f64>,
-    /// How its runs lie to the base's; `None` without a base.
+    /// The order of its runs and the base's; `None` without a base.
     pub runs: Option<Runs>,
     /// The test against the base; of measured wholes and counts only.
     pub test: Option<Test>,
-    /// What can be said of it.
+    /// The verdict on the variant in this metric.
     pub verdict: Verdict,
 }
 
@@ -126,18 +126,19 @@ pub struct Change {
 pub struct Test {
     /// The raw p-value.
     pub p: f64,
-    /// Whether the raw p-value is exact rather than the normal approximation.
+    /// True if the raw p-value is exact; otherwise it is the normal approximation.
     pub exact: bool,
     /// The p-value after Holm's correction over its family.
     pub p_holm: f64,
-    /// Whether `p_holm` is at most [`ALPHA`](super::ALPHA).
+    /// True if `p_holm` is at most [`ALPHA`](super::ALPHA).
     pub significant: bool,
-    /// Whether it could be, with other values of as many samples.
+    /// True if other values of as many samples could be significant.
     pub in_reach: bool,
 }
 
 impl Comparison {
-    /// The same, where decisions on modelled machines ask for a gain of more than so many per cent.
+    /// Returns the comparison with decisions that ask for a gain of more than `least_gain` per
+    /// cent.
     #[must_use]
     pub fn asking(mut self, least_gain: f64) -> Self {
         self.least_gain = least_gain;
@@ -148,17 +149,17 @@ impl Comparison {
         self
     }
 
-    /// The family that the tests of a row belong to.
+    /// Returns the family of a row's tests.
     pub fn family(&self, row: &Row) -> Family {
         if row.is_judged() { self.judged } else { self.informed }
     }
 
-    /// The titles of all columns, the base first.
+    /// Returns the titles of all columns, the base first.
     pub fn columns(&self) -> Vec<String> {
         std::iter::once(&self.base).chain(&self.others).cloned().collect()
     }
 
-    /// The column of a variant: its name, or its choices on the compared axes.
+    /// Returns the title of a variant's column: its name, or its choices on the compared axes.
     pub fn title(&self, variant: &Labels) -> String {
         names::title(&self.named, group::title(&self.compared, variant))
     }
@@ -181,7 +182,7 @@ impl Row {
         self.basis == Basis::Measured && self.base.is_some_and(few)
     }
 
-    /// What it has in a column, of which the base is the first.
+    /// Returns the row's figures in a column; the base is column 0.
     pub fn summary(&self, column: usize) -> Option<&Summary> {
         match column.checked_sub(1) {
             None => self.base.as_ref(),
@@ -191,7 +192,7 @@ impl Row {
 }
 
 impl Change {
-    /// The pairs that it is judged by, if runs took turns.
+    /// Returns the pairs by which it is judged, if runs took turns.
     pub fn pairs(&self) -> Option<Pairs> {
         match self.runs {
             Some(Runs::Pairs(pairs)) => Some(pairs),
@@ -201,14 +202,15 @@ impl Change {
 }
 
 impl Summary {
-    /// How far the farther end of the interval is from the median, in per cent of it.
+    /// Returns the distance of the farther end of the interval from the median, in per cent of the
+    /// median.
     pub fn reach(&self) -> Option<f64> {
         let interval = self.interval?;
         let side = (interval.high - self.median).max(self.median - interval.low);
         Some(if side == 0.0 { 0.0 } else { side / self.median.abs() * 100.0 })
     }
 
-    /// Whether all samples are the same.
+    /// Returns true if all samples are the same.
     pub fn is_constant(&self) -> bool {
         self.least == self.most
     }

@@ -1,4 +1,4 @@
-//! How the runs of two variants lie to each other, and what pairs of them say.
+//! The order of the runs of two variants, and the change within pairs of runs.
 
 use serde::Serialize;
 
@@ -8,37 +8,38 @@ use super::percent::percent;
 use crate::schema::Better;
 use crate::stats::{SignedRank, median, shift, shift_interval, signed_rank};
 
-/// The most pairs that are compared as such: the estimate takes time by their number squared.
+/// The most pairs that are compared as such: the time of the estimate grows with the square of
+/// their number.
 const MOST_PAIRS: usize = 1000;
 
-/// How the runs that have one variant lie to those that have another.
+/// The order of the runs that have one variant and of those that have another.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub enum Runs {
     /// The same runs have both.
     Same,
-    /// One run has the one, another run the other.
+    /// There are two runs, one for each variant.
     OneEach,
-    /// They took turns: of each next two runs one has the one and one the other.
+    /// The runs took turns: of every two consecutive runs, each has one of the variants.
     Pairs(Pairs),
-    /// They did not.
+    /// The runs did not take turns.
     Apart,
 }
 
-/// What pairs of runs say. The median of a run counts as one figure, whatever the number of its
-/// samples: what differs from run to run (where memory lies, how warm the machine is) is the same
-/// in all of them.
+/// The change within pairs of runs. The median of a run counts as one figure, whatever the number
+/// of its samples. Causes that differ from run to run, such as the place of memory or the machine's
+/// temperature, affect all samples of a run alike.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Pairs {
     /// Number of pairs.
     pub n: usize,
-    /// By how much the variant lies above the base: as the logarithm of a ratio where all medians
-    /// are above zero, else as a difference.
+    /// The distance of the variant above the base: the logarithm of a ratio if all medians are
+    /// above zero, else a difference.
     pub shift: f64,
     /// The ends of the interval of the change in per cent, the lower one first.
     pub interval: Option<[f64; 2]>,
 }
 
-/// The runs of a comparison and, of pairs, the change in per cent and the test.
+/// Returns the order of the runs and, for pairs, the change in per cent and the test.
 pub(super) fn of(
     base: &Samples<'_>,
     new: &Samples<'_>,
@@ -55,7 +56,7 @@ pub(super) fn of(
     }
 }
 
-/// The medians of each pair of runs, the base's first, if they took turns.
+/// Returns the medians of each pair of runs, the base's first, if they took turns.
 fn in_turn(base: &Samples<'_>, new: &Samples<'_>) -> Option<Vec<[f64; 2]>> {
     let medians = |of: &Samples<'_>, is_new: bool| {
         let of = of.runs.iter().map(|(run, values)| Some((*run, is_new, median(values)?)));

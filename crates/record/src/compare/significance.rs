@@ -11,13 +11,13 @@ use serde::Serialize;
 /// Tests that are corrected together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Family {
-    /// Their number.
+    /// The number of tests.
     pub tests: usize,
-    /// The tests of them that have too few samples to be significant, whatever the values.
+    /// The number of tests with too few samples to be significant, whatever the values.
     pub out_of_reach: usize,
 }
 
-/// Which rows are tested.
+/// The rows that are tested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tested {
     /// Wholes and counts, a family each.
@@ -36,8 +36,8 @@ impl Tested {
     }
 }
 
-/// The test of a measured metric, that of its pairs if there are any, not corrected yet; `None` of
-/// any other metric.
+/// Returns the test of a measured metric, not yet corrected: that of its pairs if there are any.
+/// `None` for any other metric.
 pub(super) fn test(
     base: &Samples<'_>,
     new: &Samples<'_>,

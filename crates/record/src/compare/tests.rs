@@ -5,7 +5,7 @@ fn labels(pairs: &[(&str, &str)]) -> Labels {
     pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 
-/// A comparison of scenarios that nobody declared.
+/// A comparison of scenarios without declarations.
 fn undeclared(set: &RecordSet, base: &Labels) -> Result<Comparison, CompareError> {
     compare(set, base, &Declarations::default())
 }
@@ -161,7 +161,7 @@ fn metrics_of_one_variant_may_come_of_two_records() {
     assert_eq!(undeclared(&set(records), &Labels::new()).unwrap().rows.len(), 2);
 }
 
-/// Nothing tells it from the others but what they name besides.
+/// Only the choices that it names besides tell it from the others.
 #[test]
 fn the_base_itself_is_chosen_among_variants_that_fit_it() {
     let time = |value| vec![metric("time", Basis::Counted, &[value])];
@@ -240,7 +240,7 @@ fn what_is_not_measured_differs_where_its_samples_do_not_meet() {
     }
 }
 
-/// The outcome of one condition, on the two.
+/// Returns the outcome of one condition for the two variants.
 fn judged(condition: &str, base: &[Metric], new: &[Metric]) -> Judged {
     let records = vec![
         record("4", &[("young", "per-entry")], base.to_vec()),
@@ -293,7 +293,7 @@ fn conditions_are_read_or_refused() {
     assert!(error.contains("neither direction of \"x\""), "{error}");
 }
 
-/// A file of runs in this order, each with samples of one label.
+/// Returns a file of runs in this order, each with samples of one label.
 fn labelled(runs: &[(&str, &[f64])]) -> RecordFile {
     let run = |(label, values): &(&str, &[f64])| {
         let variant = [("young", "line"), ("label", *label)];
@@ -328,7 +328,7 @@ fn runs_take_turns_if_each_two_are_one_of_each() {
     assert_eq!(by_label(&file).rows[0].others[0].unwrap().runs, Some(Runs::Same));
 }
 
-/// Runs in turn whose medians are these.
+/// Returns a comparison of runs that take turns and have these medians.
 fn in_turn(a: &[f64], b: &[f64]) -> Comparison {
     let samples: Vec<_> = a.iter().chain(b).map(|value| [*value; 3]).collect();
     let (a, b) = samples.split_at(a.len());
@@ -355,7 +355,7 @@ fn pairs_tell_what_a_drift_of_the_machine_would_hide() {
     assert_eq!(few.judged.out_of_reach, 1);
 }
 
-/// What is not above zero throughout has no ratios.
+/// Medians that are not all above zero have no ratios.
 #[test]
 fn pairs_differ_where_there_are_no_ratios() {
     let a = [0.0, 2.0, 4.0, 2.0, 2.0, 2.0];
@@ -386,7 +386,7 @@ fn drift_is_told_of_what_is_measured() {
     assert!(matches!(&apart.found[..], [one] if !one.in_turn), "{apart:?}");
 }
 
-/// Work that moves from stage to stage, in a whole that stays as it is.
+/// A stage's work moves to another stage, in a whole that stays the same.
 #[test]
 fn a_variant_that_only_moves_work_between_stages_is_no_difference() {
     let variant = |young, walk: f64| {

@@ -1,4 +1,4 @@
-//! What can be said of a variant against the base.
+//! Verdicts on a variant against the base.
 
 use serde::Serialize;
 
@@ -6,11 +6,11 @@ use super::result::{Change, Row, Summary};
 use super::significance::Tested;
 use crate::schema::Better;
 
-/// What can be said of a variant against the base, in one metric.
+/// The verdict on a variant against the base, in one metric.
 ///
-/// A measured difference is shown where its test is significant, corrected over its family. Any
-/// other is shown where the samples of the two do not meet: where each has one value, where they
-/// differ. It is better or worse by the medians.
+/// A measured difference is shown if its test is significant, corrected over its family. Any other
+/// difference is shown if the samples of the two variants do not overlap; single values must
+/// differ. The medians decide if it is better or worse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
@@ -18,20 +18,20 @@ pub enum Verdict {
     Better,
     /// A difference is shown, and the variant is worse.
     Worse,
-    /// A difference is shown of a metric of which neither direction is better.
+    /// A difference is shown in a metric without a better direction.
     Differs,
     /// No difference is shown. There may be one.
     NoDifference,
-    /// There are not enough runs to show any, whatever they gave.
+    /// There are not enough runs to show any difference, whatever their values.
     TooFewRuns,
-    /// The same of pairs of runs.
+    /// There are not enough pairs of runs to show any difference.
     TooFewPairs,
-    /// The metric is a part or a diagnostic, of which nothing is said.
+    /// The metric is a part or a diagnostic, which has no verdict.
     NotJudged,
 }
 
 impl Verdict {
-    /// The words used in tables.
+    /// Returns the words for it in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Better => "better",
@@ -44,7 +44,7 @@ impl Verdict {
         }
     }
 
-    /// Whether a difference is shown.
+    /// Returns true if a difference is shown.
     pub const fn is_difference(self) -> bool {
         matches!(self, Self::Better | Self::Worse | Self::Differs)
     }
@@ -69,7 +69,7 @@ impl Verdict {
     }
 }
 
-/// Says of every change what can be said, once tests are corrected.
+/// Sets the verdict of every change, once tests are corrected.
 pub(super) fn judge(rows: &mut [Row], which: Tested) {
     for row in rows {
         let is_judged = which.has(row.role);

@@ -3,10 +3,10 @@
 /// The blocks of one to seven eighths of a character.
 const EIGHTHS: [char; 7] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉'];
 
-/// A bar that is `width` characters long for `full`, and in proportion for other values, to the
-/// nearest eighth of a character. It is never longer; what is more than zero has an eighth at
-/// least; where a proportion makes no sense (`full` is not above zero, either is not a number)
-/// there is none.
+/// Returns a bar that is `width` characters long for `full`, and in proportion for other values, to
+/// the nearest eighth of a character. It is never longer, and values above zero have at least an
+/// eighth. There is no bar if a proportion makes no sense (`full` is not above zero, or either is
+/// not a number).
 ///
 /// ```
 /// use pageout_record::render::bar;

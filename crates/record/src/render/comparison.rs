@@ -15,18 +15,19 @@ use crate::compare::{Change, Comparison, Role, Row, Summary, Verdict};
 use crate::schema::Basis;
 use crate::stats::Interval;
 
-/// The longest title that stands above a column; where one is longer, all are letters.
+/// The longest title above a column. If one is longer, letters replace all titles.
 const TITLE: usize = 20;
-/// Columns that names of rows have at least.
+/// The fewest columns for the names of rows.
 const NAME: usize = 12;
 
 /// The contents of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options<'a> {
-    /// Columns of text that it may use.
+    /// The columns of text that it may use.
     pub width: usize,
-    /// Print every row, with intervals, samples, tests and what was run. Otherwise rows that are
-    /// the same under every variant, or are about the measurement, are counted below the table.
+    /// Prints every row if true, with intervals, samples, tests and the runs. Otherwise rows that
+    /// are the same under every variant, or are about the measurement, are only counted below the
+    /// table.
     pub full: bool,
     /// Notes on what was compared, a sentence each.
     pub about: &'a [String],
@@ -38,7 +39,7 @@ impl Default for Options<'_> {
     }
 }
 
-/// The table under its verdict, with how to read it below.
+/// Returns the table under its verdict, with an explanation below.
 pub fn comparison(of: &Comparison, options: Options<'_>) -> String {
     let Options { width, full, about } = options;
     let (shown, folded) = if full { (of.clone(), None) } else { fold(of) };
@@ -77,7 +78,7 @@ pub fn comparison(of: &Comparison, options: Options<'_>) -> String {
     text.iter().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
-/// The verdicts, in lines of a width, and what they rest on where nobody declared it.
+/// Returns the verdicts, in lines of a width, and their basis for scenarios without declarations.
 pub(super) fn said(of: &Comparison, width: usize) -> Vec<String> {
     let mut text = Vec::new();
     if of.others.is_empty() {
@@ -109,7 +110,7 @@ struct Table<'a> {
 }
 
 impl Table<'_> {
-    /// The lines of one table, or of several that each have the base; none without rows.
+    /// Returns the lines of one table, or of several that each have the base; none without rows.
     fn within(&self, width: usize) -> Vec<String> {
         let mut text = Vec::new();
         if self.groups.is_empty() {
@@ -133,7 +134,7 @@ impl Table<'_> {
         }
     }
 
-    /// The base and some variants.
+    /// Returns a table of the base and some variants.
     fn grid(&self, others: std::ops::Range<usize>, width: usize) -> Grid {
         let part = self.part;
         let rows = || self.groups.iter().flat_map(|group| &group.lines).map(|(_, row)| *row);
@@ -154,7 +155,7 @@ impl Table<'_> {
         let about_columns = about.iter().map(|name| (*name, align(name)));
         let figures = heads.iter().map(|head| (*head, Align::Right));
         let mut grid = Grid::new(first.chain(about_columns).chain(figures));
-        // Two columns between each.
+        // There are two columns of text between columns.
         let widest = |cells: &Vec<String>, head: &str| {
             cells.iter().map(|cell| width_of(cell)).max().unwrap_or(0).max(width_of(head)) + 2
         };
@@ -215,7 +216,7 @@ fn cell(row: &Row, summary: Option<&Summary>, change: Option<&Change>, part: Par
     }
 }
 
-/// The cells of a column, each piece aligned.
+/// Returns the cells of a column, each piece aligned.
 fn join(cells: &[Pieces]) -> Vec<String> {
     let width = |piece: usize| cells.iter().map(|cell| cell[piece].chars().count()).max();
     let change = width(1).unwrap_or(0);

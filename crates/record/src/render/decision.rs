@@ -1,5 +1,5 @@
-//! Decisions on variants of modelled machines, in words: how probably each gains, from which price
-//! on it pays, and what it saves.
+//! Decisions on variants of modelled machines, in words: the probability that each gains, the price
+//! from which on it pays, and what it saves.
 
 use super::labelling::Labelling;
 use super::number::{fixed, rounded};
@@ -7,13 +7,14 @@ use super::text::lines;
 use crate::compare::{BreakEven, Comparison, Decision, Driver, Pays, Row};
 use crate::stats::quantile;
 
-/// More machines or settings than this are told in a line each, unless all is asked for.
+/// The most machines or settings that are shown in detail, unless all are asked for. More have a
+/// line each.
 const IN_DETAIL: usize = 2;
-/// Causes that are named.
+/// The most causes that are named.
 const CAUSES: usize = 3;
-/// A price below this share of the least that a machine may have is nothing.
+/// The share of the machine's lowest price below which a price counts as zero.
 const NOTHING: f64 = 0.01;
-/// Causes of a smaller share, in per cent, are not.
+/// The smallest share, in per cent, of a cause that is named.
 const LEAST_SHARE: f64 = 5.0;
 
 /// The words on a variant.
@@ -34,11 +35,11 @@ pub struct DecidedOn {
     pub place: String,
     /// The probability there, and the gain with its interval.
     pub chance: String,
-    /// From which prices on it pays, and what it saves, a sentence each.
+    /// The prices from which on it pays, and what it saves, a sentence each.
     pub details: Vec<String>,
 }
 
-/// The question that [`decided`] answers; nothing where nothing of a comparison is decided.
+/// Returns the question that [`decided`] answers; none if the comparison has no decision.
 pub fn question(of: &Comparison) -> Option<String> {
     let is_drawn = |row: &Row| row.decisions.iter().flatten().any(|one| !one.gains.is_empty());
     of.rows.iter().any(is_drawn).then(|| {
@@ -47,7 +48,7 @@ pub fn question(of: &Comparison) -> Option<String> {
     })
 }
 
-/// The decision on each variant that has one; with `full`, in detail however many there are.
+/// Returns the decision on each variant that has one. With `full`, all are in detail.
 pub fn decided(of: &Comparison, full: bool) -> Vec<Decided> {
     let labelling = Labelling::of(&of.rows);
     let wholes: Vec<&Row> = of.rows.iter().filter(|row| !row.decisions.is_empty()).collect();
@@ -69,7 +70,7 @@ pub fn decided(of: &Comparison, full: bool) -> Vec<Decided> {
     decided.collect()
 }
 
-/// All of it as lines of a width; none where nothing is decided.
+/// Returns all decisions as lines of a width; none if there is no decision.
 pub(super) fn decision_lines(of: &Comparison, full: bool, width: usize) -> Vec<String> {
     let mut text = Vec::new();
     let Some(question) = question(of) else { return text };
@@ -98,9 +99,9 @@ fn row_decision(row: &Row, other: usize) -> Option<&Decision> {
     row.decisions.get(other)?.as_ref()
 }
 
-/// The probability that so many of so many draws show: `over 95% (20 of 20)`.
+/// Returns the probability that `above` of `draws` draws show: `over 95% (20 of 20)`.
 fn chance(above: usize, draws: usize) -> String {
-    // By Laplace's rule of succession: the next draw may be the first of its kind.
+    // By Laplace's rule of succession, the next draw may be the first of its kind.
     let percent = match above {
         0 => format!("below {:.0}%", (100.0 / (draws + 1) as f64).ceil()),
         _ if above == draws => {
@@ -111,7 +112,7 @@ fn chance(above: usize, draws: usize) -> String {
     format!("{percent} ({above} of {draws})")
 }
 
-/// `over 95% (20 of 20); gain 17.2% [14.8, 18.5]`.
+/// Returns a decision in short: `over 95% (20 of 20); gain 17.2% [14.8, 18.5]`.
 fn on_one(row: &Row, (other, decision): (usize, &Decision)) -> String {
     let gains = &decision.gains;
     let mut text = chance(decision.paying, gains.len());
@@ -138,7 +139,7 @@ fn details((row, other): (&Row, usize), decision: &Decision) -> Vec<String> {
     details
 }
 
-/// Returns where it pays: from a price of next to nothing on is at any.
+/// Returns the prices at which it pays. A turn at nearly zero counts as none.
 fn shown(of: &BreakEven) -> Pays {
     let least = of.interval.map_or(of.nominal, |of| of.low);
     match &of.pays {
@@ -148,7 +149,7 @@ fn shown(of: &BreakEven) -> Pays {
     }
 }
 
-/// Returns from which price on it pays, or up to which, beside the machine's own.
+/// Returns the price from which on, or up to which, it pays, with the machine's own price.
 fn turns(of: &BreakEven) -> Option<String> {
     let BreakEven { price, unit, nominal, interval, .. } = of;
     let at = match &shown(of) {
@@ -164,7 +165,7 @@ fn turns(of: &BreakEven) -> Option<String> {
     Some(format!("{at}; here {}{}", rounded(*nominal), range.unwrap_or_default()))
 }
 
-/// Returns what is saved, or lost, in counts: the largest causes.
+/// Returns the largest causes, as counts that are saved or lost.
 fn driven(causes: &[Driver], gains: bool) -> Option<String> {
     let told = causes.iter().enumerate();
     let told = told.filter(|(place, of)| *place == 0 || of.share.abs() >= LEAST_SHARE);
@@ -185,7 +186,7 @@ fn driven(causes: &[Driver], gains: bool) -> Option<String> {
     (!told.is_empty()).then(|| format!("driven by {}", told.join(", ")))
 }
 
-/// `one, two or three`.
+/// Lists names: `one, two or three`.
 fn listed(names: &[&str], last: &str) -> String {
     match names {
         [] => String::new(),

@@ -3,27 +3,27 @@
 use super::number::{exact, rounded};
 use crate::schema::Basis;
 
-/// Significant digits of the smallest figure of a row.
+/// The significant digits of the smallest figure of a row.
 const DIGITS: i32 = 3;
-/// Significant digits of the largest one, where figures lie far apart.
+/// The significant digits of the largest figure if figures lie far apart.
 const MOST: i32 = 5;
 
-/// Decimals of a part of a whole, at most.
+/// The most decimals of a part of a whole.
 const PART: usize = 2;
 
 /// The notation of the figures of one row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Figures {
-    /// As counted: whole numbers.
+    /// Whole numbers, as counted.
     Whole,
-    /// With so many decimals.
+    /// Numbers with this many decimals.
     Decimals(usize),
-    /// Each by itself: they lie too far apart, or are too small or too large for decimals.
+    /// Each number by itself: they lie too far apart, or are too small or too large for decimals.
     Apart,
 }
 
 impl Figures {
-    /// Of figures that came to be in this way.
+    /// Chooses the notation of figures with this basis.
     pub(super) fn of(basis: Basis, values: impl Iterator<Item = f64>) -> Self {
         let values: Vec<f64> = values.filter(|value| *value != 0.0).collect();
         if basis == Basis::Counted && values.iter().all(|value| value.fract() == 0.0) {
@@ -41,7 +41,7 @@ impl Figures {
         Self::Decimals(usize::try_from(decimals).unwrap_or(0))
     }
 
-    /// The same of a part of a whole, of which hundredths are enough.
+    /// Returns the notation for a part of a whole, for which hundredths are enough.
     pub(super) fn of_part(self) -> Self {
         match self {
             Self::Decimals(decimals) => Self::Decimals(decimals.min(PART)),

@@ -1,4 +1,4 @@
-//! Rows that say nothing about the variants, left out of a table.
+//! Rows without information about the variants, which a table leaves out.
 
 use std::collections::HashMap;
 
@@ -14,8 +14,8 @@ pub(super) struct Folded {
     diagnostics: usize,
 }
 
-/// The comparison without the rows that are the same under every variant or about the measurement,
-/// and how many those were; with all of them where no other is left.
+/// Returns the comparison without the rows that are the same under every variant or about the
+/// measurement, and the number of those. If no other row is left, it keeps all.
 pub(super) fn fold(of: &Comparison) -> (Comparison, Option<Folded>) {
     let is_left_out = |row: &&Row| {
         let is_declared = !of.undeclared.contains(&row.scenario);
@@ -29,7 +29,7 @@ pub(super) fn fold(of: &Comparison) -> (Comparison, Option<Folded>) {
     let diagnostics = left_out.iter().filter(|row| row.role == Role::Diagnostic).count();
     let folded = Folded { same: left_out.len() - diagnostics, diagnostics };
     let mut shown = Comparison { rows: kept.into_iter().cloned().collect(), ..of.clone() };
-    // What drifts is tested, and differs from sample to sample: its row is kept.
+    // A row with a drift was tested, and its samples differ, so it is kept.
     let kept = (0..of.rows.len()).filter(|row| !is_left_out(&&of.rows[*row]));
     let place: HashMap<usize, usize> = kept.zip(0..).collect();
     for one in &mut shown.drift.found {
@@ -38,7 +38,7 @@ pub(super) fn fold(of: &Comparison) -> (Comparison, Option<Folded>) {
     (shown, Some(folded))
 }
 
-/// Whether every variant has the metric, and all of them have one and the same value throughout.
+/// Returns true if every variant has the metric, and all have the same constant value.
 pub fn is_same(row: &Row) -> bool {
     let everywhere = row.base.is_some() && row.others.iter().all(Option::is_some);
     let compared = !row.others.is_empty();
@@ -52,7 +52,7 @@ pub fn is_same(row: &Row) -> bool {
 }
 
 impl Folded {
-    /// How many there are and what shows them, as a line of the legend.
+    /// Returns a line of the legend: the number of rows left out, and the option that shows them.
     pub(super) fn line(self) -> String {
         let rows = |n: usize, of: [&str; 2]| {
             let [one, many] = of;

@@ -5,7 +5,7 @@ use crate::schema::shown;
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
 use unicode_width::UnicodeWidthStr;
 
-/// Which side of its column a cell keeps to.
+/// The side of its column at which a cell is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Align {
     /// Text. A cell that is too wide goes on in lines below.
@@ -16,9 +16,9 @@ pub enum Align {
 
 /// A text table: headers, a rule, rows; two spaces between columns, none at line ends.
 ///
-/// The columns of text that it begins with name its rows. Where not all columns fit, the others
-/// follow in tables below, each behind these names. A column without any cell is left out. Rows
-/// are indented where headings stand between them.
+/// The first columns, as far as they are text, name the rows. If not all columns fit, the others
+/// follow in tables below, each with these names. A column without any cell is left out. Rows are
+/// indented if there are headings between them.
 ///
 /// ```
 /// use pageout_record::render::{Align, Grid};
@@ -39,11 +39,11 @@ pub struct Grid {
 struct Column {
     header: String,
     align: Align,
-    /// Columns of characters that its widest cell takes.
+    /// The width of the widest cell, in columns of characters.
     widest: usize,
-    /// Columns of characters that it takes if its cells are broken at words.
+    /// The width if its cells are broken at words, in columns of characters.
     least: usize,
-    /// True if a cell has something.
+    /// True if a cell is not empty.
     is_used: bool,
 }
 
@@ -56,29 +56,30 @@ enum Line {
 
 /// Columns of characters between two columns.
 const GAP: usize = 2;
-/// Text is not broken into less than this.
+/// The narrowest column into which text is broken.
 const RIBBON: usize = 16;
-/// Before rows below headings.
+/// The indentation of rows below headings.
 const INDENT: usize = 2;
-/// Stands for a line across all columns while a table is laid out. No cell has it: it is a control
-/// character.
+/// A mark for a line across all columns while a table is laid out. It is a control character, so no
+/// cell has it.
 const ACROSS: &str = "\u{1e}";
-/// Stands for a last blank of a number while a table is laid out, which takes other blanks off.
+/// A mark for a last blank of a number while a table is laid out, because the layout removes other
+/// blanks.
 const KEPT: &str = "\u{a0}";
 
 impl Grid {
-    /// A table without rows. A grid whose headers are all empty prints none.
+    /// Makes a table without rows. A grid whose headers are all empty prints none.
     pub fn new<H: Into<String>>(columns: impl IntoIterator<Item = (H, Align)>) -> Self {
         let column = |(header, align): (H, Align)| {
             let header = header.into().trim_end().to_owned();
-            // No column is laid out in less than one.
+            // Every column is at least one character wide.
             let (widest, least) = (header.width().max(1), longest_word(&header).max(1));
             Column { header, align, widest, least, is_used: false }
         };
         Self { columns: columns.into_iter().map(column).collect(), lines: Vec::new() }
     }
 
-    /// Adds a row. What a cell has of characters that act on the display is escaped.
+    /// Adds a row. Characters of cells that act on the display are escaped.
     ///
     /// # Panics
     /// When the number of cells is not the number of columns.
@@ -110,32 +111,32 @@ impl Grid {
         self.lines.push(Line::Heading(text.into()));
     }
 
-    /// Columns of characters that it takes where nothing is broken.
+    /// Returns the columns of characters that it takes if no cell is broken.
     pub fn width(&self) -> usize {
         let widths = self.used().into_iter().map(|at| self.columns[at].widest + GAP);
         self.indent() + widths.sum::<usize>().saturating_sub(GAP)
     }
 
-    /// Returns true if no table has to follow, nor a word or a number to be broken, in so many
-    /// columns of characters.
+    /// Returns true if the table fits in `columns` columns of characters without a second table and
+    /// without broken words or numbers.
     pub fn fits(&self, columns: usize) -> bool {
         self.least(&self.used()) <= columns
     }
 
-    /// The table in lines of at most `columns` columns of characters; of 40, where that is less.
+    /// Returns the table in lines of at most `columns` columns of characters, but at least of 40.
     pub fn text(&self, columns: usize) -> String {
         let columns = columns.max(super::LEAST_WIDTH);
         let tables = self.tables(columns).into_iter().map(|part| self.part(&part, columns));
         tables.collect::<Vec<_>>().join("\n")
     }
 
-    /// Places of the columns that have something in a row.
+    /// Returns the indices of the columns that have something in a row.
     fn used(&self) -> Vec<usize> {
         let is_used = |at: &usize| self.columns[*at].is_used || self.lines.is_empty();
         (0..self.columns.len()).filter(is_used).collect()
     }
 
-    /// Columns of characters that these columns take if cells are broken at words.
+    /// Returns the columns of characters that these columns take if cells are broken at words.
     fn least(&self, part: &[usize]) -> usize {
         let widths = part.iter().map(|&at| self.columns[at].least + GAP);
         self.indent() + widths.sum::<usize>().saturating_sub(GAP)
@@ -146,7 +147,7 @@ impl Grid {
         if self.lines.iter().any(is_heading) { INDENT } else { 0 }
     }
 
-    /// The columns of each table: all, or the names of rows with as many others as fit.
+    /// Returns the columns of each table: all, or the names of rows with as many others as fit.
     fn tables(&self, columns: usize) -> Vec<Vec<usize>> {
         let used = self.used();
         let is_name = |at: &&usize| self.columns[**at].align == Align::Left;
@@ -165,7 +166,7 @@ impl Grid {
         tables
     }
 
-    /// A table of these columns.
+    /// Returns a table of these columns.
     fn part(&self, part: &[usize], columns: usize) -> String {
         let mut table = Table::new();
         table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
@@ -181,7 +182,7 @@ impl Grid {
                 Line::Heading(_) | Line::Rule => table.add_row([ACROSS]),
             };
         }
-        // Where there is too little room, words and numbers are broken.
+        // If there is too little room, words and numbers are broken.
         let fits = self.least(part) <= columns;
         for (place, &at) in part.iter().enumerate() {
             let Some(column) = table.column_mut(place) else { continue };
@@ -214,7 +215,8 @@ impl Grid {
     }
 }
 
-/// A cell. The last blanks of a number count: they leave room for a mark that others have.
+/// Prepares a cell. The last blanks of a number are kept: they leave room for a mark that others
+/// have.
 fn kept(cell: &str, align: Align) -> String {
     let text = cell.trim_end();
     match align {

@@ -9,7 +9,7 @@ use crate::schema::{Basis, Better};
 
 /// Rows under headings, each with its name.
 pub(super) struct Group<'a> {
-    /// The outer one first, each with how deep it stands.
+    /// The headings, the outer one first, each with its depth.
     pub(super) headings: Vec<(usize, String)>,
     pub(super) lines: Vec<(String, &'a Row)>,
 }
@@ -17,8 +17,8 @@ pub(super) struct Group<'a> {
 /// The properties that a metric has in every row.
 type Metric<'a> = (&'a str, &'a str, Basis, Better);
 
-/// Rows by metric, or by cell and unit, whichever needs fewer headings. `name` is what a row's
-/// metric is called.
+/// Groups rows by metric, or by cell and unit, whichever needs fewer headings. `name` returns the
+/// name of a row's metric.
 pub(super) fn groups<'a>(
     of: &'a Comparison,
     labels: &Labelling,
@@ -67,7 +67,7 @@ pub(super) fn groups<'a>(
     groups
 }
 
-/// The name of a row's metric, which says so where more is better.
+/// Returns the name of a row's metric, with a note if more is better.
 pub(super) fn metric_name(row: &Row) -> String {
     match row.better {
         Better::Higher => format!("{} (more is better)", row.metric),

@@ -3,14 +3,15 @@
 use super::text::width;
 use crate::compare::Comparison;
 
-/// A variant's title, and what stands above its column: the same, or a letter.
+/// A variant's title, and the text above its column: the title, or a letter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Head {
     pub(super) title: String,
     pub(super) above: String,
 }
 
-/// Heads of all variants, the base first. Where a title is longer than `most`, all are letters.
+/// Returns the heads of all variants, the base first. If a title is longer than `most`, letters
+/// replace all titles.
 pub(super) fn heads(of: &Comparison, most: usize, plain: impl Fn(&str) -> String) -> Vec<Head> {
     let titles: Vec<String> = of.columns().iter().map(|title| plain(title)).collect();
     let letters = titles.iter().any(|title| width(title) > most);
@@ -21,7 +22,7 @@ pub(super) fn heads(of: &Comparison, most: usize, plain: impl Fn(&str) -> String
     titles.into_iter().enumerate().map(head).collect()
 }
 
-/// `A` to `Z`, then `A2`.
+/// Returns a letter: `A` to `Z`, then `A2`.
 fn letter(index: usize) -> String {
     let letter = char::from(b'A' + (index % 26) as u8);
     match index / 26 {

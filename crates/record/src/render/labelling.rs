@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use crate::compare::Row;
 
-/// A name that may tell rows apart. A field may be called as an axis is, or `seed`.
+/// A label that may tell rows apart. A field may have the name of an axis, or `seed`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Label {
     /// The scenario.
@@ -29,7 +29,7 @@ impl Label {
         [Self::Scenario, Self::Ground, Self::Seed].into_iter().chain(fields).chain(axes).collect()
     }
 
-    /// The name that a table's column has.
+    /// Returns the name of a table's column with it.
     pub fn name(&self) -> &str {
         match self {
             Self::Scenario => "scenario",
@@ -39,7 +39,7 @@ impl Label {
         }
     }
 
-    /// The value of a row under it; empty where the row has none.
+    /// Returns the value of a row under it; empty if the row has none.
     pub fn of<'a>(&self, row: &'a Row) -> Cow<'a, str> {
         match self {
             Self::Scenario => row.scenario.as_str().into(),
@@ -51,7 +51,7 @@ impl Label {
     }
 }
 
-/// Which names tell the rows apart, and which are the same in all of them.
+/// The labels that tell the rows apart, and those that are the same in all of them.
 #[derive(Debug, Clone)]
 pub struct Labelling {
     /// Labels that tell the rows apart.
@@ -61,7 +61,7 @@ pub struct Labelling {
 }
 
 impl Labelling {
-    /// Of these rows.
+    /// Sorts the labels of these rows.
     pub fn of(rows: &[Row]) -> Self {
         let (mut varying, mut constant) = (Vec::new(), Vec::new());
         for label in Label::all(rows) {
@@ -75,14 +75,15 @@ impl Labelling {
         Self { varying, constant }
     }
 
-    /// The labels that tell a row's group from others: `order=4 young=100%`.
+    /// Returns the labels that tell a row's group from others: `order=4 young=100%`.
     pub fn group(&self, row: &Row) -> String {
         let told = self.varying.iter().map(|label| (label.name(), label.of(row)));
         let told = told.filter(|(_, value)| !value.is_empty());
         told.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
     }
 
-    /// The same without what others imply: of a platform's rows, not the format of its entries.
+    /// Returns those labels without the ones that others imply: a platform implies the format of
+    /// its entries.
     pub(super) fn shortest(&self, row: &Row, of: &[&Row]) -> String {
         let mut kept = self.varying.clone();
         for label in &self.varying {
@@ -96,7 +97,7 @@ impl Labelling {
         Self { varying: kept, constant: Vec::new() }.group(row)
     }
 
-    /// The same behind a name, if there is anything.
+    /// Returns a name with those labels behind it, if there are any.
     pub fn titled(&self, name: &str, row: &Row) -> String {
         let group = self.group(row);
         if group.is_empty() { name.to_owned() } else { format!("{name} ({group})") }

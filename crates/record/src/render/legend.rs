@@ -1,4 +1,4 @@
-//! What stands above and below a table: the run, what is common, how to read it.
+//! The text above and below a table: the run, common labels, how to read it.
 
 use std::collections::BTreeSet;
 use std::iter;
@@ -13,10 +13,10 @@ use crate::compare::{Change, Comparison, Drifting, Family, Role, Row, Runs, Verd
 use crate::schema::{Basis, Better, Ground, Machine, Run};
 use crate::stats::Kind;
 
-/// Why some measured values stand without a change.
+/// The reason why some measured values have no change.
 const TOO_FEW: &str = "without a change: fewer than 6 samples say nothing of how much";
 
-/// The run, the machine, and everything that is the same in all rows.
+/// Returns the run, the machine, and all labels that are the same in all rows.
 pub(super) fn above(of: &Comparison, constant: &[(String, String)], columns: usize) -> String {
     let mut grid = Grid::new([("", Align::Left), ("", Align::Left)]);
     for (name, told) in [("tool", tool as fn(&Run) -> String), ("machine", machine)] {
@@ -53,7 +53,7 @@ fn machine(run: &Run) -> String {
     format!("{cpu}, {arch}, {cores} {unit}, {memory_mib} MiB, {os}")
 }
 
-/// Scenario, ground and machine, each once.
+/// Returns scenario, ground and machine, each once.
 pub(super) fn title(of: &Comparison) -> String {
     let all = |texts: &mut dyn Iterator<Item = &str>| {
         let mut all: Vec<&str> = Vec::new();
@@ -71,7 +71,8 @@ pub(super) fn title(of: &Comparison) -> String {
     format!("{scenarios} on {grounds}, {machines}")
 }
 
-/// The fields with one value in all rows. The hash of a trace is for `--full`: its name is here.
+/// Returns the fields with one value in all rows. A trace's name is here, its hash only with
+/// `--full`.
 pub(super) fn fields(constant: &[(String, String)]) -> String {
     let is_field = |name: &str| !["scenario", "ground", "seed", "sha256"].contains(&name);
     let fields = constant.iter().filter(|(name, value)| is_field(name) && !value.is_empty());
@@ -178,7 +179,7 @@ pub fn how_to_read(of: &Comparison) -> String {
     lines.join("\n") + "\n"
 }
 
-/// How to read a list, of which footnotes say the rest; `figures` says what its figures are.
+/// Explains a list, except what footnotes say. `figures` explains its figures.
 pub(super) fn below_list(of: &Comparison, folded: Option<Folded>, figures: &[String]) -> String {
     let mut lines: Vec<String> = Vec::new();
     let bases: BTreeSet<Basis> = of.rows.iter().map(|row| row.basis).collect();
@@ -198,7 +199,7 @@ pub(super) fn below_list(of: &Comparison, folded: Option<Folded>, figures: &[Str
     lines.join("\n") + "\n"
 }
 
-/// What figures are of: values that are spread, grounds, sources, samples that drift.
+/// Explains figures: values that are spread, grounds, sources, samples that drift.
 fn about_lines(of: &Comparison) -> Vec<String> {
     let mut lines = Vec::new();
     let spread = |row: &Row| {
@@ -214,7 +215,7 @@ fn about_lines(of: &Comparison) -> Vec<String> {
     lines
 }
 
-/// One number, or the smallest and the largest.
+/// Writes one number, or the smallest and the largest.
 pub(super) fn range(numbers: &BTreeSet<usize>) -> String {
     match (numbers.first(), numbers.last()) {
         (Some(low), Some(high)) if low != high => format!("{low}-{high}"),
@@ -223,7 +224,7 @@ pub(super) fn range(numbers: &BTreeSet<usize>) -> String {
     }
 }
 
-/// What figures of a basis are.
+/// Explains the figures of a basis.
 pub(super) fn basis_line(of: &Comparison, basis: Basis) -> String {
     let rows = of.rows.iter().filter(|row| row.basis == basis);
     let n: BTreeSet<usize> = rows.flat_map(row_summaries).map(|summary| summary.n).collect();
@@ -269,7 +270,7 @@ fn test_line(of: &Comparison) -> String {
     line
 }
 
-/// Which tests there are, in brackets.
+/// Describes the tests, in brackets.
 fn tests(of: &Comparison) -> String {
     let families = families(of).map(|(Family { tests, .. }, what)| match tests {
         1 => format!("1 test{what}"),
@@ -279,7 +280,7 @@ fn tests(of: &Comparison) -> String {
     format!(" (two-sided {}, Holm over {families})", test_names(of))
 }
 
-/// The families that have tests, with what they are of where there are two.
+/// Returns the families that have tests, each with its subject if there are two.
 fn families(of: &Comparison) -> impl Iterator<Item = (Family, &'static str)> {
     let two = of.judged.tests > 0 && of.informed.tests > 0;
     let all = [(of.judged, " of wholes"), (of.informed, " of other figures")];
@@ -287,7 +288,7 @@ fn families(of: &Comparison) -> impl Iterator<Item = (Family, &'static str)> {
     all.map(move |(family, what)| (family, if two { what } else { "" }))
 }
 
-/// The measured changes: what is said of runs is of these.
+/// Returns the measured changes, to which notes on runs apply.
 fn measured(of: &Comparison) -> impl Iterator<Item = &Change> {
     let rows = of.rows.iter().filter(|row| row.basis == Basis::Measured);
     rows.flat_map(|row| row.others.iter().flatten())
@@ -303,7 +304,7 @@ fn test_names(of: &Comparison) -> &'static str {
     }
 }
 
-/// How the runs lie that variants come of, if that is not the same ones.
+/// Describes the order of the variants' runs, unless all variants have the same runs.
 fn runs_lines(of: &Comparison) -> Vec<String> {
     let pairs: BTreeSet<usize> = measured(of).filter_map(|of| Some(of.pairs()?.n)).collect();
     let any = |runs: Runs| measured(of).any(|change| change.runs == Some(runs));
@@ -332,7 +333,7 @@ fn runs_lines(of: &Comparison) -> Vec<String> {
     lines
 }
 
-/// How many drifts are told one by one.
+/// The most drifts that are named one by one.
 const DRIFTS: usize = 3;
 
 /// The samples that drift over the rounds.
@@ -366,7 +367,7 @@ fn drift_lines(of: &Comparison, most: usize) -> Vec<String> {
     lines
 }
 
-/// What the intervals of a table are, a line a kind.
+/// Explains the intervals of a table, a line for each kind.
 fn interval_lines(of: &Comparison) -> impl Iterator<Item = String> {
     let intervals = of.rows.iter().flat_map(row_summaries).filter_map(|summary| summary.interval);
     let kinds: BTreeSet<Kind> = intervals.map(|interval| interval.kind).collect();

@@ -3,11 +3,11 @@
 use crate::compare::{Change, Row};
 use crate::schema::{Basis, Better};
 
-/// Significant digits of what is measured or computed.
+/// The significant digits of measured or computed values.
 const SIGNIFICANT: usize = 3;
 
-/// A value with three significant digits, or with all digits before the point when those are more;
-/// in scientific notation below 0.0001 and from 10¹⁵.
+/// Writes a value with three significant digits, or with all digits before the point if those are
+/// more; in scientific notation below 0.0001 and from 10¹⁵.
 pub fn rounded(value: f64) -> String {
     match decimals(value) {
         _ if value == 0.0 => "0".to_owned(),
@@ -16,7 +16,8 @@ pub fn rounded(value: f64) -> String {
     }
 }
 
-/// Decimals that leave a value three significant digits; none where that takes an exponent.
+/// Returns the decimals that leave a value three significant digits; none if that takes an
+/// exponent.
 fn decimals(value: f64) -> Option<usize> {
     // The exponent after rounding: 9.996 is 10.0.
     let scientific = format!("{value:.*e}", SIGNIFICANT - 1);
@@ -24,7 +25,7 @@ fn decimals(value: f64) -> Option<usize> {
     (-4..=14).contains(&exponent).then(|| usize::try_from(2 - exponent).unwrap_or(0))
 }
 
-/// A value with so many decimals.
+/// Writes a value with `decimals` decimals.
 pub fn fixed(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
     // No "-0.0".
@@ -34,8 +35,8 @@ pub fn fixed(value: f64, decimals: usize) -> String {
     }
 }
 
-/// Values as the cells of a column: all with the decimals that leave the largest three significant
-/// digits.
+/// Writes values as the cells of a column, all with the decimals that leave the largest three
+/// significant digits.
 pub fn column(values: &[f64]) -> Vec<String> {
     let largest = values.iter().fold(0.0_f64, |most, value| most.max(value.abs()));
     match decimals(largest) {
@@ -44,8 +45,8 @@ pub fn column(values: &[f64]) -> Vec<String> {
     }
 }
 
-/// A value and the ends of its interval, all with the same decimals: as many as leave the value
-/// three significant digits, but none finer than a hundredth of the interval.
+/// Writes a value and the ends of its interval, all with the same decimals: as many as leave the
+/// value three significant digits, but none finer than a hundredth of the interval.
 pub fn estimate(value: f64, [low, high]: [f64; 2]) -> [String; 3] {
     let hundredth = (high - low) / 100.0;
     let most =
@@ -56,15 +57,16 @@ pub fn estimate(value: f64, [low, high]: [f64; 2]) -> [String; 3] {
     }
 }
 
-/// A value as it was counted or given: whole where it is whole, all digits where they are few, else
-/// [`rounded`].
+/// Writes a value as it was counted or given: a whole number as such, else all digits if they are
+/// few, else [`rounded`].
 pub fn exact(value: f64) -> String {
     let shortest = format!("{}", value + 0.0);
     let whole = value.fract() == 0.0 && value.abs() < 1e15;
     if whole || shortest.len() <= 8 { shortest } else { rounded(value) }
 }
 
-/// A value as tables print it: [`exact`] if it is quoted, or counted and whole, else [`rounded`].
+/// Writes a value as tables print it: [`exact`] if it is quoted, or counted and whole, else
+/// [`rounded`].
 pub fn figure(basis: Basis, value: f64) -> String {
     match basis {
         Basis::Published => exact(value),
@@ -73,22 +75,22 @@ pub fn figure(basis: Basis, value: f64) -> String {
     }
 }
 
-/// A probability after `p`: `= 0.042`, or `< 0.001`.
+/// Writes the end of "p ...": `= 0.042`, or `< 0.001`.
 pub fn p_value(p: f64) -> String {
     if p < 0.0005 { "< 0.001".to_owned() } else { format!("= {p:.3}") }
 }
 
-/// The longest that [`short`] is.
+/// The most characters that [`short`] writes.
 const SHORT: usize = 12;
 
-/// A value as [`figure`] has it, or with four significant digits where that takes more than twelve
+/// Writes a value like [`figure`], or with four significant digits if that takes more than twelve
 /// characters.
 pub(super) fn short(basis: Basis, value: f64) -> String {
     let figure = figure(basis, value);
     if figure.len() <= SHORT { figure } else { format!("{value:.3e}") }
 }
 
-/// A change in per cent with its sign, in at most nine characters.
+/// Writes a change in per cent with its sign, in at most nine characters.
 pub(super) fn signed(percent: f64) -> String {
     match percent.abs() {
         // No "-0.0".
@@ -99,8 +101,8 @@ pub(super) fn signed(percent: f64) -> String {
     }
 }
 
-/// The change of a row's figure in per cent of the base: above zero where it grew. `*` follows
-/// where it was tested and is significant, else a blank.
+/// Writes the change of a row's figure in per cent of the base: above zero if it grew. `*` follows
+/// if it was tested and is significant, else a blank.
 pub(super) fn change_of(row: &Row, change: &Change) -> String {
     let star = if change.test.is_some() && change.verdict.is_difference() { "*" } else { " " };
     match change.percent {
@@ -109,7 +111,7 @@ pub(super) fn change_of(row: &Row, change: &Change) -> String {
     }
 }
 
-/// By how much a figure grew, of a change that is positive where better.
+/// Returns by how much a figure grew, from a change that is positive if better.
 pub fn grown(better: Better, percent: f64) -> f64 {
     if better == Better::Lower { -percent } else { percent }
 }

@@ -5,7 +5,7 @@ use super::number::exact;
 use super::wrap::wrapped;
 use crate::schema::{Claim, Ground, Labels, Metric, Record, RecordSet};
 
-/// What a quoted figure is about, with its value on either side.
+/// A quoted figure: its subject, and its values before and after.
 struct Quote<'a> {
     about: Vec<&'a str>,
     rest: Labels,
@@ -15,11 +15,12 @@ struct Quote<'a> {
     after: Option<(String, &'a Metric)>,
 }
 
-/// The published records as a block in lines of at most `columns`, or `None` when there are none.
+/// Returns the published records as a block in lines of at most `columns`, or `None` if there are
+/// none.
 ///
-/// A value stands under *before* if its variant has the base's choice on every axis it names, and
-/// under *after* otherwise. A before and an after are one line if they agree in scenario, fields,
-/// metric, unit and all axes that are not the base's.
+/// A value is under *before* if its variant has the base's choice on every axis it names, and under
+/// *after* otherwise. A before and an after share a line if they agree in scenario, fields, metric,
+/// unit and all axes that are not the base's.
 pub fn published(set: &RecordSet, base: &Labels, columns: usize) -> Option<String> {
     let mut quotes: Vec<Quote<'_>> = Vec::new();
     for record in set.records.iter().filter(|record| record.ground == Ground::Published) {
@@ -84,7 +85,7 @@ fn place<'a>(quotes: &mut Vec<Quote<'a>>, record: &'a Record, metric: &'a Metric
     let new =
         Quote { about: about.clone(), rest: rest.clone(), name, unit, before: None, after: None };
     if is_before {
-        // Every after of one figure repeats its before; another before is a line of its own.
+        // Every after of a figure repeats its before; another before gets a separate line.
         let open = |quote: &&mut Quote<'_>| same(quote) && quote.before.is_none();
         let mut lines = quotes.iter_mut().filter(open).peekable();
         if lines.peek().is_some() {
@@ -106,7 +107,7 @@ fn place<'a>(quotes: &mut Vec<Quote<'a>>, record: &'a Record, metric: &'a Metric
     }
 }
 
-/// The choices that make the after; with their axes, where there are several.
+/// Returns the choices of the after, with their axes if there are several.
 fn title(choices: Labels) -> String {
     let several = choices.len() > 1;
     let named = |(axis, choice): (String, String)| {
@@ -116,7 +117,7 @@ fn title(choices: Labels) -> String {
 }
 
 impl Quote<'_> {
-    /// Scenario, fields and metric: `microbench size=10G: reclaim`.
+    /// Describes scenario, fields and metric: `microbench size=10G: reclaim`.
     fn what(&self) -> String {
         let (scenario, fields) = self.about.split_first().unwrap_or((&"", &[]));
         let fields = fields.chunks(2).map(|pair| format!(" {}", pair.join("=")));
@@ -132,7 +133,8 @@ fn cite<'a>(sources: &mut Vec<&'a str>, source: &'a str) -> usize {
     }) + 1
 }
 
-/// What a source says: its values, its bounds, or which way it goes.
+/// Writes the content that a source gives: its values, its bounds, or the direction of a
+/// difference.
 pub fn said(metric: &Metric) -> String {
     if let Some(bound) = metric.bound {
         return match (bound.at_least, bound.at_most) {

@@ -2,7 +2,7 @@
 
 use crate::compare::{Row, Summary};
 
-/// The base's summary of a row, then the others'.
+/// Returns the base's summary of a row, then the others'.
 pub fn row_summaries(row: &Row) -> impl Iterator<Item = &Summary> {
     row.base.iter().chain(row.others.iter().flatten().map(|change| &change.summary))
 }

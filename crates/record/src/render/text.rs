@@ -3,12 +3,12 @@
 use textwrap::{Options, WordSplitter, WrapAlgorithm, wrap};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Columns that a text takes.
+/// Returns the columns that a text takes.
 pub(super) fn width(text: &str) -> usize {
     text.width()
 }
 
-/// The text in at most so many columns; `…` stands for an end that is left out.
+/// Returns the text in at most `most` columns; `…` replaces an end that is left out.
 pub(super) fn cut(text: &str, most: usize) -> String {
     if width(text) <= most {
         return text.to_owned();
@@ -23,14 +23,14 @@ pub(super) fn cut(text: &str, most: usize) -> String {
     format!("{}…", kept.trim_end())
 }
 
-/// The text in exactly so many columns.
+/// Pads or cuts the text to exactly `columns` columns.
 pub(super) fn left(text: &str, columns: usize) -> String {
     let text = cut(text, columns);
     let blank = " ".repeat(columns.saturating_sub(width(&text)));
     text + &blank
 }
 
-/// The text in lines of at most so many columns, of which the later ones are indented.
+/// Returns the text in lines of at most `columns` columns, of which the later ones are indented.
 pub(super) fn lines(text: &str, columns: usize) -> Vec<String> {
     let options = Options::new(columns)
         .subsequent_indent("  ")

@@ -26,7 +26,7 @@ impl fmt::Display for Said {
     }
 }
 
-/// The verdicts of a comparison, one a variant.
+/// Returns the verdicts of a comparison, one a variant.
 pub fn verdicts(of: &Comparison) -> Vec<Said> {
     let judged: Vec<&Row> = of.rows.iter().filter(|row| row.is_judged()).collect();
     let said = |(index, verdict): (usize, &Overall)| {
@@ -41,7 +41,7 @@ pub fn verdicts(of: &Comparison) -> Vec<Said> {
     of.verdicts.iter().enumerate().map(said).collect()
 }
 
-/// Says of which scenarios no roles are declared; nothing where all are.
+/// Names the scenarios for which no roles are declared; none if all are declared.
 pub fn undeclared(of: &Comparison) -> Option<String> {
     let names: Vec<&str> = of.undeclared.iter().map(String::as_str).collect();
     (!names.is_empty() && !of.others.is_empty()).then(|| {
@@ -58,7 +58,7 @@ fn absent(of: &Comparison) -> String {
     format!("these records lack what {scenarios} is judged by")
 }
 
-/// The finding of one whole, and its figures.
+/// Returns the finding of one whole, and its figures.
 fn of_one(of: &Comparison, row: &Row, change: Option<&Change>) -> (String, String) {
     let Some((base, change)) = row.base.as_ref().zip(change) else {
         return ("no verdict".to_owned(), format!("{} is missing", row.metric));
@@ -109,7 +109,7 @@ fn ground(row: &Row, change: &Change) -> String {
     format!("{significant} (p {}, {n})", p_value(test.p_holm))
 }
 
-/// The finding of several wholes, and what they are.
+/// Returns the finding of several wholes, and their subject.
 fn of_several(of: &Comparison, verdict: &Overall, judged: &[&Row]) -> (String, String) {
     let metrics: BTreeSet<&str> = judged.iter().map(|row| row.metric.as_str()).collect();
     let (what, detail) = match Vec::from_iter(&metrics)[..] {

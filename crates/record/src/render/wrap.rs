@@ -5,10 +5,9 @@ use textwrap::core::Word;
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 use unicode_width::UnicodeWidthStr;
 
-/// The text with each line that is longer than `columns` broken at blanks. It goes on indented by
-/// two, or, where it begins with a name and two blanks or more, below what stands behind them. A
-/// word that is longer than a line, such as a path, is kept whole, and so is what stands between
-/// two backticks.
+/// Breaks each line of the text that is longer than `columns` at blanks. It continues indented by
+/// two, or below the text behind a name if it begins with a name and two blanks or more. A word
+/// that is longer than a line, such as a path, stays whole, and so does text between two backticks.
 pub fn wrapped(text: &str, columns: usize) -> String {
     let mut lines: Vec<String> = Vec::new();
     for line in text.split('\n') {
@@ -29,7 +28,7 @@ pub fn wrapped(text: &str, columns: usize) -> String {
     lines.join("\n")
 }
 
-/// Blanks before what a line goes on with.
+/// Returns the indentation of a line's continuation.
 fn hang(line: &str, columns: usize) -> usize {
     let first = indent(line);
     let name = line[first..].find("  ").map(|end| first + end);
@@ -37,12 +36,12 @@ fn hang(line: &str, columns: usize) -> usize {
     value.filter(|at| *at <= columns / 3).map_or(first + 2, |at| line[..at].width())
 }
 
-/// Blanks that a text begins with.
+/// Returns the number of blanks that a text begins with.
 fn indent(text: &str) -> usize {
     text.len() - text.trim_start_matches(' ').len()
 }
 
-/// The words of a line: what blanks separate, but for blanks between two backticks.
+/// Returns the words of a line: they are separated by blanks, except blanks between two backticks.
 fn words(line: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
     let last_quote = line.rfind('`').unwrap_or(0);
     let (mut is_quoted, mut from) = (false, 0);

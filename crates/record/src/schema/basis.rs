@@ -1,10 +1,11 @@
-//! How values come to be.
+//! The basis of values: the way in which they came about.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// How a value came to be. See `docs/records.md` for what each one lets a reader conclude.
+/// The way in which a value came about. `docs/records.md` says what each one lets a reader
+/// conclude.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Basis {

@@ -16,7 +16,7 @@ pub(super) fn named(what: &'static str, text: &str) -> Result<(), Problem> {
     printable(what, text)
 }
 
-/// Whether a character does something to what is displayed beside it: control characters, and those
+/// Returns true if a character changes the display of text near it: control characters, and those
 /// of Unicode that turn the direction of text or end a line. After one that turns it, `30.00 %` is
 /// displayed as `% 00.03`.
 ///

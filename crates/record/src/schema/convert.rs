@@ -12,19 +12,19 @@ use super::types::{
 };
 use crate::stats::{Interval, Kind};
 
-/// Why a text was not converted.
+/// The reason why a text was not converted.
 #[derive(Debug, thiserror::Error)]
 pub enum ConvertError {
-    /// It is no record set.
+    /// The text is no record set.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// It is of another version.
+    /// The text has another version.
     #[error("version is {found}; 1 is converted to {VERSION}")]
     Version {
         /// The version in the text.
         found: u32,
     },
-    /// What comes out breaks a rule of the format.
+    /// The result breaks a rule of the format.
     #[error(transparent)]
     Invalid(#[from] InvalidRecord),
 }
@@ -74,16 +74,16 @@ struct OldMetric {
     values: Vec<f64>,
 }
 
-/// The endings under which version 1 had the ends of an interval of draws.
+/// The endings of names by which version 1 marked the ends of an interval of draws.
 const DRAWS: [[&str; 2]; 2] = [[", low", ", high"], [", 5 %", ", 95 %"]];
 /// The share of draws between them.
 const LEVEL: f64 = 0.9;
-/// The endings under which it had the bounds of a quoted figure.
+/// The endings of names by which it marked the bounds of a quoted figure.
 const BOUNDS: [&str; 2] = [", least", ", most"];
-/// The name under which it had the way a quoted difference goes: above, below or at 0.
+/// The name of the metric for the direction of a quoted difference: above, below or at 0.
 const SIDE: &str = "side";
 
-/// What ids of runs are made in that had none.
+/// The namespace of the ids that are made for runs without one.
 const WITHOUT_ID: Uuid = uuid!("b3955d7a-8392-4126-8181-5b2fb2fc5c58");
 
 /// Reads a set of version 1. Its run gets an id that follows from all that it holds, so that a set
@@ -119,7 +119,7 @@ fn metric(old: OldMetric) -> Metric {
     Metric { source, ..Metric::new(&name, &unit, basis, better, values) }
 }
 
-/// Makes ends of intervals of draws part of the metric that they are of.
+/// Makes ends of intervals of draws part of the metric to which they belong.
 fn drawn(mut metrics: Vec<Metric>) -> Vec<Metric> {
     for [low, high] in DRAWS {
         for name in metrics.iter().map(|metric| metric.name.clone()).collect::<Vec<_>>() {

@@ -9,7 +9,7 @@ use super::problem::InvalidRecord;
 use super::types::{Record, RecordFile, RecordSet};
 use super::validate::validate;
 
-/// Why no CSV was written.
+/// The reason why no CSV was written.
 #[derive(Debug, thiserror::Error)]
 pub enum CsvError {
     /// The file breaks a rule of the format; nothing was written.

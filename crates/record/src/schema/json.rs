@@ -55,11 +55,11 @@ struct Compact {
     pretty: PrettyFormatter<'static>,
     /// Within a list, what must stand before its next element, once it is known what that is.
     next: Option<Place>,
-    /// Whether the element just written was a number of a list.
+    /// True if the element just written was a number of a list.
     after_number: bool,
 }
 
-/// Where in its list an element stands.
+/// The position of an element in its list.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     First,

@@ -15,49 +15,49 @@ use serde::{Deserialize, Serialize, Serializer};
 pub struct Labels(Box<[(String, String)]>);
 
 impl Labels {
-    /// No names.
+    /// Makes an empty list.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The value of a name.
+    /// Returns the value of a name.
     pub fn get(&self, name: &str) -> Option<&String> {
         let place = self.0.binary_search_by(|(known, _)| known.as_str().cmp(name));
         place.ok().map(|place| &self.0[place].1)
     }
 
-    /// Whether it has a name.
+    /// Returns true if it has a name.
     pub fn contains_key(&self, name: &str) -> bool {
         self.get(name).is_some()
     }
 
-    /// Gives a name a value, in place of the one that it may have.
+    /// Sets the value of a name, and replaces an earlier one.
     pub fn insert(&mut self, name: String, value: String) {
         self.extend([(name, value)]);
     }
 
-    /// Keeps those names with their values of which this is true.
+    /// Keeps the names with their values for which `is_kept` returns true.
     pub fn retain(&mut self, is_kept: impl Fn(&str, &str) -> bool) {
         let all = std::mem::take(self).into_iter();
         *self = all.filter(|(name, value)| is_kept(name, value)).collect();
     }
 
-    /// The names.
+    /// Returns the names.
     pub fn keys(&self) -> impl Iterator<Item = &String> {
         self.iter().map(|(name, _)| name)
     }
 
-    /// The names with their values.
+    /// Returns the names with their values.
     pub fn iter(&self) -> Iter<'_> {
         self.into_iter()
     }
 
-    /// The number of names.
+    /// Returns the number of names.
     pub const fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether it has no names.
+    /// Returns true if it has no names.
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -69,7 +69,7 @@ impl From<BTreeMap<String, String>> for Labels {
     }
 }
 
-/// Of a name that is given twice, the last value counts.
+/// The last value of a name that is given twice counts.
 impl FromIterator<(String, String)> for Labels {
     fn from_iter<I: IntoIterator<Item = (String, String)>>(pairs: I) -> Self {
         BTreeMap::from_iter(pairs).into()

@@ -24,14 +24,14 @@ pub struct Matrix {
 pub struct Edges {
     /// The quantity, such as `address`.
     pub name: String,
-    /// Its unit; empty for a pure number.
+    /// The quantity's unit; empty for a pure number.
     pub unit: String,
-    /// Where ranges begin, in ascending order, and where the last one ends.
+    /// The starts of the ranges, in ascending order, and the end of the last one.
     pub edges: Vec<f64>,
 }
 
 impl Edges {
-    /// How many ranges there are.
+    /// Returns the number of ranges.
     pub fn ranges(&self) -> usize {
         self.edges.len().saturating_sub(1)
     }

@@ -1,4 +1,4 @@
-//! Several record files as one, so that runs made apart can be compared.
+//! Merging of several record files into one, so that separate runs can be compared.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,16 +12,16 @@ use super::types::{Ground, Machine, Metric, Record, RecordFile, RecordSet, Run};
 /// The axis that [`RecordFile::label`] gives variants.
 pub const LABEL: &str = "label";
 
-/// Which runs may have their samples taken as one.
+/// The runs whose samples may be taken as one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pooling {
-    /// Those of one tool, commit, machine and kernel.
+    /// Only runs of one tool, commit, machine and kernel.
     Alike,
     /// Any.
     Any,
 }
 
-/// Why files cannot be made one.
+/// The reason why files cannot be merged.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum MergeError {
     /// The same run twice.
@@ -34,8 +34,8 @@ pub enum MergeError {
         /// The run.
         run: Uuid,
     },
-    /// Runs that are not alike, whose samples would be taken as one, or whose times stand side by
-    /// side though their machines differ.
+    /// Runs that are not alike. Their samples would be taken as one, or their times compared
+    /// although their machines differ.
     #[error(
         "{} runs that differ in {differ}: `--label NAME=FILE` compares them with each other, \
          `--pool` takes them as one",
@@ -46,7 +46,7 @@ pub enum MergeError {
         first: String,
         /// Name of a later file, or the same.
         second: String,
-        /// What differs, with both values.
+        /// The properties that differ, with both values.
         differ: String,
     },
     /// The same metric in another unit, on another basis, with another direction, source or
@@ -69,13 +69,13 @@ pub enum MergeError {
         /// Name of the file.
         name: String,
     },
-    /// What comes out breaks a rule of the format.
+    /// The merged file breaks a rule of the format.
     #[error(transparent)]
     Invalid(#[from] InvalidRecord),
 }
 
 impl RecordFile {
-    /// One file of all the runs of named files, in the order given. No sample is moved: where
+    /// Merges all runs of named files into one file, in the order given. No sample is moved: if
     /// several runs have a metric of one scenario, ground, seed, fields and variant, a comparison
     /// takes their samples as one.
     ///
@@ -122,7 +122,7 @@ fn refuse_the_same_run(sets: &[(&str, &RecordSet)]) -> Result<(), MergeError> {
     Ok(())
 }
 
-/// Times are compared within one machine, unless labels say that machines are what is compared.
+/// Refuses times of different machines, unless labels say that machines are compared.
 fn refuse_other_machines(sets: &[(&str, &RecordSet)]) -> Result<(), MergeError> {
     let measured = |record: &&Record| record.metrics.iter().any(|m| m.basis == Basis::Measured);
     let unlabelled = |record: &Record| !record.variant.contains_key(LABEL);
@@ -135,7 +135,7 @@ fn refuse_other_machines(sets: &[(&str, &RecordSet)]) -> Result<(), MergeError> 
     }
 }
 
-/// What a comparison takes as one: as of a metric's samples.
+/// The key of samples that a comparison takes as one.
 type Key<'a> = (&'a str, Ground, u64, &'a Labels, &'a Labels, &'a str);
 
 fn refuse_unlike(sets: &[(&str, &RecordSet)], pooling: Pooling) -> Result<(), MergeError> {
@@ -166,7 +166,7 @@ fn refuse_unlike(sets: &[(&str, &RecordSet)], pooling: Pooling) -> Result<(), Me
     Ok(())
 }
 
-/// All that must be the same where samples are taken as one.
+/// Returns the properties that must be the same if samples are taken as one.
 fn kind(metric: &Metric) -> impl PartialEq {
     let Metric { unit, basis, better, source, interval, .. } = metric;
     (unit, basis, better, source, interval)
@@ -177,7 +177,7 @@ fn hardware(machine: &Machine) -> (&str, &str, u32) {
     (&machine.cpu, &machine.arch, machine.cores)
 }
 
-/// What makes two runs alike.
+/// Returns the properties that are equal in runs which are alike.
 fn build(run: &Run) -> impl PartialEq {
     (&run.tool, &run.commit, hardware(&run.machine), &run.machine.os)
 }

@@ -1,4 +1,4 @@
-//! What can be wrong with a record file.
+//! Rules of the format that a record file can break.
 
 use uuid::Uuid;
 
@@ -8,9 +8,9 @@ use super::basis::Basis;
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{place}: {problem}")]
 pub struct InvalidRecord {
-    /// Where, such as `sets[0].records[3] ("sweep"), metric "age"`. Both count from 0.
+    /// The place, such as `sets[0].records[3] ("sweep"), metric "age"`. Both count from 0.
     pub place: String,
-    /// Which rule.
+    /// The rule.
     pub problem: Problem,
 }
 
@@ -23,25 +23,25 @@ pub enum Problem {
     /// The same run twice.
     #[error("run {0} is in this file before; each run is accepted once")]
     SameRun(Uuid),
-    /// A metric that tells nothing.
+    /// A metric without content.
     #[error(
         "it has nothing to tell; values, a bound, a claim, activities, a series, a matrix or a \
          sequence is needed"
     )]
     NothingTold,
-    /// A metric that tells several things.
+    /// A metric with several kinds of content.
     #[error(
         "it has {found}; one of values, bound, claim, activities, series, matrix and sequence is \
          accepted"
     )]
     SeveralTold {
-        /// What it has, by name.
+        /// The kinds of content that it has, by name.
         found: String,
     },
     /// A number that is infinite or not a number.
     #[error("{what} is {value}; only finite numbers are accepted")]
     NotFinite {
-        /// Which number, such as `values[1]`.
+        /// The number's place, such as `values[1]`.
         what: String,
         /// The number.
         value: f64,
@@ -54,9 +54,9 @@ pub enum Problem {
     Ends {
         /// Interval or bound.
         what: &'static str,
-        /// Its lower end.
+        /// The lower end.
         low: f64,
-        /// Its upper end.
+        /// The upper end.
         high: f64,
     },
     /// An interval's level that is no share.
@@ -78,45 +78,45 @@ pub enum Problem {
     Negative {
         /// Of which activity.
         name: String,
-        /// Its own time.
+        /// The activity's own time.
         own: f64,
     },
     /// A list with fewer elements than have a meaning.
     #[error("{what} has {found} elements; {least} or more are accepted")]
     Short {
-        /// Which list.
+        /// The list.
         what: &'static str,
-        /// How many it has.
+        /// The number of its elements.
         found: usize,
-        /// How many it needs.
+        /// The number of elements that it needs.
         least: usize,
     },
     /// A list that does not go with another one.
     #[error("there are {found} {what}; {needed} are accepted here")]
     Count {
-        /// What was counted.
+        /// The elements that were counted.
         what: &'static str,
-        /// How many there must be.
+        /// The number that there must be.
         needed: usize,
-        /// How many there are.
+        /// The number that there are.
         found: usize,
     },
     /// Places of an axis that are not in their order.
     #[error("{what} has {before} before {after}; ascending numbers are accepted")]
     NotAscending {
-        /// Which list.
+        /// The list.
         what: &'static str,
         /// A number.
         before: f64,
         /// The one after it.
         after: f64,
     },
-    /// A step of somebody who is not there.
+    /// A step of an actor that does not exist.
     #[error("a step is of actor {found}; there are {actors}, counted from 0")]
     NoActor {
         /// The actor named.
         found: usize,
-        /// How many there are.
+        /// The number of actors.
         actors: usize,
     },
     /// A published value that cites nothing.
@@ -125,14 +125,14 @@ pub enum Problem {
     /// A name that must not be empty.
     #[error("{what} is empty; a name is needed")]
     Unnamed {
-        /// What was unnamed.
+        /// The part without a name.
         what: &'static str,
     },
     /// A character that [acts on the display](super::acts_on_display), and would break tables,
     /// pages and terminals.
     #[error("{what} {text:?} holds a control character; printable text is accepted")]
     ControlCharacter {
-        /// What held it.
+        /// The part that has it.
         what: &'static str,
         /// The text.
         text: String,

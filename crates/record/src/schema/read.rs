@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use super::problem::InvalidRecord;
 use super::types::{RecordFile, RecordSet, SCHEMA, VERSION};
 
-/// Why a text is not a record file.
+/// The reason why a text is not a record file.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// The text is not JSON, or has no schema name and version.
@@ -31,7 +31,7 @@ pub enum ReadError {
         /// The name in the text.
         found: String,
     },
-    /// The version before, which can be made this one.
+    /// The previous version, which can be converted to this one.
     #[error(
         "version is 1; {VERSION} is accepted: `pageout records convert OLD NEW` makes it {VERSION}"
     )]
@@ -45,9 +45,9 @@ pub enum ReadError {
     /// A field that is missing, unknown or of a wrong type. The cause says what is accepted.
     #[error("{place}: {cause}")]
     Shape {
-        /// Where, such as `records[3].metrics[0].basis (metric "age")`.
+        /// The place, such as `records[3].metrics[0].basis (metric "age")`.
         place: String,
-        /// What was found, and what is accepted.
+        /// The text that was found, and what is accepted.
         cause: serde_json::Error,
     },
     /// The right shape, but a rule is broken.
@@ -76,8 +76,8 @@ struct Whole {
     sets: Vec<RecordSet>,
 }
 
-/// The names of a broken file, for the error that says where; in version 1 it had records of its
-/// own.
+/// The names of a broken file, for the place in the error. In version 1 the file itself had the
+/// records.
 #[derive(Deserialize)]
 struct Names {
     #[serde(default)]
@@ -139,7 +139,7 @@ impl RecordSet {
     }
 }
 
-/// The version of a record file, whatever its shape.
+/// Returns the version of a record file, whatever its shape.
 pub(super) fn version(text: &str) -> Result<u32, ReadError> {
     let header: Header = serde_json::from_str(text).map_err(|error| {
         if error.is_eof() && !text.trim().is_empty() {
@@ -154,7 +154,7 @@ pub(super) fn version(text: &str) -> Result<u32, ReadError> {
     Ok(header.version)
 }
 
-/// Names what a text seems to be that has no header of records.
+/// Describes a text that has no header of records.
 fn seems(text: &str, error: &serde_json::Error) -> String {
     let text = text.trim_start();
     let first = text.lines().next().unwrap_or_default().to_lowercase();
@@ -173,13 +173,13 @@ fn seems(text: &str, error: &serde_json::Error) -> String {
     }
 }
 
-/// An error without its line and column.
+/// Returns an error without its line and column.
 fn without_place(error: &serde_json::Error) -> String {
     let text = error.to_string();
     text.split(" at line ").next().unwrap_or_default().to_owned()
 }
 
-/// The text as a value of a type, or the place where it is none.
+/// Reads the text as a value of a type, or returns the place at which it is none.
 pub(super) fn shaped<T: DeserializeOwned>(text: &str) -> Result<T, ReadError> {
     let mut json = serde_json::Deserializer::from_str(text);
     serde_path_to_error::deserialize(&mut json).map_err(|error| {
@@ -188,7 +188,8 @@ pub(super) fn shaped<T: DeserializeOwned>(text: &str) -> Result<T, ReadError> {
     })
 }
 
-/// The path with the names of the scenario and metric it leads to, as far as they can be read.
+/// Returns the path with the names of the scenario and metric to which it leads, as far as they can
+/// be read.
 fn place(text: &str, path: &str) -> String {
     let Ok(names) = serde_json::from_str::<Names>(text) else {
         return path.to_owned();

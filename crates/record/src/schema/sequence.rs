@@ -5,42 +5,42 @@ use serde::{Deserialize, Serialize};
 use super::checks::{as_many, named, printable};
 use super::problem::Problem;
 
-/// What several actors did, in the order in which it took effect: a counterexample, for example.
+/// Steps of several actors, in the order in which they took effect: a counterexample, for example.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sequence {
-    /// Who acts, such as `CPU 0`.
+    /// The names of the actors, such as `CPU 0`.
     pub actors: Vec<String>,
-    /// How things stood before the first step, in lines.
+    /// The state before the first step, in lines.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub start: Vec<String>,
-    /// What is shown beside each step, such as what an entry holds.
+    /// The things whose state is shown with each step, such as the content of an entry.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub watched: Vec<String>,
     /// The steps, the first one first.
     pub steps: Vec<Step>,
 }
 
-/// One step of a [`Sequence`].
+/// A step of a [`Sequence`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
-    /// Who acts: an index of the actors.
+    /// The actor of the step: an index of the actors.
     pub actor: usize,
-    /// What is done.
+    /// A description of the step.
     pub text: String,
-    /// What came of it for each watched thing, in their order.
+    /// The state of each watched thing after the step, in their order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<String>,
-    /// What kind of step it is.
+    /// The kind of the step.
     pub kind: StepKind,
 }
 
-/// What kind of step it is.
+/// The kind of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StepKind {
-    /// It is allowed.
+    /// An allowed step.
     Step,
     /// Here a property is broken.
     Violation,

@@ -5,36 +5,36 @@ use serde::{Deserialize, Serialize};
 use super::checks::{as_many, ascending, finite, named, printable};
 use super::problem::Problem;
 
-/// One or more lines over the same places of an axis.
+/// A set of lines, one or more, over the same places of an axis.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Series {
-    /// What the places are places of.
+    /// The axis to which the places belong.
     pub x: Axis,
     /// The places, in ascending order.
     pub at: Vec<f64>,
     /// The lines, from bottom to top where they are stacked.
     pub lines: Vec<Line>,
-    /// Whether the lines are shares of a whole, so that their sum has a meaning.
+    /// True if the lines are shares of a whole, so that their sum has a meaning.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stacked: bool,
 }
 
-/// What an axis shows.
+/// The quantity of an axis.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Axis {
     /// The quantity, such as `time`.
     pub name: String,
-    /// Its unit; empty for a pure number.
+    /// The quantity's unit; empty for a pure number.
     pub unit: String,
 }
 
-/// One line of a [`Series`].
+/// A line of a [`Series`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Line {
-    /// What it shows, such as `generation 3`.
+    /// The name of the line, such as `generation 3`.
     pub name: String,
     /// A number for each place, in the metric's unit; `None` where there is nothing to show.
     pub values: Vec<Option<f64>>,

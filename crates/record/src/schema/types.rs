@@ -18,10 +18,11 @@ pub const SCHEMA: &str = "pageout-record";
 /// The schema version this crate reads and writes.
 pub const VERSION: u32 = 2;
 
-/// What a file holds: a set for each run that is in it, one or more.
+/// The content of a file: a set for each of its runs, one or more.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordFile {
-    /// In the order in which they were measured: runs of variants taken in turn are told by it.
+    /// The sets, in the order in which they were measured. From it follows which runs of variants
+    /// took turns.
     pub sets: Vec<RecordSet>,
 }
 
@@ -32,17 +33,17 @@ pub struct RecordFile {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RecordSet {
-    /// What ran, and where.
+    /// The tool and machine of the run.
     pub run: Run,
-    /// In the order they were made; tables keep it.
+    /// The records in the order they were made; tables keep it.
     pub records: Vec<Record>,
 }
 
-/// What made the records, and on which machine.
+/// The tool that made the records, and the machine it ran on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Run {
-    /// No other run has it, and every copy of this one's records does.
+    /// The id, which no other run has. Every copy of this run's records has it.
     #[serde(with = "uuid::serde::hyphenated")]
     pub id: Uuid,
     /// Name and version, such as `pageout 0.1.0`.
@@ -70,76 +71,76 @@ pub struct Machine {
     pub os: String,
 }
 
-/// One scenario under one variant on one ground.
+/// The results of a scenario under a variant on a ground.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
     /// Name of the scenario.
     pub scenario: String,
-    /// Where it ran.
+    /// The ground that it ran on.
     pub ground: Ground,
     /// Seed of every random choice of the scenario.
     pub seed: u64,
-    /// What else tells the scenario from its siblings: format, order, size.
+    /// The other properties that tell the scenario from its siblings: format, order, size.
     #[serde(default)]
     pub fields: Labels,
     /// Every axis of the variant with its choice, defaults included: `young=line`.
     #[serde(default)]
     pub variant: Labels,
-    /// What came out.
+    /// The results.
     #[serde(deserialize_with = "exactly")]
     pub metrics: Vec<Metric>,
 }
 
-/// One quantity. It tells exactly one thing: see [`Told`].
+/// A quantity. It has exactly one kind of content: see [`Told`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Metric {
-    /// What is told, such as `age`.
+    /// The name of the quantity, such as `age`.
     pub name: String,
     /// The unit of all its numbers, such as `ns/page`; empty for a pure number.
     pub unit: String,
-    /// How the values came to be.
+    /// The way in which the values came about.
     pub basis: Basis,
-    /// Which direction is an improvement.
+    /// The direction that is an improvement.
     pub better: Better,
-    /// Where a value or a price comes from; a published value must say.
+    /// The source of a value or a price. A published value must have one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// Where the value may lie, if whoever made the samples knows more than they show.
+    /// The interval of the value, if the maker of the samples knows more than they show.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<Interval>,
     /// The samples, in the order they were taken; all finite.
     #[serde(default, deserialize_with = "exactly", skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<f64>,
-    /// What the source says of a value that it does not give.
+    /// The limits that the source gives in place of a value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bound: Option<Bound>,
-    /// Which way the source says that a difference goes.
+    /// The direction of a difference, if the source gives only that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<Claim>,
     /// Time by activity: the tasks, with what they did below them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub activities: Vec<Activity>,
-    /// How numbers change along time, or along another quantity.
+    /// Numbers along time, or along another quantity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series: Option<Box<Series>>,
     /// A number for each cell of two quantities.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub matrix: Option<Box<Matrix>>,
-    /// What happened, one step after another.
+    /// Steps that happened, one after another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sequence: Option<Box<Sequence>>,
 }
 
-/// What a metric tells, for readers that must not forget a kind.
+/// The content of a metric, for readers that have to handle every kind.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Told<'a> {
     /// Samples, one or more.
     Values(&'a [f64]),
     /// Limits of a quoted value.
     Bound(&'a Bound),
-    /// Which way a quoted difference goes.
+    /// The direction of a quoted difference.
     Claim(Claim),
     /// Time by activity, one or more tasks.
     Activities(&'a [Activity]),
@@ -155,15 +156,15 @@ pub enum Told<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bound {
-    /// It is this or more.
+    /// The lower limit, itself included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_least: Option<f64>,
-    /// It is this or less.
+    /// The upper limit, itself included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_most: Option<f64>,
 }
 
-/// Which way a difference goes, by a source that gives no number for it.
+/// The direction of a difference, by a source that gives no number for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Claim {
@@ -175,21 +176,21 @@ pub enum Claim {
     NoDifference,
 }
 
-/// Something that took time, with its parts.
+/// An activity that took time, with its parts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Activity {
-    /// What was done, such as `unmap`; of a root, by which task.
+    /// The name of the activity, such as `unmap`; at the root, the name of the task.
     pub name: String,
     /// Time spent here and in no part, in the metric's unit.
     #[serde(rename = "self")]
     pub own: f64,
-    /// What was done below it.
+    /// The activities within it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<Activity>,
 }
 
-/// Where a scenario ran.
+/// The ground that a scenario ran on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ground {
@@ -207,7 +208,7 @@ pub enum Ground {
     Published,
 }
 
-/// Which direction of a metric is an improvement.
+/// The direction of a metric that is an improvement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Better {
@@ -233,20 +234,20 @@ impl From<RecordSet> for RecordFile {
 }
 
 impl RecordFile {
-    /// The records of all runs.
+    /// Returns the records of all runs.
     pub fn records(&self) -> impl Iterator<Item = &Record> {
         self.sets.iter().flat_map(|set| &set.records)
     }
 }
 
 impl RecordSet {
-    /// The records of a run.
+    /// Makes a set of a run's records.
     pub const fn new(run: Run, records: Vec<Record>) -> Self {
         Self { run, records }
     }
 
-    /// What must be equal between two runs of one seed and commit on one machine: the set without
-    /// its measured metrics, and with an id that is nil. It is itself a valid set.
+    /// Returns the part that must be equal between two runs of one seed and commit on one machine:
+    /// the set without its measured metrics, and with an id that is nil. It is itself a valid set.
     #[must_use]
     pub fn repeatable(&self) -> Self {
         let mut set = self.clone();
@@ -259,14 +260,14 @@ impl RecordSet {
 }
 
 impl Run {
-    /// A run that begins now: its id is drawn.
+    /// Makes a run that begins now; its id is random.
     pub fn new(tool: &str, commit: Option<String>, machine: Machine) -> Self {
         Self { id: Uuid::new_v4(), tool: tool.to_owned(), commit, machine }
     }
 }
 
 impl Metric {
-    /// A metric of samples, with no source and no interval.
+    /// Makes a metric of samples, with no source and no interval.
     pub fn new(name: &str, unit: &str, basis: Basis, better: Better, values: Vec<f64>) -> Self {
         Self {
             name: name.to_owned(),
@@ -285,7 +286,7 @@ impl Metric {
         }
     }
 
-    /// All that it tells; a valid metric tells one thing.
+    /// Returns all kinds of content that it has; a valid metric has one.
     pub(super) fn all_told(&self) -> Vec<Told<'_>> {
         let values = self.is_sampled().then_some(Told::Values(&self.values));
         let activities =
@@ -302,7 +303,7 @@ impl Metric {
         told.into_iter().flatten().collect()
     }
 
-    /// What it tells.
+    /// Returns the content of the metric.
     ///
     /// # Panics
     /// If the metric is not valid: [`RecordSet::validate`] has to have been passed.
@@ -313,14 +314,14 @@ impl Metric {
         }
     }
 
-    /// Whether it has samples: only then it is a row of a table.
+    /// Returns true if it has samples. Only then it is a row of a table.
     pub const fn is_sampled(&self) -> bool {
         !self.values.is_empty()
     }
 }
 
 impl Told<'_> {
-    /// The name in JSON of what is told.
+    /// Returns the content's name in JSON.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Values(_) => "values",
@@ -335,7 +336,7 @@ impl Told<'_> {
 }
 
 impl Activity {
-    /// Time spent here and in all parts.
+    /// Returns the time spent here and in all parts.
     pub fn total(&self) -> f64 {
         self.own + self.parts.iter().map(Self::total).sum::<f64>()
     }

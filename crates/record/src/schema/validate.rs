@@ -16,8 +16,8 @@ use crate::stats::Interval;
 
 type MetricKey<'a> = (&'a str, Ground, u64, &'a Labels, &'a Labels, &'a str);
 
-/// A metric of a record, which is the same as another where its key is. A file may have 100,000 of
-/// them, and the key itself takes four times the memory.
+/// A metric of a record. Two are equal if their keys are. A file may have 100,000 of them, and a
+/// key takes four times the memory.
 struct Placed<'a>(&'a Record, &'a Metric);
 
 impl<'a> Placed<'a> {

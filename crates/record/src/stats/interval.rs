@@ -1,12 +1,12 @@
-//! An interval, with what it says.
+//! An interval, with its kind and level.
 
 use serde::{Deserialize, Serialize};
 
-/// Where a figure may lie, how sure that is, and on what ground.
+/// An interval of a figure: its ends, its certainty, and its kind.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Interval {
-    /// How it came to be.
+    /// The way in which it came about.
     pub kind: Kind,
     /// Lower end.
     pub low: f64,
@@ -16,7 +16,7 @@ pub struct Interval {
     pub level: f64,
 }
 
-/// How an interval came to be.
+/// The way in which an interval came about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -24,8 +24,8 @@ pub enum Kind {
     OrderStatistics,
     /// Of the mean, by Student's t.
     Student,
-    /// Quantiles of what draws of prices from their ranges give. No confidence interval: prices
-    /// are not samples.
+    /// Quantiles of the results of draws of prices from their ranges. This is no confidence
+    /// interval: prices are not samples.
     Draws,
 }
 

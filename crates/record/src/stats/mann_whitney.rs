@@ -13,7 +13,7 @@ pub struct MannWhitney {
     pub u: f64,
     /// Two-sided probability, if both samples come of one distribution, of a U as far out.
     pub p: f64,
-    /// Whether `p` is exact; otherwise it is the normal approximation.
+    /// True if `p` is exact; otherwise it is the normal approximation.
     pub exact: bool,
 }
 
@@ -82,7 +82,7 @@ fn exact_p(n: usize, m: usize, u: usize) -> f64 {
     (2.0 * (tail as f64 / all as f64)).min(1.0)
 }
 
-/// How many arrangements of `n` and `m` values have each U from 0 to n·m.
+/// Returns the number of arrangements of `n` and `m` values with each U from 0 to n·m.
 ///
 /// Mann and Whitney's recurrence: the largest value is of the second sample, and adds nothing to
 /// U, or of the first, and is above all of the second. `counts[j]` holds the row of j values of

@@ -1,4 +1,4 @@
-//! The arithmetic mean, how far values lie from it, and how far it may be off.
+//! The arithmetic mean, the deviation of values from it, and its interval.
 
 use super::interval::{Interval, Kind};
 use statrs::distribution::{ContinuousCDF, StudentsT};
@@ -10,12 +10,12 @@ pub struct Mean {
     pub mean: f64,
     /// The sample's standard deviation, with n − 1; 0 of a single value.
     pub deviation: f64,
-    /// Values.
+    /// The number of values.
     pub n: usize,
 }
 
 impl Mean {
-    /// Of these values; `None` if there are none.
+    /// Returns the mean of these values; `None` if there are none.
     pub fn of(values: &[f64]) -> Option<Self> {
         let n = values.len();
         if n == 0 {

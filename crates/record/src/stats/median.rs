@@ -111,7 +111,7 @@ mod tests {
             prop_assert!(asked <= got.level && got.level < 1.0);
         }
 
-        /// One rank further in would not do.
+        /// The interval one rank further in does not reach the level.
         #[test]
         fn no_narrower_interval_reaches_the_level(n in 6_usize..300, asked in 0.5..0.99) {
             let values: Vec<f64> = (0..n).map(|value| value as f64).collect();

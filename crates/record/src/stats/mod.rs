@@ -1,4 +1,5 @@
-//! Statistics, where they can without assumptions on the distribution: run times have long tails.
+//! Statistics, if possible without assumptions on the distribution, because run times have long
+//! tails.
 
 mod holm;
 mod interval;

@@ -14,7 +14,7 @@ pub struct SignedRank {
     pub w: f64,
     /// Two-sided probability of a sum as far out, if differences of both signs are as likely.
     pub p: f64,
-    /// Whether `p` is exact; otherwise it is the normal approximation.
+    /// True if `p` is exact; otherwise it is the normal approximation.
     pub exact: bool,
 }
 
@@ -50,7 +50,7 @@ pub fn signed_rank(differences: &[f64]) -> Option<SignedRank> {
     Some(SignedRank { w: above as f64 / 2.0, p: p.min(1.0), exact })
 }
 
-/// The smallest two-sided p that so many pairs can give: where all differ the same way.
+/// Returns the smallest two-sided p that `pairs` pairs can give: all differ the same way.
 pub fn smallest_signed_rank_p(pairs: usize) -> f64 {
     (2.0 * 0.5_f64.powi(pairs.try_into().unwrap_or(i32::MAX))).min(1.0)
 }
@@ -82,7 +82,7 @@ pub fn shift_interval(differences: &[f64], level: f64) -> Option<(f64, f64)> {
     Some((means[place], means[means.len() - 1 - place]))
 }
 
-/// Walsh's averages.
+/// Returns Walsh's averages.
 fn means(differences: &[f64]) -> Vec<f64> {
     let from = |(k, one): (usize, &f64)| {
         let one = *one;
@@ -91,7 +91,7 @@ fn means(differences: &[f64]) -> Vec<f64> {
     differences.iter().enumerate().flat_map(from).collect()
 }
 
-/// How likely each sum is of ranks that are each taken or left.
+/// Returns the probability of each sum of ranks, if each rank is taken or left at random.
 fn sums(ranks: &[usize]) -> Vec<f64> {
     let mut likely = vec![1.0];
     for rank in ranks {
@@ -105,7 +105,8 @@ fn sums(ranks: &[usize]) -> Vec<f64> {
     likely
 }
 
-/// The chance of a sum of at most `sum`, which is below the mean, by the normal approximation.
+/// Returns the chance of a sum of at most `sum`, which is below the mean, by the normal
+/// approximation.
 fn normal_cdf(n: usize, ties: f64, sum: f64) -> f64 {
     let n = n as f64;
     let mean = n * (n + 1.0) / 4.0;

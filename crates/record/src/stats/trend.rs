@@ -1,4 +1,4 @@
-//! Whether samples rise or fall in the order in which they were taken.
+//! Tests for samples that rise or fall in the order in which they were taken.
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
@@ -53,7 +53,7 @@ pub fn rise(series: &[f64]) -> Option<f64> {
     (first != 0.0).then(|| (last - first) / first.abs())
 }
 
-/// Sorts, and tells how many pairs were in the wrong order.
+/// Sorts, and returns how many pairs were in the wrong order.
 fn sort(values: &mut [f64]) -> usize {
     if values.len() < 2 {
         return 0;
@@ -81,7 +81,8 @@ fn sort(values: &mut [f64]) -> usize {
     inversions
 }
 
-/// How likely each number of inversions is, over random orders of series of these lengths.
+/// Returns the probability of each number of inversions, over random orders of series of these
+/// lengths.
 fn likely_inversions(lengths: impl Iterator<Item = usize>) -> Vec<f64> {
     let mut likely = vec![1.0];
     for n in lengths {

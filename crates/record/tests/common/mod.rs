@@ -1,8 +1,8 @@
-//! What tests of tables and of their other forms share.
+//! Code that the tests of tables and of their other forms share.
 
 use pageout_record::schema::{Machine, Record, RecordSet, Run};
 
-/// These records, as of one run.
+/// Returns a set of these records, as of one run.
 pub(crate) fn set(records: Vec<Record>) -> RecordSet {
     let machine = Machine {
         cpu: "Example 9000".to_owned(),

@@ -1,9 +1,9 @@
-//! Text that every mailing list takes: ASCII, in lines of a width.
+//! Text that every mailing list accepts: ASCII, in lines of a width.
 
 use textwrap::{Options, WordSplitter, WrapAlgorithm, wrap};
 
-/// A text in ASCII alone. What is common in units and names has its usual spelling; of anything
-/// else the code point is written, so that no two names become one.
+/// Returns a text in ASCII. Common characters of units and names have their usual spelling. Others
+/// become their code points, so that no two names become equal.
 pub(super) fn ascii(text: &str) -> String {
     let spelled = |c: char| match c {
         'µ' | 'μ' => "u".to_owned(),
@@ -20,8 +20,8 @@ pub(super) fn ascii(text: &str) -> String {
     text.chars().map(spelled).collect()
 }
 
-/// A text in lines of at most `width` columns behind these indents: of the first line, and of the
-/// others. A word that is longer than a line is cut.
+/// Returns a text in lines of at most `width` columns behind these indents: of the first line, and
+/// of the others. A word that is longer than a line is cut.
 pub(super) fn lines(text: &str, width: usize, [first, others]: [&str; 2]) -> Vec<String> {
     let options = Options::new(width)
         .initial_indent(first)
@@ -31,12 +31,12 @@ pub(super) fn lines(text: &str, width: usize, [first, others]: [&str; 2]) -> Vec
     wrap(&ascii(text), options).into_iter().map(|line| line.trim_end().to_owned()).collect()
 }
 
-/// The words of a command in lines that a shell takes as one.
+/// Returns the words of a command in lines that a shell reads as one command.
 pub(super) fn command(words: &[String], width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in words.iter().map(|word| ascii(word)) {
         let line = lines.last_mut().expect("there is a first line");
-        // Room for the space before and for the ` \` behind.
+        // There is room for the space before and for the ` \` behind.
         if line.is_empty() {
             line.push_str(&word);
         } else if line.len() + word.len() + 3 <= width {
@@ -50,7 +50,7 @@ pub(super) fn command(words: &[String], width: usize) -> Vec<String> {
     lines.iter().flat_map(|line| joined(line, width)).collect()
 }
 
-/// A line as it is, or in pieces that a shell joins to one word again.
+/// Returns a line as it is, or in pieces that a shell joins to one word again.
 fn joined(line: &str, width: usize) -> Vec<String> {
     let mut pieces = Vec::new();
     let mut rest = line;

@@ -6,18 +6,18 @@ use crate::render::heads::{self, Head};
 use crate::render::number::{grown, short, signed};
 use crate::schema::Basis;
 
-/// The longest title that stands above a column; where one is longer, all are letters.
+/// The longest title above a column. If one is longer, letters replace all titles.
 const TITLE: usize = 16;
 
 /// A cell: the value, the reach of its interval, the change, and a mark.
 type Pieces = [String; 4];
 
-/// A variant.
+/// The column of a variant.
 pub(super) struct Column {
-    /// What stands above it.
+    /// The title above it.
     pub(super) head: String,
     cells: Vec<Pieces>,
-    /// Of the widest of each piece, with the space before it.
+    /// The widths of the widest of each piece, with the space before it.
     widths: [usize; 4],
 }
 
@@ -33,7 +33,7 @@ impl Column {
         self.widths.iter().sum::<usize>().max(self.head.len())
     }
 
-    /// What it has in a row, as wide as it is.
+    /// Returns its cell in a row, padded to the column's width.
     pub(super) fn cell(&self, row: usize) -> String {
         let [value, reach, change, mark] = &self.cells[row];
         let [of_value, of_reach, of_change, of_mark] = self.widths;
@@ -44,12 +44,13 @@ impl Column {
     }
 }
 
-/// The heads of the columns, in ASCII.
+/// Returns the heads of the columns, in ASCII.
 pub(super) fn heads(of: &Comparison) -> Vec<Head> {
     heads::heads(of, TITLE, super::ascii)
 }
 
-/// The columns of these rows, the base first; with the reach of each interval, or without.
+/// Returns the columns of these rows, the base first. `reach` is true if they have the reach of
+/// each interval.
 pub(super) fn columns(
     of: &Comparison,
     rows: &[&Row],
@@ -90,7 +91,7 @@ fn of_change(row: &Row, change: Option<&Change>, notes: &mut Notes<'_>) -> Piece
     [value, reach, told, mark]
 }
 
-/// How far the farther end of an interval is, in per cent: `+-1.5%`.
+/// Writes the distance of an interval's farther end, in per cent: `+-1.5%`.
 pub(super) fn around(percent: f64) -> String {
     match percent {
         _ if percent < 9.95 => format!("+-{percent:.1}%"),
@@ -99,7 +100,8 @@ pub(super) fn around(percent: f64) -> String {
     }
 }
 
-/// The change, with the farther end of its interval in points where it was found within pairs.
+/// Writes the change. If it was found within pairs, the farther end of its interval follows, in
+/// points.
 fn percent(row: &Row, of: &Change) -> String {
     let Some(percent) = of.percent else { return "-".to_owned() };
     let number = signed(grown(row.better, percent));

@@ -20,28 +20,28 @@ use ascii::{ascii, command, lines};
 use columns::{Column, columns, heads};
 use notes::Notes;
 
-/// Columns of text; mails are quoted, and should still fit into 80.
+/// Columns of text. Mails are quoted, and should still fit into 80.
 pub const LIST_WIDTH: usize = 72;
 
-/// The widest that names of rows make a table which has to be split.
+/// The most columns for names of rows in a table that has to be split.
 const NAME: usize = 26;
-/// Names that have less room than this stand on lines of their own.
+/// The fewest columns for names. If there are fewer, names have separate lines.
 const LEAST_NAME: usize = 12;
-/// Between columns.
+/// Columns of text between columns.
 const GAP: usize = 2;
 
-/// What stands beside the figures.
+/// The additions to the figures of a list.
 #[derive(Debug, Clone, Copy)]
 pub struct List<'a> {
     /// The words of the command that made it, as a shell takes them.
     pub command: &'a [String],
-    /// What else is known of what was compared, a sentence each.
+    /// Notes on what was compared, a sentence each.
     pub about: &'a [String],
-    /// Print every row, those too that are the same under every variant.
+    /// Prints every row if true, also those that are the same under every variant.
     pub full: bool,
 }
 
-/// The comparison as such a text. No line is longer than [`LIST_WIDTH`].
+/// Returns the comparison as such a text. No line is longer than [`LIST_WIDTH`].
 pub fn list(of: &Comparison, with: &List<'_>) -> String {
     let (shown, folded) = if with.full { (of.clone(), None) } else { fold(of) };
     let of = &shown;
@@ -88,7 +88,7 @@ pub fn list(of: &Comparison, with: &List<'_>) -> String {
     text.0
 }
 
-/// The text as far as it is written.
+/// The text written so far.
 struct Text(String);
 
 impl Text {
@@ -98,7 +98,7 @@ impl Text {
         self.0 += "\n";
     }
 
-    /// Lines, each of which goes on indented where it is too long.
+    /// Writes lines; a line that is too long continues indented.
     fn wrapped(&mut self, text: &str) {
         for line in text.lines() {
             lines(line, LIST_WIDTH, ["", "  "]).iter().for_each(|line| self.line(line));
@@ -112,7 +112,7 @@ impl Text {
     }
 }
 
-/// What was compared, where, on what, against which base.
+/// Returns a title: what was compared, where, on which machine, against which base.
 fn title(of: &Comparison) -> String {
     let base = of.base_runs.iter().map(|run| &of.runs[*run]);
     let mut commits: Vec<&str> = base.filter_map(|run| run.commit.as_deref()).collect();
@@ -130,7 +130,7 @@ fn title(of: &Comparison) -> String {
     if ascii(&one_line).len() <= LIST_WIDTH { one_line } else { format!("{what}\n{base}") }
 }
 
-/// The lines of each table: one where all columns fit, else several that each have the base.
+/// Returns the lines of each table: one if all columns fit, else several that each have the base.
 fn tables(columns: &[Column], groups: &[Group<'_>]) -> Vec<Vec<String>> {
     let names = groups.iter().flat_map(|group| group.lines.iter().map(|line| ascii(&line.0)));
     let indent = "  ";
@@ -156,7 +156,7 @@ fn tables(columns: &[Column], groups: &[Group<'_>]) -> Vec<Vec<String>> {
     }
 }
 
-/// A table with so many columns of text for names.
+/// Returns a table with `name` columns of text for names.
 fn table(columns: &[&Column], groups: &[Group<'_>], indent: &str, name: usize) -> Vec<String> {
     let mut text = Vec::new();
     let behind = |cells: &mut dyn Iterator<Item = String>| {
@@ -173,7 +173,7 @@ fn table(columns: &[&Column], groups: &[Group<'_>], indent: &str, name: usize) -
             text.extend(lines(heading, LIST_WIDTH, [&first, &others]));
         }
         for (label, _) in &group.lines {
-            // A name that has not enough room stands above its figures.
+            // A name that has too little room is above its figures.
             let needed = LEAST_NAME.min(indent.len() + ascii(label).len());
             let own = if name < needed { LIST_WIDTH } else { name };
             let mut names = lines(label, own, [indent, &format!("{indent}  ")]);
@@ -187,7 +187,7 @@ fn table(columns: &[&Column], groups: &[Group<'_>], indent: &str, name: usize) -
     text
 }
 
-/// How to read the figures, as lines; `reach` says whether each has its interval beside it.
+/// Explains the figures, as lines. `reach` is true if each has its interval.
 fn how_to_read(of: &Comparison, reach: bool) -> Vec<String> {
     let mut all = Vec::new();
     if !of.others.is_empty() {

@@ -1,15 +1,15 @@
-//! Footnotes: what a reader must know of single figures.
+//! Footnotes: notes that single figures need.
 
 use crate::compare::{Change, Comparison, Row, Verdict};
 use crate::render::legend;
 use crate::schema::{Basis, Better};
 
-/// One footnote.
+/// The subject of a footnote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Note {
     /// Figures that were not measured.
     Basis(Basis),
-    /// Metrics of which neither direction is better.
+    /// Metrics without a better direction.
     Neither,
     /// Samples too few for a change.
     Few,
@@ -17,14 +17,14 @@ enum Note {
     OutOfReach,
     /// A test that is not significant.
     NotSignificant,
-    /// Samples that are not tested, and meet.
+    /// Samples that are not tested, and overlap.
     Overlap,
 }
 
 /// The footnotes of a comparison, in the order in which they are met.
 pub(super) struct Notes<'a> {
     of: &'a Comparison,
-    /// Whether figures differ in how they came to be.
+    /// True if figures differ in their basis.
     bases: bool,
     met: Vec<Note>,
 }
@@ -35,7 +35,7 @@ impl<'a> Notes<'a> {
         Self { of, bases, met: Vec::new() }
     }
 
-    /// The mark of a row's name: ` [1]`, or nothing.
+    /// Returns the mark of a row's name: ` [1]`, or nothing.
     pub(super) fn of_row(&mut self, row: &Row) -> String {
         let basis = self.bases && row.basis != Basis::Measured;
         let neither = row.better == Better::Neither && !self.of.others.is_empty();
@@ -45,7 +45,7 @@ impl<'a> Notes<'a> {
         if numbers.is_empty() { String::new() } else { format!(" [{}]", numbers.join(",")) }
     }
 
-    /// The mark of a change: `[1]`, or nothing.
+    /// Returns the mark of a change: `[1]`, or nothing.
     pub(super) fn of_change(&mut self, row: &Row, change: &Change) -> String {
         let note = match change.verdict {
             _ if row.base.is_none() => None,
@@ -71,7 +71,7 @@ impl<'a> Notes<'a> {
         (met + 1).to_string()
     }
 
-    /// All that were met, each with its number.
+    /// Returns all footnotes that were met, each with its number.
     pub(super) fn texts(&self) -> impl Iterator<Item = String> {
         let numbered = self.met.iter().enumerate();
         numbered.map(|(index, note)| format!("[{}] {}", index + 1, self.text(*note)))

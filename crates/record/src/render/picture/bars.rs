@@ -7,10 +7,10 @@ use crate::render::labelling::Labelling;
 use crate::render::number::{change_of, short};
 use crate::render::text::{cut, left, width};
 
-/// Bars that are shorter than this leave the changes out.
+/// The shortest bars that have the changes beside them.
 const LEAST: usize = 10;
 
-/// The bars of rows of one group and unit, on one scale.
+/// Returns the bars of rows of one group and unit, on one scale.
 pub(super) fn bars(
     rows: &[&Row],
     titles: &[String],
@@ -49,7 +49,7 @@ pub(super) fn bars(
     text
 }
 
-/// What is drawn of a variant in a row.
+/// The drawing of a variant in a row.
 struct Cell<'a> {
     title: &'a str,
     value: String,
@@ -59,7 +59,7 @@ struct Cell<'a> {
 }
 
 impl Cell<'_> {
-    /// How far it reaches.
+    /// Returns the value at which the bar or its interval ends.
     fn end(&self) -> f64 {
         self.ends.map_or(self.median, |[_, high]| high.max(self.median))
     }
@@ -82,7 +82,7 @@ fn cells<'a>(row: &Row, titles: &'a [String]) -> Vec<Cell<'a>> {
     titles.iter().enumerate().filter_map(cell).collect()
 }
 
-/// A bar, and over its end the interval, if it is wider than a character.
+/// Returns a bar and, over its end, the interval if it is wider than a character.
 fn with_whiskers(of: &Cell<'_>, full: f64, columns: usize) -> String {
     let mut drawn: Vec<char> = bar(of.median, full, columns).chars().collect();
     drawn.resize(columns, ' ');

@@ -1,4 +1,4 @@
-//! A number for each cell of two quantities, by shades of characters.
+//! A heatmap: a number for each cell of two quantities, by shades of characters.
 
 use crate::chart::{bands, largest};
 use crate::render::number::short;
@@ -6,17 +6,17 @@ use crate::render::text::{cut, lines, width};
 use crate::render::words::with_unit;
 use crate::schema::{Basis, Matrix, Metric};
 
-/// From least to most.
+/// The shades from least to most.
 const SHADES: [char; 4] = ['░', '▒', '▓', '█'];
 /// Rows of characters.
 const ROWS: usize = 24;
 
-/// The cells in lines of at most so many columns. Where there are too many, each character is the
-/// largest of those that it stands for.
+/// Returns the cells in lines of at most `columns` columns. If there are too many, each character
+/// is the largest of the cells that it stands for.
 pub(super) fn heatmap(title: &str, metric: &Metric, of: &Matrix, columns: usize) -> Vec<String> {
     let number = |value| short(Basis::Counted, value);
     let mut rows = bands(&of.y, ROWS);
-    // The largest on top, as on any axis that goes up.
+    // The largest is on top, as on any axis that goes up.
     rows.reverse();
     let names: Vec<String> = rows.iter().map(|row| number(of.y.edges[row.start])).collect();
     let label = names.iter().map(|name| width(name)).max().unwrap_or(0);
@@ -46,7 +46,7 @@ pub(super) fn heatmap(title: &str, metric: &Metric, of: &Matrix, columns: usize)
     text
 }
 
-/// A blank where there is nothing, or the least.
+/// Returns the shade of a value; a blank for no value, or for the least.
 fn shade(value: Option<f64>, low: f64, high: f64) -> char {
     let share = value.map_or(0.0, |value| (value / 2.0 - low / 2.0) / (high / 2.0 - low / 2.0));
     let step = (share * SHADES.len() as f64).ceil() as usize;
@@ -56,7 +56,7 @@ fn shade(value: Option<f64>, low: f64, high: f64) -> char {
     }
 }
 
-/// Up to where each shade goes.
+/// Returns the highest value of each shade.
 fn legend(metric: &Metric, low: f64, high: f64) -> String {
     let figure = |value| short(metric.basis, value);
     let unit = if metric.unit.is_empty() { String::new() } else { format!(" {}", metric.unit) };

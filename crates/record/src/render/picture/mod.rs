@@ -19,15 +19,15 @@ use plot::Plot;
 use std::collections::HashSet;
 use std::ptr;
 
-/// Pictures of a kind that are drawn; a page has more.
+/// The most pictures of a kind that are drawn; a page has more.
 const DRAWN: usize = 12;
 
-/// How wide pictures may be.
+/// The possible widths of pictures.
 pub const PICTURE_WIDTH: std::ops::RangeInclusive<usize> = super::LEAST_WIDTH..=120;
 
-/// Curves along fields with three or more values that are numbers, then the verdict, then the
+/// Draws curves along fields with three or more numbers as values, then the verdict, then the
 /// medians of all other rows as bars, then how to read them. No line is longer than `width`, which
-/// is taken into [`PICTURE_WIDTH`]; `about` is what else is known of it, a sentence each.
+/// is limited to [`PICTURE_WIDTH`]. `about` has notes on it, a sentence each.
 pub fn picture(of: &Comparison, width: usize, about: &[String]) -> String {
     let columns = width.clamp(*PICTURE_WIDTH.start(), *PICTURE_WIDTH.end());
     let labelling = Labelling::of(&of.rows);
@@ -59,7 +59,7 @@ pub fn picture(of: &Comparison, width: usize, about: &[String]) -> String {
     whole(&text)
 }
 
-/// Pictures of bars without the rows that a curve shows.
+/// Returns pictures of bars without the rows that a curve shows.
 fn without<'a>(bars: Vec<Vec<&'a Row>>, curves: &[Curve<'_>]) -> Vec<Vec<&'a Row>> {
     let drawn = curves.iter().flat_map(|curve| curve.rows.iter().map(|(_, row)| *row));
     let drawn: HashSet<*const Row> = drawn.map(ptr::from_ref).collect();
@@ -70,7 +70,8 @@ fn without<'a>(bars: Vec<Vec<&'a Row>>, curves: &[Curve<'_>]) -> Vec<Vec<&'a Row
     rest.filter(|rows| !rows.is_empty()).collect()
 }
 
-/// Maps, and lines along an axis, that records tell besides samples. Nothing where they have none.
+/// Draws the maps, and lines along an axis, that records have besides samples. Empty if they have
+/// none.
 pub fn pictures<'a>(records: impl Iterator<Item = &'a Record>, width: usize) -> String {
     let columns = width.clamp(*PICTURE_WIDTH.start(), *PICTURE_WIDTH.end());
     let records = records.filter(|record| record.ground != Ground::Published);
@@ -96,7 +97,7 @@ fn whole(lines: &[String]) -> String {
     lines.iter().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
-/// How many pictures of a kind there are that are not drawn.
+/// Returns the number of pictures of a kind that are not drawn, as a note.
 fn left_out(what: &str, all: usize, columns: usize) -> Vec<String> {
     match all.saturating_sub(DRAWN) {
         0 => Vec::new(),

@@ -2,35 +2,35 @@
 
 use crate::render::text::{cut, width};
 
-/// Rows of characters that values are spread over.
+/// The rows of characters over which values are spread.
 const ROWS: usize = 12;
-/// What marks the lines, one each.
+/// The marks of the lines, one each.
 const MARKS: &[u8] = b"ox+*#@%$abcdefghijklmnpqrstuvwyz";
-/// Where several lines meet.
+/// The mark of a place where several lines meet.
 const SEVERAL: char = '&';
 
-/// What is plotted.
+/// The content of a plot.
 pub(super) struct Plot {
     pub(super) title: String,
     /// Name and unit of the axis.
     pub(super) axis: String,
-    /// Whether the axis is logarithmic: all places are above zero then.
+    /// True if the axis is logarithmic. Then all places are above zero.
     pub(super) logarithmic: bool,
     /// Places of the axis that are named, in ascending order.
     pub(super) ticks: Vec<(f64, String)>,
     /// Names, each with places and values.
     pub(super) lines: Vec<(String, Vec<(f64, f64)>)>,
-    /// Whether lines are shares of a whole, from bottom to top.
+    /// True if lines are shares of a whole, from bottom to top.
     pub(super) stacked: bool,
-    /// How values are written, in a few characters.
+    /// A function that writes values in a few characters.
     pub(super) figure: Box<dyn Fn(f64) -> String>,
 }
 
 impl Plot {
-    /// So many lines have marks of their own.
+    /// The most lines that each have a mark.
     pub(super) const LINES: usize = MARKS.len();
 
-    /// The plot in lines of at most so many columns.
+    /// Returns the plot in lines of at most `columns` columns.
     pub(super) fn draw(&self, columns: usize) -> Vec<String> {
         let points = || self.lines.iter().flat_map(|(_, points)| points.iter().copied());
         let mut text = vec![cut(&self.title, columns)];
@@ -76,7 +76,7 @@ impl Plot {
         text
     }
 
-    /// At each place, in ascending order, what the lines up to each one add up to.
+    /// Returns the sum of the lines up to each one at each place, in ascending order of places.
     fn sums(&self) -> Vec<(f64, Vec<f64>)> {
         let places = self.lines.iter().flat_map(|(_, points)| points).map(|(at, _)| *at);
         let mut places: Vec<f64> = places.collect();
@@ -121,7 +121,7 @@ impl Plot {
         }
     }
 
-    /// The axis with a mark at each place that is named, and the names that there is room for.
+    /// Returns the axis with a mark at each named place, and the names for which there is room.
     fn ticks(&self, across: usize, column: impl Fn(f64) -> usize) -> (String, String) {
         let mut marks = vec!['─'; across];
         let mut names = String::new();
@@ -139,7 +139,7 @@ impl Plot {
         (marks.into_iter().collect(), names)
     }
 
-    /// Which mark is which line's, as many in a line of text as fit.
+    /// Returns the key of marks and lines, with as many in a line of text as fit.
     fn key(&self, several: bool, columns: usize) -> Vec<String> {
         let marks = self.lines.iter().zip(MARKS);
         let marks = marks.map(|((name, _), mark)| format!("{} {name}", char::from(*mark)));
@@ -176,10 +176,10 @@ fn fill(
     }
 }
 
-/// The place of a value between two ends among so many.
+/// Returns the place of a value between two ends, of `places` places.
 fn spread(value: f64, [low, high]: [f64; 2], places: usize) -> usize {
     let last = places.saturating_sub(1) as f64;
-    // Halves, as the difference of the ends may be too large for a number.
+    // It uses halves, because the difference of the ends may be too large for a number.
     let share = (value / 2.0 - low / 2.0) / (high / 2.0 - low / 2.0);
     if share.is_finite() { (share.clamp(0.0, 1.0) * last).round() as usize } else { 0 }
 }
