@@ -11,7 +11,7 @@ use pageout_record::render::{Align, Grid, estimate, exact};
 
 use std::path::Path;
 
-/// What a platform is called that has no file.
+/// The name of a platform without a file.
 const UNNAMED: &str = "this-machine";
 
 pub(crate) fn calibrate(args: &CalibrateArgs) -> Result<(), CliError> {

@@ -1,6 +1,6 @@
 //! The command line of this process, as a person would type it.
 
-/// Its words, each as a shell takes it.
+/// Returns the words of the command line, each as a shell takes it.
 pub(crate) fn words() -> Vec<String> {
     let words = std::env::args().skip(1).map(|word| quoted(&word));
     std::iter::once(env!("CARGO_PKG_NAME").to_owned()).chain(words).collect()

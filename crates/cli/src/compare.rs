@@ -27,7 +27,7 @@ use pageout_reproduce::published;
 use pageout_trace::source::TraceSource;
 use std::process::ExitCode;
 
-/// What to measure.
+/// The measurements to make.
 pub(crate) struct Plan {
     all: Vec<Planned>,
     /// The main table is more than its scenarios.
@@ -45,7 +45,8 @@ struct Planned {
 #[derive(Debug)]
 pub(crate) struct Variants {
     base: Option<Variant>,
-    /// What the base is compared with; `None`: what the scenario, or the base, suggests.
+    /// The variants that the base is compared with. `None` for those that the scenario, or the
+    /// base, suggests.
     others: Option<Vec<Variant>>,
     /// The lists that all of them are on, if any are named.
     lru: Option<Lru>,
@@ -104,7 +105,8 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<ExitCode, CliError> {
 }
 
 impl Variants {
-    /// What the arguments ask for, all on the lists that the fields name, if they do.
+    /// Reads the variants of the arguments. All are on the lists that the fields name, if they name
+    /// any.
     fn of_arguments(args: &CompareArgs, lru: Option<Lru>) -> Result<Self, CliError> {
         let parse = |text: &String| Variant::parse_on(lru, text);
         let base = args.base.as_ref().map(parse).transpose()?;
@@ -112,12 +114,12 @@ impl Variants {
         Ok(Self { base, others: (!new.is_empty()).then_some(new), lru })
     }
 
-    /// One variant, whatever runs under it.
+    /// Returns a single variant without others, whatever runs under it.
     pub(crate) fn one(variant: Variant) -> Self {
         Self { base: Some(variant), others: Some(Vec::new()), lru: None }
     }
 
-    /// Those that a cell of a sweep names, the base first.
+    /// Returns the variants that a cell of a sweep names, the base first.
     pub(crate) fn of_cell(texts: &[String], lru: Option<Lru>) -> Result<Self, CliError> {
         let all = texts.iter().map(|text| Variant::parse_on(lru, text));
         let all = all.collect::<Result<Vec<_>, _>>()?;
@@ -125,7 +127,7 @@ impl Variants {
         Ok(Self { base: all.first().copied(), others, lru })
     }
 
-    /// Those of a scenario of which this is compared where nothing is asked; the base first.
+    /// Returns the variants of a scenario whose default comparison is `compared`, the base first.
     pub(crate) fn of(&self, compared: Compared) -> Vec<Variant> {
         let suggested = match self.base {
             Some(base) => base.with_every_family(),
@@ -139,7 +141,7 @@ impl Variants {
 }
 
 impl Plan {
-    /// What the request asks for; without a scenario, the main table's.
+    /// Plans the request; without a scenario, the main table.
     ///
     /// # Errors
     /// [`CliError`], also for variants that are the same to a scenario.
@@ -203,13 +205,13 @@ impl Plan {
         Ok(plan)
     }
 
-    /// What the others are compared with.
+    /// Returns the base of the comparison.
     fn base(&self) -> Labels {
         let Planned { scenario, variants, .. } = &self.all[0];
         variants[0].labels(scenario.axes())
     }
 
-    /// What each scenario takes of memory, as text.
+    /// Writes the memory that each scenario takes.
     pub(crate) fn sizes(&self, columns: usize) -> Result<String, CliError> {
         let size = |one: &Planned| {
             let footprint = one.scenario.footprint().ok_or(CliError::SizesOfTrace)?;

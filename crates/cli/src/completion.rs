@@ -1,4 +1,4 @@
-//! What shells are offered: scenarios, their fields, and the fields' values. Commands and options
+//! Completions for shells: scenarios, their fields, and the fields' values. Commands and options
 //! are known from their declarations.
 
 use clap::Command;
@@ -13,15 +13,14 @@ use std::ffi::OsStr;
 /// The environment variable by which a shell asks; its value names the shell.
 const ASKED: &str = "COMPLETE";
 
-/// Whether this process was started by a shell that asks what may come next in a command, and was
-/// told.
+/// Returns true if a shell started this process to ask for completions, which were then printed.
 pub(crate) fn answered(of: fn() -> Command) -> Result<bool, clap::Error> {
     CompleteEnv::with_factory(of)
         .var(ASKED)
         .try_complete(std::env::args_os(), std::env::current_dir().ok().as_deref())
 }
 
-/// What makes a shell ask, in its own language.
+/// Returns the script that makes a shell ask, in the shell's language.
 pub(crate) fn script(shell: Shell) -> Vec<u8> {
     let shell = shell.to_string();
     let shells = Shells::builtins();

@@ -1,4 +1,4 @@
-//! Why a command ended: one message that names what and where.
+//! The errors that end a command: one message, with what failed and where.
 
 use pageout_calibrate::{CalibrateError, LikeError, ObserveError};
 use pageout_check::counterexample::{ChoicesError, MissedChoice};
@@ -335,7 +335,7 @@ impl CliError {
         message
     }
 
-    /// Whether whoever read standard output wants no more of it, as `head` does.
+    /// Returns true if the reader of standard output wants no more of it, like `head`.
     pub(crate) fn is_broken_pipe(&self) -> bool {
         matches!(self, Self::Stdout(error) if error.kind() == io::ErrorKind::BrokenPipe)
     }

@@ -97,8 +97,7 @@ pub(crate) fn judge(
     }
 }
 
-/// What came of records by the conditions, if there are any: what came of each goes to standard
-/// error.
+/// Judges records by the conditions, if there are any. The outcome of each goes to standard error.
 pub(crate) fn judged(
     conditions: &[FailOn],
     file: &RecordFile,

@@ -1,4 +1,4 @@
-//! What `pageout` alone prints: what batching saves, on one screen of 80 columns.
+//! The output of `pageout` without arguments: the savings of batching, on one screen of 80 columns.
 
 #[cfg(test)]
 mod tests;
@@ -42,7 +42,7 @@ const NUMBER: usize = 6;
 /// Columns of a bar.
 const BAR: usize = 7;
 
-/// One colour a step: what kernels did, two steps that they took, ours.
+/// The colour of each step: before batching, the two steps that kernels took, ours.
 const COLOURS: [AnsiColor; 4] =
     [AnsiColor::Red, AnsiColor::Yellow, AnsiColor::Cyan, AnsiColor::Green];
 
@@ -108,12 +108,12 @@ fn measured(scenarios: &[ReclaimFile], measuring: &Measuring) -> Vec<Record> {
     records
 }
 
-/// What ran here.
+/// Returns the records that were run here.
 fn runs(set: &RecordSet) -> RecordSet {
     tables::only(set, |record| record.scenario == ReclaimFile::NAME)
 }
 
-/// The screen, with colours: at most 24 lines.
+/// Returns the screen, with colours: at most 24 lines.
 fn screen(set: &RecordSet) -> Result<String, CliError> {
     let runs = runs(set);
     let of = compare(&runs, &Variant::BEFORE.labels(Axes::Reclaim), &DECLARED)?;
@@ -171,7 +171,7 @@ fn table(rows: &[&Row]) -> String {
     text
 }
 
-/// What a step saves against the base, and in per cent if there are samples enough.
+/// Writes the saving of a step against the base, and its percentage if there are enough samples.
 fn saved(row: &Row, change: Option<Change>) -> String {
     let width = NUMBER + 1 + BAR;
     let Some((base, change)) = row.base.zip(change) else {
@@ -193,7 +193,7 @@ fn saved(row: &Row, change: Option<Change>) -> String {
     styled(style, text.trim_end(), width)
 }
 
-/// How to read the table.
+/// Explains the table.
 fn legend(of: &Comparison, rows: &[&Row]) -> String {
     let all = rows.iter().flat_map(|row| {
         row.base.into_iter().chain(row.others.iter().flatten().map(|change| change.summary))

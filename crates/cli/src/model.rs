@@ -130,7 +130,7 @@ pub(crate) fn platform_with_text(
     Ok((parsed, text.into()))
 }
 
-/// What is to be run.
+/// Returns the plan of the run.
 fn plan(request: &Request, common: &Common, model: &Model) -> Result<Plan, CliError> {
     let scenario = request.scenario.expect("this ground has no main table");
     let trace = common.trace.clone();
@@ -139,10 +139,10 @@ fn plan(request: &Request, common: &Common, model: &Model) -> Result<Plan, CliEr
     Ok(Plan { all, trace })
 }
 
-/// A scenario with several values of its fields.
+/// Scenarios made from several values of the fields.
 struct Plan {
     all: Box<dyn Scenarios>,
-    /// What the trace is called.
+    /// The sample or file of the trace, if one was named.
     trace: Option<PathBuf>,
 }
 

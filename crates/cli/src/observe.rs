@@ -70,7 +70,7 @@ fn share_text(share: Option<f64>) -> String {
     share.map_or_else(|| "-".to_owned(), |share| format!("{:.1}%", share * 100.0))
 }
 
-/// What follows from the shares, a sentence or two each.
+/// Returns the conclusions from the shares, a sentence or two each.
 fn conclusions(seen: &[Observation]) -> Vec<String> {
     let hidden = |between, flush| share(seen, between, flush).unwrap_or(0.0);
     let mut told = Vec::new();

@@ -88,7 +88,7 @@ impl Measuring {
     }
 }
 
-/// Which rows a table has.
+/// The rows of a table.
 #[derive(Clone, Copy, Debug, Parser)]
 #[command(next_help_heading = OUTPUT)]
 pub(crate) struct Rows {
@@ -97,7 +97,7 @@ pub(crate) struct Rows {
     pub full: bool,
 }
 
-/// How what is compared is printed.
+/// The form in which a comparison is printed.
 #[derive(Clone, Copy, Debug, Parser)]
 #[command(next_help_heading = OUTPUT)]
 pub(crate) struct Shown {

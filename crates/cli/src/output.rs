@@ -1,4 +1,4 @@
-//! Where results go: text, JSON or CSV, to standard output or to a file.
+//! The destination of results: text, JSON or CSV, to standard output or to a file.
 
 use crate::declared::DECLARED;
 use crate::error::CliError;
@@ -29,7 +29,7 @@ pub(crate) fn check(outputs: &[Option<&Path>], inputs: &[Option<&Path>]) -> Resu
     Ok(())
 }
 
-/// One name for a file that may be called by several, there or not.
+/// Returns the same name for all names of a file, whether the file exists or not.
 fn place(path: &Path) -> PathBuf {
     let beside = |name| {
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());

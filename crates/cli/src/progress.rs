@@ -5,7 +5,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
-/// How often a line tells how far it is.
+/// The time between two lines on progress.
 const EVERY: Duration = Duration::from_secs(10);
 
 /// A bar, hidden where standard error is no terminal: [`steps`] then tells lines.

@@ -1,4 +1,4 @@
-//! Which scenario is asked for, on which ground.
+//! The scenario that is asked for, on its ground.
 
 use crate::completion::has_field;
 use crate::error::CliError;
@@ -16,13 +16,13 @@ use pageout_record::schema::Ground;
 pub(crate) struct Request {
     /// The scenario; `None`: the main table.
     pub scenario: Option<Scenario>,
-    /// Its fields.
+    /// The fields that are given.
     pub fields: Vec<String>,
     /// The lists of all variants, if they are named among the fields.
     pub lru: Option<Lru>,
     /// The variants that are compared where none are named.
     pub compared: Compared,
-    /// What its records may have.
+    /// The metrics that its records may have.
     pub metrics: Vec<MetricSpec>,
 }
 

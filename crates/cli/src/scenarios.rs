@@ -1,4 +1,4 @@
-//! What can be said of scenarios before they run: for help, and for `docs/scenarios.md`.
+//! Descriptions of scenarios before they run, for help and for `docs/scenarios.md`.
 
 use crate::args::ScenariosArgs;
 use crate::error::CliError;
@@ -56,7 +56,7 @@ fn detail(scenario: Scenario) -> String {
     text
 }
 
-/// Which direction of a metric is an improvement.
+/// Describes the direction of a metric that is an improvement.
 const fn direction(better: Better) -> &'static str {
     match better {
         Better::Lower => ", lower is better",

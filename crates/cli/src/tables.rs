@@ -29,8 +29,8 @@ pub(crate) fn only(set: &RecordSet, keep: impl Fn(&Record) -> bool) -> RecordSet
     RecordSet::new(set.run.clone(), records)
 }
 
-/// What each variant saves of `metric` against the base, in what compares across grounds:
-/// nanoseconds, atomics, entries visited and invalidations a page.
+/// Writes the saving of each variant of `metric` against the base, in units that compare across
+/// grounds: nanoseconds, atomics, entries visited and invalidations a page.
 pub(crate) fn saved(of: &Comparison, metric: &str, columns: usize) -> String {
     let counts = [ATOMICS, ENTRIES_VISITED, INVALIDATIONS].map(|metric| metric.name);
     let saves = of.others.iter().map(|other| format!("{other} saves, ns"));
@@ -91,7 +91,7 @@ pub(crate) fn generations(fields: &Labels, left: &str) -> String {
     )
 }
 
-/// What a scenario takes of memory, and what of it counts by the folio and by the page.
+/// Writes the memory that a scenario takes, and the parts that count per folio and per page.
 pub(crate) fn footprint(fields: &Labels, of: &Footprint, columns: usize) -> String {
     let heads = ["", "entries", "bytes each", "bytes"];
     let align = |head: &str| if head.is_empty() { Align::Left } else { Align::Right };
@@ -179,8 +179,9 @@ pub(crate) fn figures(set: &RecordSet, scenario: &str, metrics: &[&str], columns
     fitting.unwrap_or_else(|| grid(&[])).text(columns)
 }
 
-/// How much of each whole is fixed, whatever the variant, and the ratio of the wholes and of what
-/// is not fixed: where the fixed cost is larger, as in a kernel, the first ratio is smaller.
+/// Writes the part of each whole that is the same under all variants, the ratio of the wholes, and
+/// the ratio without that part. If the fixed cost is larger, as in a kernel, the first ratio is
+/// smaller.
 pub(crate) fn fixed(of: &Comparison, whole: &str, stages: &[&str], columns: usize) -> String {
     let heads = ["format", "order", "variant", "whole", "fixed", "ratio", "ratio without fixed"];
     let align = |k| if k < 3 { Align::Left } else { Align::Right };
@@ -274,7 +275,7 @@ const LIMIT: &str = "limit";
 const AGED: &str = "trace without limit=: nothing is reclaimed, all of the program's memory is \
                     aged; limit=50% runs it in half of its memory";
 
-/// One comparison with everything counted and measured, and what else is to be said of it.
+/// Prints a comparison with everything counted and measured, and notes on it.
 pub(crate) fn comparison(
     set: &RecordSet,
     base: &Labels,

@@ -43,6 +43,7 @@ const PLAIN: &[&str] = &[
     "crates/capi/",
     "crates/catalog/",
     "crates/check/",
+    "crates/cli/",
     "crates/exhibits/",
     "crates/experiment/",
     "crates/host/",

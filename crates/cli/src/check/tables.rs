@@ -1,4 +1,4 @@
-//! What `check` prints.
+//! The output of `check`.
 
 use super::Done;
 use pageout_catalog::EXHIBITS;
@@ -118,7 +118,7 @@ fn seconds(elapsed: Duration) -> String {
     fixed(elapsed.as_secs_f64(), 2)
 }
 
-/// One exhibit: what it is, and how it fails.
+/// Describes an exhibit, and how it fails.
 pub(super) fn exhibit(exhibit: &Exhibit, done: &[Done]) -> String {
     let mut text = format!("{} ({}): {}\n", exhibit.name, exhibit.origin.name(), exhibit.what);
     for (task, report) in done {
@@ -130,7 +130,7 @@ pub(super) fn exhibit(exhibit: &Exhibit, done: &[Done]) -> String {
     text
 }
 
-/// What there is to check.
+/// Lists the properties, scenarios and exhibits that can be checked.
 pub(super) fn list(columns: usize) -> String {
     let heads = |first| [(first, Align::Left), ("what", Align::Left)];
     let mut properties = Grid::new(heads("property"));

@@ -1,4 +1,4 @@
-//! What is checked of each patch of a series, and what came of it.
+//! Checks of each patch of a series, and their outcomes.
 
 use super::ktap::{Outcome, Point, Subtest};
 use super::of_kernel;
@@ -12,14 +12,14 @@ use pageout_record::compare::{Comparison, Row, Summary, compare};
 use pageout_record::render::{Labelling, exact};
 use pageout_record::schema::{Better, Record, RecordSet};
 
-/// What every kernel of a series runs besides the scenario asked for.
+/// Scenarios that every kernel of a series runs besides the one asked for.
 const CHECKS: [(Scenario, &[&str]); 2] =
     [(Scenario::HelperCalls, &[]), (Scenario::MixedMappings, &["lru=classic,mglru"])];
 
 /// The points before a kernel runs anything.
 pub(super) const MADE: [&str; 3] = ["applies", "builds", "boots"];
 
-/// What `helper-calls` counts of each helper: a patch may add one, and call another one less.
+/// The helpers that `helper-calls` counts. A patch may add one, and call another one less.
 const HELPERS: [&str; 4] = [
     "clear_flush_young_ptes",
     "test_and_clear_young_ptes",
@@ -76,7 +76,7 @@ struct OfKernel<'a> {
 }
 
 impl OfKernel<'_> {
-    /// Why a kernel was not built.
+    /// Returns the error of a kernel that was not built.
     fn failure(&self, name: &str) -> Option<&LabError> {
         let is_of = |names: &Vec<String>| names.iter().any(|one| one == name);
         let found = self.attempted.not_built.iter().find(|of| is_of(&of.kernels));
@@ -125,12 +125,12 @@ impl OfKernel<'_> {
     }
 }
 
-/// Whether it is that patches do not apply.
+/// Returns true if the error is that patches do not apply.
 fn is_misfit(error: &LabError) -> bool {
     matches!(error, LabError::Build(BuildError::Patch(_)))
 }
 
-/// Whether the machine did not come to run the benchmark, or not to its end.
+/// Returns true if the machine did not start the benchmark, or did not finish it.
 fn is_down(error: &LabError) -> bool {
     let LabError::Boot(BootError::Failed(failed)) = error else { return false };
     matches!(
@@ -151,13 +151,13 @@ fn not_run() -> Outcome {
     Outcome::Skipped("the command ended before".to_owned())
 }
 
-/// Runs that make one point.
+/// The runs whose outcome is one point.
 struct Group<'a> {
     name: &'static str,
     ran: Vec<&'a Ran>,
-    /// How many there are for each kernel.
+    /// The number of runs that each kernel must have.
     wanted: usize,
-    /// The kernels against the base, if that came to its end.
+    /// The comparison of the kernels with the base, if the base's run ended.
     compared: Option<Comparison>,
 }
 
@@ -221,7 +221,7 @@ impl<'a> Group<'a> {
         compared.rows.iter().filter_map(line).collect()
     }
 
-    /// Whether a kernel has a record of the row's place.
+    /// Returns true if a kernel has a record with the row's scenario and fields.
     fn has_record(&self, kernel: &str, row: &Row) -> bool {
         let ran = self.ran.iter().filter(|ran| ran.kernel == kernel);
         let mut records = ran.filter_map(|ran| ran.outcome.as_ref().ok()).flatten();

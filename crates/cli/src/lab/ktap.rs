@@ -15,13 +15,13 @@ pub(super) struct Point {
     pub(super) outcome: Outcome,
 }
 
-/// What came of it.
+/// The outcome of a point.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     Ok,
-    /// With why, in lines.
+    /// A failure with its reasons, in lines.
     NotOk(Vec<String>),
-    /// With why.
+    /// A skipped point with the reason.
     Skipped(String),
 }
 
@@ -30,7 +30,7 @@ impl Subtest {
         self.failed().next().is_none()
     }
 
-    /// Why all of it was skipped, if it was.
+    /// Returns the reason why all of it was skipped, if it was.
     fn skipped(&self) -> Option<&str> {
         let why = self.points.iter().map(|point| match &point.outcome {
             Outcome::Skipped(why) => Some(why.as_str()),

@@ -34,11 +34,11 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
-/// What is compared if no scenario is given.
+/// The fields that are compared if no scenario is given.
 const COMPARED: [&str; 2] = ["order=4", "lru=classic,mglru"];
-/// What is profiled if no scenario is given.
+/// The fields that are profiled if no scenario is given.
 const PROFILED: [&str; 2] = ["order=4", "lru=classic"];
-/// How many functions a profile shows.
+/// The most functions in a profile.
 const FUNCTIONS: usize = 25;
 
 pub(crate) fn lab(args: &LabArgs) -> Result<ExitCode, CliError> {
@@ -187,7 +187,7 @@ impl Building {
             .map_or(Ok(()), |tree| paths::directory("--tree", tree, "a kernel source tree"))
     }
 
-    /// Where kernels come from, unless they say so themselves.
+    /// Returns the source of kernels that do not name one.
     fn source(&self) -> Source {
         self.tree.clone().map_or(Source::Debian(self.kernel), Source::Tree)
     }

@@ -8,13 +8,13 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// How often a line tells how far a long piece of work is.
+/// The time between two lines on a long piece of work.
 const EVERY: Duration = Duration::from_secs(30);
 
-/// How many characters it tells of what is worked on.
+/// The most characters of a line on the work.
 const COLUMNS: usize = 80;
 
-/// How it is told.
+/// The state of the progress that is shown.
 pub(super) struct Told {
     /// On a terminal alone, the last one telling what is left.
     bars: Option<(MultiProgress, ProgressBar)>,
@@ -26,7 +26,7 @@ pub(super) struct Told {
 struct UnderWay<'a> {
     told: &'a Told,
     what: String,
-    /// Whether it is one of the pieces expected.
+    /// True if it is one of the expected pieces.
     is_piece: bool,
     since: Instant,
     shown: Shown,

@@ -6,7 +6,7 @@ use pageout_lab::{Bench, Given, Kernel, KernelError, Scenario, Workload};
 use pageout_refusal::{UnknownName, one_of};
 use std::path::Path;
 
-/// What a command line asks for.
+/// The request of a command line.
 #[derive(Debug)]
 pub(super) struct Request {
     /// Words that name kernels.
@@ -67,7 +67,7 @@ pub(crate) fn scenarios() -> String {
     one_of(&Scenario::ALL.map(Scenario::name))
 }
 
-/// Where a scenario may be meant, an unknown kernel may be an unknown scenario.
+/// Makes the error of an unknown kernel that of an unknown scenario, if a scenario may be meant.
 pub(super) fn kernel_or_scenario(error: KernelError) -> CliError {
     match error {
         KernelError::Unknown { found, names, kernels } => {

@@ -18,9 +18,9 @@ use std::collections::BTreeSet;
 use std::process::ExitCode;
 use std::time::Instant;
 
-/// How many patches have a column each in a table. Of more, the last one has.
+/// The most patches that each have a column in a table. If there are more, only the last one has.
 const COLUMNS: usize = 4;
-/// What is run if no scenario is given.
+/// The fields that are run if no scenario is given.
 const RUN: [&str; 2] = ["order=0,4", "lru=classic,mglru"];
 
 pub(super) fn series(args: &SeriesArgs) -> Result<ExitCode, CliError> {
@@ -81,7 +81,7 @@ fn read(args: &SeriesArgs, range: Option<&str>) -> Result<Series, CliError> {
     Ok(series)
 }
 
-/// What came of a series.
+/// The outcome of a series.
 struct Done<'a> {
     args: &'a SeriesArgs,
     /// The base first.
@@ -128,7 +128,7 @@ impl Done<'_> {
         Ok(judged.max(of_checks))
     }
 
-    /// Why kernels were not built, or did not run.
+    /// Returns the errors of kernels that were not built, or did not run.
     fn failures(&self) -> impl Iterator<Item = (&str, &LabError)> {
         let not_built = self.attempted.not_built.iter();
         let not_built = not_built.flat_map(|of| of.kernels.iter().map(|name| (&**name, &of.error)));
@@ -222,13 +222,13 @@ const fn goes_on(args: &SeriesArgs) -> bool {
     args.keep_going || args.last
 }
 
-/// What a kernel is called in records: by its patch.
+/// Returns the name of a kernel in records, with its patch.
 fn title(kernel: &Kernel) -> String {
     let subject = kernel.patches.last().map(|patch| format!(": {}", patch.subject));
     format!("{}{}", kernel.name, subject.unwrap_or_default())
 }
 
-/// What was not printed because nobody reads on is no error.
+/// Ignores the error of a closed pipe: the reader wants no more output.
 fn unless_unread(told: Result<(), CliError>) -> Result<(), CliError> {
     match told {
         Err(error) if !error.is_broken_pipe() => Err(error),

@@ -1,4 +1,4 @@
-//! What stands beside the lab's table: what was saved, and what the figures are of.
+//! Additions to the lab's table: the savings, and the sources of the figures.
 
 use crate::declared::DECLARED;
 use crate::error::CliError;
@@ -44,8 +44,8 @@ fn alike(set: &RecordSet) -> Option<String> {
         .then(|| format!("the same on every kernel (--json has the values): {names}"))
 }
 
-/// Whether every record with these fields has this metric with the same samples, and no direction
-/// of it is better.
+/// Returns true if every record with these fields has this metric with the same samples, and the
+/// metric has no better direction.
 fn is_alike(set: &RecordSet, fields: &Labels, metric: &Metric) -> bool {
     // A kernel that gave nothing differs in nothing.
     let mut siblings =
@@ -53,7 +53,7 @@ fn is_alike(set: &RecordSet, fields: &Labels, metric: &Metric) -> bool {
     metric.better == Better::Neither && siblings.all(|record| record.metrics.contains(metric))
 }
 
-/// What each kernel saves, in instructions a page; nothing where no row has a time.
+/// Writes the instructions a page that each kernel saves; empty if no row has a time.
 fn saved(of: &Comparison, columns: usize) -> String {
     let times = times(of);
     let Some(names) = telling(&times) else { return String::new() };
@@ -127,7 +127,7 @@ fn summary(of: Change) -> Summary {
     of.summary
 }
 
-/// How much less the second is than the first.
+/// Writes the first median minus the second.
 fn difference(before: Option<Summary>, after: Option<Summary>) -> String {
     match (before, after) {
         (Some(before), Some(after)) => exact(tenths(before.median - after.median)),
@@ -152,7 +152,7 @@ fn telling<'r>(rows: &[&'r Row]) -> Option<Vec<&'r String>> {
     Some(names)
 }
 
-/// What these fields are in a row.
+/// Returns the values of these fields in a row.
 fn label(row: &Row, names: &[&String]) -> Vec<String> {
     names.iter().map(|name| row.fields.get(name).cloned().unwrap_or_default()).collect()
 }
@@ -161,10 +161,10 @@ fn tenths(value: f64) -> f64 {
     (value * 10.0).round() / 10.0
 }
 
-/// What was built and booted: names, each with what it is.
+/// The parts that were built and booted: names, each with a description.
 pub(super) type Parts = Vec<(String, Vec<String>)>;
 
-/// That of kernels, and the programs that made and ran them.
+/// Returns the parts of kernels, and the programs that built and ran them.
 pub(super) fn parts(kernels: &[Kernel], measured: &Measured) -> Parts {
     let of = |kernel: &Kernel| {
         let built = measured.built.iter().find(|built| built.kernel == *kernel);
@@ -183,7 +183,7 @@ fn tools(measured: &Measured) -> [(String, Vec<String>); 2] {
     tools.map(|(what, all)| (what.to_owned(), vec![all.join("; ")]))
 }
 
-/// That of a series: each kernel but the base is told by its own patch.
+/// Returns the parts of a series. Each kernel except the base is described by its own patch.
 pub(super) fn parts_of_series(kernels: &[Kernel], measured: &Measured) -> Parts {
     let of = |kernel: &Kernel| {
         let what = kernel.patches.last().map(|patch| patch.subject.clone());
@@ -193,8 +193,8 @@ pub(super) fn parts_of_series(kernels: &[Kernel], measured: &Measured) -> Parts 
     kernels.iter().map(of).chain(tools(measured)).collect()
 }
 
-/// What is compared, as it is printed: with what was the same left out, unless all is asked for,
-/// and what the kernels are.
+/// Prints a comparison and a description of the kernels. Unless all rows are asked for, rows that
+/// were the same are left out.
 pub(super) fn compared(
     set: &RecordSet,
     base: &Labels,
@@ -231,7 +231,7 @@ fn origin(parts: &Parts) -> Vec<String> {
     parts.iter().map(|(name, parts)| format!("{name}: {}", parts.join(" "))).collect()
 }
 
-/// What to be careful of, as a line.
+/// Returns the warning on the figures, as a line.
 fn caution() -> String {
     CAUTION.trim_end().replace('\n', " ")
 }
@@ -244,7 +244,7 @@ pub(super) fn compilers(all: &[Built]) -> Vec<String> {
     compilers
 }
 
-/// Where kernels are.
+/// Writes the places of kernels.
 pub(super) fn built(all: &[Built], columns: usize) -> String {
     let mut grid = Grid::new(["kernel", "config", "source"].map(|head| (head, Align::Left)));
     let mut images = String::new();
@@ -257,7 +257,7 @@ pub(super) fn built(all: &[Built], columns: usize) -> String {
     format!("{}\n\n{}\n{images}", compilers(all).join("; "), grid.text(columns))
 }
 
-/// What was fetched, from where, and what was checked.
+/// Describes the fetched files, their origin and the checks of them.
 pub(super) fn fetched(of: &Fetched) -> String {
     let (keyring, tarball) = (of.keyring.display(), of.tarball.display());
     format!(

@@ -20,7 +20,7 @@ use std::fs;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-/// What cells name, read once.
+/// Traces and platforms that cells name, each read once.
 #[derive(Debug, Default)]
 pub(super) struct Bench {
     /// The trace that is taken where none is named.
@@ -177,7 +177,7 @@ impl Runner for Bench {
     }
 }
 
-/// What the command line would say of it.
+/// Returns the common options as a command line for the cell would give them.
 fn common(cell: &Cell) -> Common {
     let Cell { ground, seed, runs, draws, cores, platform, trace, .. } = cell.clone();
     Common {

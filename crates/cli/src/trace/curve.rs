@@ -18,7 +18,7 @@ use pageout_record::schema::{Labels, Record, RecordSet};
 use std::path::Path;
 use std::process::ExitCode;
 
-/// What policies are, below a table.
+/// Descriptions of policies, below a table.
 const ABOUT: &str = "\
 Of the accesses that the trace has, those whose page was not in memory; less is better.
 classic, mglru: the engine on these lists.

@@ -52,8 +52,8 @@ pub(crate) fn trace(args: &TraceArgs) -> Result<ExitCode, CliError> {
     }
 }
 
-/// The sample or the file of that name, or the default sample. A word that names both is refused:
-/// records should not depend on where a command was run.
+/// Returns the sample or the file of that name, or the default sample. A word that names both is
+/// refused: records should not depend on where a command was run.
 pub(crate) fn source_of(path: Option<&Path>) -> Result<TraceSource, CliError> {
     let Some(path) = path else {
         return Ok(TraceSource::default());
@@ -70,12 +70,12 @@ pub(crate) fn source_of(path: Option<&Path>) -> Result<TraceSource, CliError> {
     })
 }
 
-/// What messages call that trace.
+/// Returns the trace's name in messages.
 pub(crate) fn name_of(path: Option<&Path>) -> String {
     path.map_or_else(|| "the sample python-table".to_owned(), named)
 }
 
-/// Why that trace could not be played.
+/// Returns the error of a trace that could not be played.
 pub(crate) fn failed(error: ReplayError, path: Option<&Path>) -> CliError {
     match error {
         ReplayError::LruGen(refused) => refused.into(),

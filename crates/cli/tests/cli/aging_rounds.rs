@@ -4,7 +4,7 @@ use crate::common::{counted, records, refused, stdout};
 
 const SMALL: &str = "aging-rounds size=16MiB rounds=4";
 
-/// What per entry, in batches and ours come to.
+/// Returns the figures of the three families: per entry, batched, and ours.
 fn of_families(fields: &str, name: &str) -> [f64; 3] {
     let set = records(&format!("compare {SMALL} {fields}"));
     let found: Vec<_> = set.records.iter().map(|record| counted(record, name)).collect();

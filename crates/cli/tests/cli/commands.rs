@@ -310,7 +310,7 @@ fn a_sample_and_a_file_of_one_name_are_told_apart_by_the_path() {
     assert_eq!(file, stdout("trace info cc1plus-list"));
 }
 
-/// What a shell is told when the last of these words is to be completed.
+/// Returns the completions of the last of these words that a shell gets.
 fn completed(shell: &str, words: &[&str]) -> Vec<String> {
     let mut asked = command("--");
     asked.arg("pageout").args(words).env("COMPLETE", shell);

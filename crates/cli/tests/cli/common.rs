@@ -47,8 +47,8 @@ pub(crate) fn run_with_input(words: &str, input: &str) -> Output {
     child.wait_with_output().expect("the binary ends")
 }
 
-/// What it printed; it must succeed, with nothing to say on standard error but how far it was,
-/// every ten seconds, and how long a sweep takes.
+/// Returns the output. The command must succeed. Its standard error may only have progress, every
+/// ten seconds, and the duration of a sweep.
 pub(crate) fn stdout(words: &str) -> String {
     let output = run(words);
     assert_eq!(output.status.code(), Some(0), "{words}: {}", stderr(&output));
@@ -71,7 +71,7 @@ pub(crate) fn stdout(words: &str) -> String {
     String::from_utf8(output.stdout).expect("output is UTF-8")
 }
 
-/// What it said on standard error.
+/// Returns the standard error.
 pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).expect("messages are UTF-8")
 }

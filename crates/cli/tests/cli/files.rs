@@ -1,4 +1,4 @@
-//! What ends early leaves no file, and what was there stays.
+//! Tests that a command which ends early leaves no file, and keeps existing ones.
 
 use crate::common::{command, entries, stderr};
 use std::io::{Read, Write};
@@ -21,7 +21,7 @@ fn a_program_that_does_not_start_leaves_no_trace() {
     assert_eq!(entries(directory.path()), Vec::<String>::new());
 }
 
-/// What ctrl-C does: the program and its recorder both get SIGINT.
+/// Ctrl-C sends SIGINT to the program and to its recorder.
 #[test]
 fn an_interrupted_recording_leaves_no_trace() {
     let directory = tempdir().expect("a directory");
@@ -66,7 +66,7 @@ fn what_is_killed_leaves_no_file() {
     assert_eq!(before, "what was there before");
 }
 
-/// Whether the process runs; one that has ended and that nobody has waited for does not.
+/// Returns true if the process runs. A zombie does not run.
 fn runs(pid: &str) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
     stat.is_ok_and(|stat| !stat.contains(") Z "))

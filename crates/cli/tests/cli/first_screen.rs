@@ -6,7 +6,7 @@ use tempfile::tempdir;
 
 const STEPS: [&str; 4] = ["before ", "batched young ", "+ batched unmap ", "line  "];
 
-/// One screen, without a colour in a pipe, and with figures.
+/// The output fits one screen, has no colour in a pipe, and has figures.
 #[test]
 fn it_fits_a_terminal() {
     let text = stdout("--runs 1");

@@ -171,7 +171,7 @@ impl World {
         self.command(words).env("BOOT", how).output().expect("it runs")
     }
 
-    /// Whether every emulator that was started has ended.
+    /// Returns true if every emulator that was started has ended.
     pub(crate) fn is_quiet(&self) -> bool {
         let pids = fs::read_to_string(self.path("pids")).expect("emulators were started");
         pids.lines().all(|pid| !Path::new("/proc").join(pid).exists())

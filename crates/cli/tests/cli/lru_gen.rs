@@ -5,7 +5,7 @@ use std::process::Output;
 
 const SMALL: &str = "run reclaim-file size=4MiB order=0 format=x86-64 reclaim=25% --runs 1";
 
-/// What leaves generations, and the cgroup that they are of.
+/// Commands that leave generations, each with the cgroup of these.
 const SCENARIOS: [(&str, &str); 3] = [
     (
         "run reclaim-file size=4MiB order=0 format=x86-64 reclaim=25% lru=mglru --runs 1",

@@ -1,4 +1,4 @@
-//! What records have is what their scenario declares.
+//! Tests that records have what their scenario declares.
 
 use crate::common::{read, stdout};
 use pageout_experiment::metrics::MetricSpec;

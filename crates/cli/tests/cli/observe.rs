@@ -5,7 +5,7 @@ use pageout_record::schema::{Ground, RecordFile};
 use std::fs;
 use tempfile::tempdir;
 
-/// Whether this kernel lets a program see its own young bits.
+/// Returns true if this kernel lets a program see its own young bits.
 fn can_observe() -> bool {
     fs::OpenOptions::new().write(true).open("/proc/self/clear_refs").is_ok()
 }

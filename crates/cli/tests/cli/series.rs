@@ -33,7 +33,7 @@ fn printed(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).expect("text")
 }
 
-/// What a command prints that ends with this status.
+/// Runs a command that must end with this status, and returns its output.
 fn ended(world: &World, words: &str, status: i32) -> String {
     let output = world.run(words);
     assert_eq!(output.status.code(), Some(status), "{}{}", printed(&output), stderr(&output));

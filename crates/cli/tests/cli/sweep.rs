@@ -282,7 +282,7 @@ fn a_trace_that_changes_is_noticed() {
     refused(&sweep.words("run", ""), &["mine.pgt has changed since the sweep was planned"]);
 }
 
-/// Where nothing more can be written: a limit on files' sizes, whose signal is ignored.
+/// Returns a command that cannot write files: a limit on their sizes, whose signal is ignored.
 fn limited(words: &str) -> Command {
     let mut shell = Command::new("sh");
     let limit = "trap '' XFSZ; ulimit -f 0; exec \"$0\" \"$@\"";
