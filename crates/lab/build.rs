@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::{env, fs};
 
-/// Where the lab's files are.
+/// The directory of the lab's files.
 const LAB: &str = "files";
-/// Those whose files are listed.
+/// The folders whose files are listed.
 const FOLDERS: [&str; 8] =
     ["init", "bench", "workload", "plugin", "series", "before-7.3", "questions-7.3", "queue-7.3"];
 

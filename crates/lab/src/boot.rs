@@ -16,42 +16,42 @@ use pageout_experiment::named;
 
 use super::transcript::{Brought, Fault, Stopped, Transcript};
 
-/// How long a machine that says it is done, or panicked, may take to end.
+/// The time that a machine may take to end after it said that it is done, or panicked.
 const GRACE: Duration = Duration::from_secs(10);
-/// How many of the last lines, or of those up to a panic, a message shows.
+/// The number of lines that a message shows: the last ones, or those up to a panic.
 const SHOWN_LINES: usize = 10;
-/// How many characters of a line.
+/// The most characters of such a line.
 const SHOWN_COLUMNS: usize = 160;
-/// How often it is asked whether to stop.
+/// The time between two checks whether to stop.
 const TICK: Duration = Duration::from_millis(100);
 /// The most bytes that a machine may print: over a hundred times what the benchmark's print.
 const MOST_OUTPUT: usize = 16 << 20;
 /// The most bytes of a line that does not end.
 const MOST_LINE: u64 = 1 << 20;
-/// How many lines may wait to be understood.
+/// The most lines that may wait to be parsed.
 const LINES: usize = 1024;
 
-/// What to start, and what of.
+/// A machine to start.
 #[derive(Debug)]
 pub(super) struct Boot<'a> {
-    /// What it is called in messages: `s1, arm64-4k, cpu max`.
+    /// The machine's name in messages: `s1, arm64-4k, cpu max`.
     pub(super) title: &'a str,
     /// The emulator and its arguments.
     pub(super) command: Vec<std::ffi::OsString>,
     /// The benchmark's runs.
     pub(super) plan: &'a [String],
-    /// Where the serial line is written down.
+    /// The time after which the machine is ended.
     pub(super) log: &'a Path,
-    /// When to give up.
+    /// Set when its records are no longer wanted.
     pub(super) limit: Duration,
     /// Set when nobody wants its records any more.
     pub(super) stop: &'a AtomicBool,
 }
 
-/// What came of a machine.
+/// The outcome of a machine.
 #[derive(Debug)]
 pub(super) struct Ended {
-    /// What the benchmark found.
+    /// The benchmark's records.
     pub(super) records: Vec<Record>,
     /// A session's answers, line by line.
     pub(super) answers: Vec<String>,
@@ -59,26 +59,26 @@ pub(super) struct Ended {
     pub(super) warnings: usize,
 }
 
-/// Why a machine gave no records.
+/// The reason why a machine gave no records.
 #[derive(Debug, thiserror::Error)]
 pub enum BootError {
     /// The log cannot be written.
     #[error("cannot write {}", named(log))]
     Log {
-        /// Which file.
+        /// The file.
         log: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// The emulator does not start.
     #[error("cannot run `{program}`")]
     Start {
-        /// Which program.
+        /// The program.
         program: String,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// It started, and what it said is no result.
+    /// The machine started, but its output is no result.
     #[error(transparent)]
     Failed(#[from] Box<Failed>),
 }
@@ -87,9 +87,9 @@ pub enum BootError {
 #[derive(Debug, thiserror::Error)]
 #[error("{title}: {fault}\nthe log is {}; it says:\n{}", named(log), last.join("\n"))]
 pub struct Failed {
-    /// Which machine.
+    /// The machine's name in messages.
     title: String,
-    /// What is wrong.
+    /// The fault of the run.
     pub fault: Fault,
     /// All of its words.
     log: PathBuf,

@@ -27,7 +27,7 @@ use super::target::{Arch, Config};
 use super::tools;
 use super::tree::{self, TreeError};
 
-/// How many lines of a failed build's errors a message shows.
+/// The most lines of a failed build's errors that a message shows.
 const SHOWN_ERRORS: usize = 5;
 /// The most room that ccache takes for objects.
 const OBJECTS_KEPT: &str = "1G";
@@ -35,11 +35,11 @@ const OBJECTS_KEPT: &str = "1G";
 /// A kernel that can be booted.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Built {
-    /// Which kernel.
+    /// The kernel that was built.
     pub kernel: Kernel,
-    /// How it was configured.
+    /// The kernel's configuration.
     pub config: Config,
-    /// What it was built from: `Linux 7.3.4, Debian's linux-source-7.3`.
+    /// The source that it was built from: `Linux 7.3.4, Debian's linux-source-7.3`.
     pub source: String,
     /// The compiler that built it.
     pub compiler: String,
@@ -48,7 +48,7 @@ pub struct Built {
 }
 
 impl Built {
-    /// What is booted.
+    /// Returns the image that is booted.
     pub fn image(&self) -> PathBuf {
         self.directory.join("Image")
     }
@@ -68,18 +68,18 @@ impl Built {
         Self { kernel: kernel.clone(), ..self.clone() }
     }
 
-    /// Whether it is the same image, though it may be booted otherwise.
+    /// Returns true if both are the same image, even if they are booted differently.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         self.directory == other.directory
     }
 
-    /// Whether it is there: it has its place once it is complete.
+    /// Returns true if it was built: it gets its place only once it is complete.
     pub(super) fn is_there(&self) -> bool {
         self.image().is_file()
     }
 }
 
-/// Why a kernel was not built.
+/// The reason why a kernel was not built.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
     /// There is no source.
@@ -115,9 +115,9 @@ pub enum BuildError {
     /// A program does not run.
     #[error("cannot run `{program}`")]
     Run {
-        /// Which.
+        /// The program.
         program: String,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// Make failed.
@@ -126,13 +126,13 @@ pub enum BuildError {
         named(log), errors.join("\n")
     )]
     Make {
-        /// Which kernel.
+        /// The kernel.
         kernel: String,
-        /// How it is configured.
+        /// The kernel's configuration.
         config: Config,
         /// The whole log.
         log: PathBuf,
-        /// Its first errors.
+        /// The first errors of the log.
         errors: Vec<String>,
     },
 }
@@ -146,7 +146,7 @@ pub(super) struct Planned<'a> {
 }
 
 impl Planned<'_> {
-    /// Where its objects are, below the cache.
+    /// Returns the directory of its objects, below the cache.
     pub(super) fn output(&self) -> PathBuf {
         self.place("builds")
     }
@@ -159,11 +159,11 @@ impl Planned<'_> {
 /// Builds kernels.
 pub(super) struct Builder<'a> {
     pub(super) cache: &'a Cache,
-    /// What the user asks for of every configuration.
+    /// The options that the user asks for in every configuration.
     pub(super) options: &'a [ConfigOption],
     /// The places of the points that every kernel gets, if there are any.
     pub(super) points: Option<&'a Points>,
-    /// How many compilers run at once.
+    /// The number of compilers that run at once.
     pub(super) jobs: usize,
     pub(super) progress: &'a dyn Progress,
 }
@@ -242,7 +242,7 @@ impl Builder<'_> {
     }
 }
 
-/// What a program calls itself.
+/// Returns the version that a program prints.
 pub(super) fn version(program: &str) -> Result<String, BuildError> {
     let failed = |source| BuildError::Run { program: program.to_owned(), source };
     let output = Command::new(program).arg("--version").output().map_err(failed)?;

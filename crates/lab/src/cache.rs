@@ -11,15 +11,15 @@ use tempfile::{TempDir, TempPath};
 
 use super::progress::Progress;
 
-/// Its directory of work that is not complete.
+/// The cache's directory of work that is not complete.
 const UNFINISHED: &str = "tmp";
-/// Its directory of locks.
+/// The cache's directory of locks.
 const LOCKS: &str = "locks";
-/// How long work may take; what is older was left by a process that was ended.
+/// The longest time that work may take. Older unfinished work was left by a process that was ended.
 const KEEP_UNFINISHED: Duration = Duration::from_secs(24 * 60 * 60);
-/// Its directory of machines' logs.
+/// The cache's directory of machines' logs.
 const RUNS: &str = "runs";
-/// How long a log is kept: a week.
+/// The time for which a log is kept: a week.
 const KEEP_LOGS: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// The directory.
@@ -28,7 +28,7 @@ pub struct Cache {
     root: PathBuf,
 }
 
-/// Why the cache cannot be used.
+/// The reason why the cache cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum CacheError {
     /// Neither the option nor the environment says where it is.
@@ -41,9 +41,9 @@ pub enum CacheError {
         named(cache)
     )]
     NoRoom {
-        /// What was to be done.
+        /// The work that was to be done.
         what: String,
-        /// Where.
+        /// The cache's directory.
         cache: PathBuf,
         /// MiB that it takes.
         needed: u64,
@@ -53,9 +53,9 @@ pub enum CacheError {
     /// A file or directory in it cannot be used.
     #[error("cannot use the cache: {}", named(path))]
     Use {
-        /// Which.
+        /// The path.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
 }
@@ -97,7 +97,7 @@ impl Cache {
         Ok(cache)
     }
 
-    /// Where it is.
+    /// Returns the cache's directory.
     pub(super) fn root(&self) -> &Path {
         &self.root
     }
@@ -129,7 +129,7 @@ impl Cache {
         Ok(file.map_err(CacheError::at(&directory))?.into_temp_path())
     }
 
-    /// Where things of a kind are kept under a key.
+    /// Returns the path at which things of a kind are kept under a key.
     pub(super) fn place(&self, kind: &str, key: &str) -> PathBuf {
         self.root.join(kind).join(key)
     }

@@ -14,7 +14,7 @@ use super::room;
 use super::source::FETCHED;
 use super::tools::{self, Missing};
 
-/// Whose signatures are accepted, where the user names no other file.
+/// The keys whose signatures are accepted, unless the user names another file.
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 /// The archive, where the system's own sources name none.
 const ARCHIVE: &str = "http://deb.debian.org/debian/";
@@ -24,7 +24,7 @@ const ROOM: u64 = 400 << 20;
 /// A release's source to fetch.
 #[derive(Clone, Debug)]
 pub struct Fetch {
-    /// Which.
+    /// The release to fetch.
     pub release: Release,
     /// An address, or a directory with the archive's files under their own paths; the mirror of
     /// the system's sources if none is given.
@@ -38,15 +38,15 @@ pub struct Fetch {
 pub struct Fetched {
     /// The package and its version: `linux-source-7.3 7.3.4-1~bpo13+1`.
     pub package: String,
-    /// Where it came from: the archive and the suite.
+    /// The origin: the archive and the suite.
     pub from: String,
     /// The keys that its signature was checked with.
     pub keyring: PathBuf,
-    /// What was kept of it.
+    /// The file that was kept.
     pub tarball: PathBuf,
 }
 
-/// Why there is no source.
+/// The reason why there is no source.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
     /// Programs are missing.
@@ -59,7 +59,7 @@ pub enum FetchError {
         named(.0)
     )]
     NoKeys(PathBuf),
-    /// What came is not what the keys' owners signed.
+    /// The signature of what came is not one of the keys' owners.
     #[error(
         "{from}: the signature is wrong, nothing was kept; {keyring} accepts none of it: {said}"
     )]
@@ -68,35 +68,35 @@ pub enum FetchError {
         from: String,
         /// The keys.
         keyring: String,
-        /// What apt said.
+        /// The message of apt.
         said: String,
     },
-    /// Nothing came.
+    /// No file came.
     #[error("{from} cannot be had: {said}\n{by_hand}")]
     Unreachable {
         /// The archive and the suite.
         from: String,
-        /// What apt said.
+        /// The message of apt.
         said: String,
-        /// What else can be done.
+        /// The way to fetch by hand.
         by_hand: ByHand,
     },
     /// The package is not what it should be.
     #[error("{package}, from {from}: {said}")]
     Package {
-        /// Its name.
+        /// The package's name.
         package: &'static str,
         /// The archive and the suite.
         from: String,
-        /// What is wrong.
+        /// The problem of the package.
         said: String,
     },
     /// A program does not run.
     #[error("cannot run `{program}`")]
     Run {
-        /// Which.
+        /// The program.
         program: &'static str,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// The cache cannot be used.
@@ -104,7 +104,7 @@ pub enum FetchError {
     Cache(#[from] CacheError),
 }
 
-/// What to download where there is no network.
+/// Instructions for a download by hand, if there is no network.
 #[derive(Clone, Copy, Debug)]
 pub struct ByHand(Release);
 
@@ -236,7 +236,7 @@ impl Apt<'_> {
         Err(self.failure(&String::from_utf8_lossy(&output.stderr)))
     }
 
-    /// What apt's errors mean.
+    /// Returns the error that apt's messages stand for.
     fn failure(&self, stderr: &str) -> FetchError {
         let lines = stderr
             .lines()

@@ -4,25 +4,25 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Why git gave no answer.
+/// The reason why git gave no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum GitError {
-    /// It does not run.
+    /// Git does not run.
     #[error("cannot run `git {command}`")]
     Run {
-        /// Its command.
+        /// The command.
         command: String,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// It failed.
+    /// Git failed.
     #[error("`git {command}` in {directory}: {said}")]
     Failed {
-        /// Its command.
+        /// The command.
         command: String,
-        /// Where.
+        /// The directory in which it ran.
         directory: String,
-        /// What it said.
+        /// The message of git.
         said: String,
     },
 }

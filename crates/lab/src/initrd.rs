@@ -1,4 +1,4 @@
-//! What the test machine boots into: our init and benchmark, the plan, and a file system.
+//! The initrd of the test machine: our init and benchmark, the plan, and a file system.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Write};
@@ -15,17 +15,17 @@ use super::progress::Progress;
 use super::target::Arch;
 use super::tools;
 
-/// How compilers are called: programs that stand alone.
+/// The options of compilers, for programs that are linked statically.
 pub(super) const C_OPTIONS: [&str; 6] = ["-std=gnu11", "-O2", "-Wall", "-Werror", "-static", "-s"];
 /// Bytes of the file system's image: mkfs.xfs takes 300 MiB at the least, and the RAM disk has 512.
 const IMAGE_SIZE: u64 = 400 << 20;
 /// Bytes of a block of it.
 const BLOCK: usize = 4096;
-/// What makes the image the same each time.
+/// The options that make the image the same each time.
 const MKFS_OPTIONS: [&str; 6] =
     ["-q", "-m", "uuid=7061676f-7574-4c61-8000-000000000001", "-b", "size=4096", "-f"];
 
-/// Why there is no initrd.
+/// The reason why there is no initrd.
 #[derive(Debug, thiserror::Error)]
 pub enum InitrdError {
     /// A program does not run.
@@ -38,7 +38,7 @@ pub enum InitrdError {
         compiler: String,
         /// Our program.
         program: &'static str,
-        /// What it said.
+        /// The messages of the compiler.
         said: String,
     },
     /// The user's workload does not compile.
@@ -54,9 +54,9 @@ pub enum InitrdError {
     /// The file system cannot be made.
     #[error("mkfs.xfs ended with {status}: {said}")]
     MakeFileSystem {
-        /// How it ended.
+        /// The status with which it ended.
         status: std::process::ExitStatus,
-        /// What it said.
+        /// The messages of the program.
         said: String,
     },
     /// The cache cannot be used.
@@ -75,7 +75,7 @@ pub(super) struct Carried<'a> {
     pub(super) programs: [(&'static str, &'a Option<PathBuf>); 2],
 }
 
-/// What every initrd of an architecture has.
+/// The files that every initrd of an architecture has.
 #[derive(Clone, Debug)]
 pub(super) struct Guest {
     programs: PathBuf,

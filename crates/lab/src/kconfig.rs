@@ -57,17 +57,17 @@ fn is_value(value: &str) -> bool {
     }
 }
 
-/// One thing asked for: the first of its choices that a kernel takes.
+/// A wanted option: the first of its choices that a kernel accepts.
 #[derive(Clone, Debug)]
 struct Wanted {
     choices: Vec<ConfigOption>,
-    /// Whether a kernel that takes none of them will do.
+    /// True if a kernel that accepts none of them is good enough.
     or_nothing: bool,
     /// The choice that is tried.
     chosen: usize,
 }
 
-/// What is asked for of a kernel's configuration, over `allnoconfig`.
+/// The options that are asked of a kernel's configuration, over `allnoconfig`.
 #[derive(Clone, Debug)]
 pub(super) struct Wish {
     config: Config,

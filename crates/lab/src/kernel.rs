@@ -17,30 +17,30 @@ pub const PATCHED: &str = "patched";
 pub struct Kernel {
     /// As given: `6.12:s4+young_flush=none`.
     pub name: String,
-    /// What it is made from.
+    /// The source that it is made from.
     pub source: Source,
-    /// What is built: `s4`.
+    /// The name of its build: `s4`.
     pub build: String,
-    /// What it is patched with, in order.
+    /// The patches, in order.
     pub patches: Vec<Patch>,
-    /// What it is booted with.
+    /// The parameters that it is booted with.
     pub parameters: Vec<String>,
 }
 
-/// Why kernels were refused.
+/// The reason why kernels were refused.
 #[derive(Debug, thiserror::Error)]
 pub enum KernelError {
     /// No kernel is called so.
     #[error("{}", unknown(found, names, kernels))]
     Unknown {
-        /// What was given.
+        /// The name that was given.
         found: String,
         /// The names that kernels have.
         names: Vec<String>,
         /// The same in short.
         kernels: String,
     },
-    /// What stands before a colon is no release.
+    /// The text before a colon is no release.
     #[error("kernel `{kernel}`: {unknown}")]
     Release {
         /// The kernel as given.
@@ -161,8 +161,8 @@ impl Kernel {
         Ok(kernels)
     }
 
-    /// Whether a word is meant to name a kernel: scenario fields have an equals sign before any
-    /// plus, if there is one.
+    /// Returns true if a word is meant to name a kernel: scenario fields have an equals sign before
+    /// any plus, if there is one.
     pub fn is_name(word: &str) -> bool {
         !word.split('+').next().is_some_and(|name| name.contains('='))
     }

@@ -19,7 +19,7 @@ const MEMORY: u64 = 512 << 20;
 /// Seconds that a machine gets: more than ten times what the longest session takes.
 const SECONDS: u64 = 240;
 
-/// What a kernel answered to a session.
+/// A kernel's answers to a session.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Captured {
     /// The kernel, its configuration and its processor, in a line that begins with `# `.

@@ -22,7 +22,7 @@ const MOST_MAILS: usize = 4096;
 /// The most patches of a series.
 const MOST_PATCHES: usize = 512;
 
-/// Why no patches were taken from a file.
+/// The reason why no patches were taken from a file.
 #[derive(Debug, thiserror::Error)]
 pub enum MailError {
     /// The file cannot be read.

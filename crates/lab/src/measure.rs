@@ -29,10 +29,10 @@ use pageout_experiment::this_machine::{available_memory, this_run};
 /// Seconds that a machine gets to boot, and again for each run of the benchmark and each GiB that
 /// it maps: more than ten times what they take where two machines share two slow CPUs.
 const SECONDS: u64 = 120;
-/// How many times as long it takes with the plugin.
+/// The factor by which a run is slower with the plugin.
 const PROFILED: u32 = 10;
 
-/// What to run on each kernel.
+/// The runs on each kernel.
 #[derive(Clone, Debug)]
 pub struct Runs {
     /// The processors to emulate.
@@ -41,7 +41,7 @@ pub struct Runs {
     pub plan: Vec<Bench>,
     /// Samples of each, where it is not the benchmark's own choice.
     pub samples: Option<u16>,
-    /// How long a machine may take, where it is not the lab's own choice.
+    /// The longest time for a machine, if the lab does not choose it.
     pub limit: Option<Duration>,
     /// The function to count instructions under, if any.
     pub profile: Option<String>,
@@ -49,7 +49,7 @@ pub struct Runs {
     pub counts: bool,
 }
 
-/// What came of it.
+/// The outcome of the runs.
 #[derive(Clone, Default, Debug)]
 pub struct Measured {
     /// The kernels, under each configuration.
@@ -64,14 +64,14 @@ pub struct Measured {
     pub warned: Vec<(String, PathBuf)>,
 }
 
-/// What came of kernels of which not all need be built, or run.
+/// The outcome of kernels of which some may fail to build, or to run.
 #[derive(Default, Debug)]
 pub struct Attempted {
-    /// What came of those that were, and ran.
+    /// The outcome of the kernels that were built and ran.
     pub measured: Measured,
     /// Each machine that came to an end by itself.
     pub ran: Vec<Ran>,
-    /// Those that were not built.
+    /// The kernels that were not built.
     pub not_built: Vec<NotBuilt>,
 }
 
@@ -80,24 +80,24 @@ pub struct Attempted {
 pub struct Ran {
     /// The kernel's name.
     pub kernel: String,
-    /// How it is configured.
+    /// The kernel's configuration.
     pub config: Config,
     /// The processor.
     pub cpu: Cpu,
-    /// What was run.
+    /// The run of the benchmark.
     pub bench: Bench,
-    /// Its records, or why there are none.
+    /// The records, or the reason why there are none.
     pub outcome: Result<Vec<Record>, LabError>,
 }
 
 /// A machine's profile.
 #[derive(Clone, Debug)]
 pub struct Profiled {
-    /// What the machine is called: `s1, arm64-4k, cpu max`.
+    /// The machine's name in messages: `s1, arm64-4k, cpu max`.
     pub title: String,
-    /// What it brought home.
+    /// The machine's records.
     pub records: Vec<Record>,
-    /// Where its instructions went.
+    /// The instructions of the machine, by call path.
     pub profile: Profile,
     /// The 4K pages that its counts are divided by: those reclaimed in all samples, or those mapped
     /// where none are.
@@ -436,14 +436,14 @@ impl Measured {
 }
 
 impl Brought {
-    /// What messages call the machine: `s1, arm64-4k, cpu max`.
+    /// Returns the machine's name in messages: `s1, arm64-4k, cpu max`.
     pub(super) fn title(&self) -> &str {
         &self.title
     }
 }
 
 impl Job {
-    /// What it does, for people: the workload and its fields.
+    /// Describes the run for people: the workload and its fields.
     fn words(&self) -> String {
         let is_ours = |word: &&str| ["kernel=", "clock="].iter().any(|own| word.starts_with(own));
         let words = self.line.split(' ').skip(1).filter(|word| !is_ours(word));
@@ -464,13 +464,13 @@ fn write_symbols(built: &Built, root: &str, to: &Path) -> Result<(), LabError> {
     Ok(fs::write(to, symbols).map_err(CacheError::at(to))?)
 }
 
-/// What the plugin wrote.
+/// Reads the profile that the plugin wrote.
 fn read_profile(machine: &str, out: &Path) -> Result<Profile, LabError> {
     let text = fs::read_to_string(out).map_err(CacheError::at(out))?;
     text.parse().map_err(|source| LabError::Profile { machine: machine.to_owned(), source })
 }
 
-/// How long a machine with this run may take.
+/// Returns the longest time that a machine with this run may take.
 fn patience(bench: &Bench, with_plugin: bool) -> Duration {
     let slower = if with_plugin { PROFILED } else { 1 };
     Duration::from_secs(SECONDS * (2 + (bench.mapped() >> 30))) * slower

@@ -28,9 +28,9 @@ pub(super) struct Patched {
 #[derive(Debug, thiserror::Error)]
 #[error("cannot prepare the tree to build: {}", named(path))]
 pub struct MirrorError {
-    /// Which.
+    /// The path.
     path: PathBuf,
-    /// What the system said.
+    /// The error of the system.
     source: io::Error,
 }
 

@@ -16,19 +16,19 @@ use super::git::{GitError, apart};
 use super::mirror::{Patched, Staged};
 use super::patch::Patch;
 
-/// Why a patch was not applied.
+/// The reason why a patch was not applied.
 #[derive(Debug, thiserror::Error)]
 pub enum PatchError {
     /// The patch changes no file.
     #[error("patch {patch}: not a patch: it has no diff")]
     NotAPatch {
-        /// Which patch.
+        /// The patch.
         patch: String,
     },
     /// A diff that cannot be read, such as one that was cut off.
     #[error("patch {patch}: {said}")]
     Malformed {
-        /// Which patch.
+        /// The patch.
         patch: String,
         /// The message of git.
         said: String,
@@ -39,23 +39,23 @@ pub enum PatchError {
         format-patch` or `git diff --binary` writes it"
     )]
     Binary {
-        /// Which patch.
+        /// The patch.
         patch: String,
         /// The path.
         file: String,
     },
-    /// It names a file outside the tree.
+    /// The patch names a file outside the tree.
     #[error("patch {patch}: `{file}` is no path in a kernel tree")]
     Outside {
-        /// Which patch.
+        /// The patch.
         patch: String,
         /// The path.
         file: String,
     },
-    /// It names a symbolic link, or something behind one: that may be anywhere.
+    /// The patch names a symbolic link, or a path behind one: its target may be anywhere.
     #[error("patch {patch}: `{file}` is, or goes through, a symbolic link")]
     Link {
-        /// Which patch.
+        /// The patch.
         patch: String,
         /// The path.
         file: String,
@@ -64,7 +64,7 @@ pub enum PatchError {
     #[error("patch {patch} does not apply: {}; log and rejects are in {}",
         failed.join(", "), named(rejects))]
     Failed {
-        /// Which patch.
+        /// The patch.
         patch: String,
         /// The hunks that do not fit, by file: `mm/rmap.c (hunks 1 and 3 of 4)`.
         failed: Vec<String>,
@@ -184,7 +184,7 @@ fn refuse_links(
     }
 }
 
-/// Whether a path below the directory is a symbolic link, or has one among its directories.
+/// Returns true if a path below the directory is a symbolic link, or has one among its directories.
 fn goes_through_link(directory: &Path, path: &Path) -> bool {
     path.ancestors().any(|part| part != Path::new("") && directory.join(part).is_symlink())
 }
