@@ -22,6 +22,7 @@ pub(super) static PROC_FILE: &str = text!("kernel/pageout_lab.c");
 /// The sources of workloads whose turns are decided, by places below the lab's files.
 pub(super) static SCHEDULED: &[File] = &[
     ("schedule/init.c", text!("schedule/init.c")),
+    ("schedule/register_check.c", text!("schedule/register_check.c")),
     ("schedule/pageout_schedule.h", text!("schedule/pageout_schedule.h")),
     ("reports/guest.h", text!("reports/guest.h")),
     ("reports/lost-write/lost_write.c", text!("reports/lost-write/lost_write.c")),

@@ -15,18 +15,18 @@ pub(crate) struct ScheduleArgs {
     pub kernels: Vec<String>,
     /// Workload: name or C file, and its arguments
     ///
-    /// lost-write, stale-read-file, stale-read-lazyfree, or a C program that calls what
-    /// pageout_schedule.h declares (docs/schedule.md).
+    /// lost-write, register-check, stale-read-file, stale-read-lazyfree, or a C program that calls
+    /// what pageout_schedule.h declares (docs/schedule.md).
     #[arg(long, value_name = "WORKLOAD", value_parser = workload, help_heading = SCENARIO)]
     pub workload: Program,
     /// Seeds, the end excluded
     #[arg(long, value_name = "A..B", default_value = "0..100", value_parser = seeds,
         help_heading = SCENARIO)]
     pub seeds: RangeInclusive<u64>,
-    /// Turns that a seed gives up: few=N or rate=N
+    /// Turns that a seed gives up: few=N, rate=N or pct=N
     ///
     /// few=N is N turns, drawn from all points that a run without turns passes. rate=N is one point
-    /// in N.
+    /// in N. pct=N gives CPUs priorities, which change N - 1 times.
     #[arg(long, value_name = "STRATEGY", default_value = "few=16", help_heading = SCENARIO)]
     pub strategy: Strategy,
     /// Directories and files of the kernel with points

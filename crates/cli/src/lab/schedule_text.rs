@@ -64,7 +64,8 @@ fn failure(of: &Failure, line: &mut dyn FnMut(&str, String)) {
 }
 
 fn replayed((schedule, runs): &(Schedule, Vec<Replayed>)) -> String {
-    let mut text = format!("schedule of {}, {}\n", schedule.kernel, schedule.found);
+    let mut text =
+        format!("schedule of {}, {} seed={}\n", schedule.kernel, schedule.found, schedule.seed);
     for run in runs {
         let how =
             run.failure.as_ref().map_or_else(|| "passes".to_owned(), |how| format!("fails: {how}"));

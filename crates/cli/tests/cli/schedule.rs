@@ -45,7 +45,7 @@ fn what_is_no_search_is_refused() {
     );
     refused(&format!("{lost} --seeds 5..5"), &["--seeds", "`5..5`", "expected A..B"]);
     refused(&format!("{lost} --seeds 5"), &["--seeds", "`5`", "expected A..B"]);
-    refused(&format!("{lost} --strategy pct=3"), &["`pct=3`", "expected rate=N"]);
+    refused(&format!("{lost} --strategy pct=0"), &["`pct=0`", "pct=N, priorities"]);
     refused(&format!("{lost} --strategy few=0"), &["`few=0`", "few=N"]);
     refused(&format!("{lost} --cpus 1"), &["--cpus", "`1`"]);
     refused(&format!("{lost} --points /mm"), &["--points /mm", "such as mm/rmap.c"]);
@@ -62,12 +62,12 @@ fn a_stored_schedule_is_of_its_workload() {
     let replay = |words: &str| world.run(&format!("{words} --replay x.schedule"));
     assert_failed(&replay(LOST_WRITE), &["x.schedule", "pageout schedule 1"]);
     let head = "pageout schedule 1\nworkload lost-write 3 alone\ncpus 3\nkernel stock\nbuild 0\n\
-        found few=3 seed=0\nfailure x\n";
+        found few=3\nseed 0\nfailure x\n";
     world.file("x.schedule", head);
     let parts = &["of another machine", "--workload 'lost-write 3 alone'", "--cpus 3"];
     assert_failed(&replay(LOST_WRITE), parts);
     world.file("x.schedule", &format!("{head}turn 0 shrink_folio_list 1 1\n"));
-    assert_failed(&replay(LOST_WRITE), &["line 8", "FUNCTION+0xOFFSET"]);
+    assert_failed(&replay(LOST_WRITE), &["line 9", "FUNCTION+0xOFFSET"]);
 }
 
 #[test]

@@ -7,9 +7,10 @@
  * written here decides all interleavings of those files: the same orders give the same run.
  *
  * A program writes to /proc/pageout_schedule: "begin", "end", "holds" for a check, "fail TEXT" for
- * one that does not hold, or any other line, which is noted as an event. A debugger writes `pageout_orders` when the kernel is at
- * pageout_schedule_ready(), and reads `pageout_found` when it is at pageout_schedule_over(). Both
- * are numbers of 64 bits. src/schedule/layout.rs has the same layout.
+ * one that does not hold, or any other line, which is noted as an event. Reading gives the seed. A
+ * debugger writes `pageout_orders` when the kernel is at pageout_schedule_ready(), and reads
+ * `pageout_found` when it is at pageout_schedule_over(). Both are numbers of 64 bits.
+ * src/schedule/layout.rs has the same layout.
  */
 #include <linux/hrtimer.h>
 #include <linux/init.h>
@@ -27,8 +28,11 @@
 #define MAX_TURNS 8192
 #define MAX_EVENTS 512
 #define MAX_TEXT 96
+#define MAX_CPUS 8
 #define CELLS (1 << 16) /* of counters; the points of mm times the CPUs are fewer */
 #define MAX_HOLD 4
+#define LOWEST_ORDERED (1ULL << 32) /* priority that orders may give */
+#define MAX_YIELDS 4 /* to CPUs of higher priority, at one point */
 
 enum verdict { RUNNING, PASSED, CHECK_FAILED, PANICKED, HUNG };
 
@@ -40,12 +44,16 @@ struct listed {
 /* What the debugger wants. */
 struct pageout_orders {
 	u64 layout;
+	u64 cpu;	/* at pageout_schedule_ready() */
 	u64 seed;
 	u64 rate;	/* one point in so many gives up a turn; 0: none does */
 	u64 limit;	/* nanoseconds after which the run is a hang */
+	u64 priorities;	/* 1: a CPU gives up its turn while one of higher priority comes to points */
+	u64 priority[MAX_CPUS];
 	u64 ranges;	/* if any, other points give up no turn */
 	u64 range[MAX_RANGES][2];
-	u64 listed;	/* in the order of point, CPU, nth; of point 0: in that of nth, of all points */
+	u64 listed;	/* in the order of point, CPU, nth; of point 0: in that of nth, of all points;
+			 * with priorities, these put the CPU that comes there below all others */
 	struct listed list[MAX_LISTED];
 };
 
@@ -78,10 +86,12 @@ struct cell {
 	u64 count;
 };
 
-struct pageout_orders pageout_orders = { .layout = 1 };
+struct pageout_orders pageout_orders = { .layout = 2 };
 struct pageout_found pageout_found;
 static struct cell cells[CELLS];
 static u64 next_of_all;	/* the next turn listed that is for no point, plus one */
+static u64 passed[MAX_CPUS];	/* points, by CPU */
+static u64 above;	/* the lowest priority that a CPU has */
 static u64 begun;
 static bool armed;
 static struct hrtimer watchdog;
@@ -149,11 +159,46 @@ static __always_inline u64 listed_here(struct cell *cell, u64 count)
 	return hold;
 }
 
+/* Points that CPUs of higher priority passed. */
+static __always_inline u64 passed_above(u32 cpu)
+{
+	u64 sum = 0;
+
+	for (u32 other = 0; other < MAX_CPUS; other++)
+		if (pageout_orders.priority[other] > pageout_orders.priority[cpu])
+			sum += passed[other];
+	return sum;
+}
+
+/* Rounds after which no CPU of higher priority came to a point. A change of priority is no turn. */
+static __always_inline u64 yields(u32 cpu, bool is_change)
+{
+	u64 rounds = 0, before;
+
+	if (is_change)
+		pageout_orders.priority[cpu] = --above;
+	do {
+		before = passed_above(cpu);
+		cpu_relax();
+	} while (passed_above(cpu) != before && ++rounds < MAX_YIELDS);
+	return rounds;
+}
+
+static __always_inline void note_turn(struct turn turn)
+{
+	u64 place = xadd(&pageout_found.turns, 1);
+
+	pageout_found.hash = mix(pageout_found.hash ^ mix(turn.point + turn.cpu) ^ turn.nth << 8 ^
+				 turn.hold);
+	if (place < MAX_TURNS)
+		pageout_found.turn[place] = turn;
+}
+
 void notrace __sanitizer_cov_trace_pc(void)
 {
 	unsigned long point = (unsigned long)__builtin_return_address(0);
 	struct cell *cell;
-	u64 count, draw, hold, place;
+	u64 count, draw, hold, nth, time;
 	u32 cpu;
 
 	if (likely(!READ_ONCE(armed)))
@@ -165,32 +210,37 @@ void notrace __sanitizer_cov_trace_pc(void)
 	if (!cell)
 		return;
 	count = xadd(&pageout_found.points, 1) + 1;
-	cell->count++;
+	passed[cpu % MAX_CPUS]++;
+	nth = ++cell->count;
 	hold = listed_here(cell, count);
 	if (pageout_orders.rate) {
 		draw = mix(pageout_orders.seed * 0x9e3779b97f4a7c15ULL + count * 8 + cpu);
 		if (draw % pageout_orders.rate == 0)
 			hold = 1 + (draw >> 40) % MAX_HOLD;
 	}
-	if (!hold)
+	if (!hold && !pageout_orders.priorities)
 		return;
-	pageout_found.hash = mix(pageout_found.hash ^ mix(point + cpu) ^ cell->count << 8 ^ hold);
-	place = xadd(&pageout_found.turns, 1);
-	if (place < MAX_TURNS)
-		pageout_found.turn[place] = (struct turn){ point, cpu, cell->count, hold, count,
-							   get_cycles() - begun };
-	while (hold--)
-		cpu_relax();
+	time = get_cycles() - begun;
+	if (pageout_orders.priorities)
+		hold = yields(cpu % MAX_CPUS, hold);
+	else
+		for (u64 left = hold; left; left--)
+			cpu_relax();
+	if (hold)
+		note_turn((struct turn){ point, cpu, nth, hold, count, time });
 }
 
-/* Where a debugger stops the kernel to keep its state, and to give orders. */
-noinline void pageout_schedule_ready(void)
+/*
+ * Where a debugger stops the kernel to keep its state, and to give orders. An emulator is slow on a
+ * page of code with a breakpoint: cold code is on pages of its own.
+ */
+noinline __cold void pageout_schedule_ready(void)
 {
 	barrier();
 }
 
 /* Where a debugger reads what was found. */
-noinline void pageout_schedule_over(void)
+noinline __cold void pageout_schedule_over(void)
 {
 	barrier();
 }
@@ -238,6 +288,9 @@ static void begin(void)
 {
 	memset(cells, 0, sizeof(cells));
 	memset(&pageout_found, 0, sizeof(pageout_found));
+	memset(passed, 0, sizeof(passed));
+	above = LOWEST_ORDERED;
+	pageout_orders.cpu = raw_smp_processor_id();
 	pageout_schedule_ready();
 	next_of_all = pageout_orders.listed && !pageout_orders.list[0].point;
 	for (u64 i = pageout_orders.listed; i > 0; i--) {
@@ -275,7 +328,18 @@ static ssize_t control_write(struct file *file, const char __user *from, size_t 
 	return size;
 }
 
-static const struct proc_ops control = { .proc_write = control_write };
+static ssize_t control_read(struct file *file, char __user *to, size_t size, loff_t *at)
+{
+	char text[24];
+	int length = scnprintf(text, sizeof(text), "%llu\n", pageout_orders.seed);
+
+	return simple_read_from_buffer(to, size, at, text, length);
+}
+
+static const struct proc_ops control = {
+	.proc_read = control_read,
+	.proc_write = control_write,
+};
 
 static int __init pageout_schedule_init(void)
 {
@@ -286,6 +350,6 @@ static int __init pageout_schedule_init(void)
 	watchdog.function = hung;
 #endif
 	atomic_notifier_chain_register(&panic_notifier_list, &on_panic);
-	return proc_create("pageout_schedule", 0200, NULL, &control) ? 0 : -ENOMEM;
+	return proc_create("pageout_schedule", 0600, NULL, &control) ? 0 : -ENOMEM;
 }
 late_initcall(pageout_schedule_init);

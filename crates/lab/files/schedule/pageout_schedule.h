@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 static inline void schedule_say(const char *format, ...)
@@ -35,6 +36,30 @@ static inline void schedule_say(const char *format, ...)
 #define schedule_begin() schedule_say("begin")
 /* All rounds are over. */
 #define schedule_end() schedule_say("end")
+/* Lets the other CPUs go on, in a loop that waits for them. */
+static inline void schedule_relax(void)
+{
+#if defined(__x86_64__)
+	__builtin_ia32_pause();
+#else
+	__asm__ volatile("yield" ::: "memory");
+#endif
+}
+
+/* The run's seed, for what the program draws by itself; 0 where the kernel has no points. */
+static inline unsigned long schedule_seed(void)
+{
+	int fd = open("/proc/pageout_schedule", O_RDONLY | O_CLOEXEC);
+	char text[24] = "";
+
+	if (fd < 0)
+		return 0;
+	if (read(fd, text, sizeof(text) - 1) < 0)
+		text[0] = 0;
+	close(fd);
+	return strtoul(text, NULL, 10);
+}
+
 /* Notes an event of this CPU. */
 #define schedule_event(...) schedule_say(__VA_ARGS__)
 /* Ends the run as failed, with a text, unless the condition holds. */

@@ -114,6 +114,14 @@ impl Debugger {
         self.done(&format!("Z1,{address:x},1"))
     }
 
+    /// Has one CPU execute one instruction, and no other CPU any.
+    pub(super) fn step(&mut self, cpu: u64) -> io::Result<()> {
+        match self.ask(&format!("vCont;s:{:x}", cpu + 1))? {
+            stopped if stopped.starts_with('T') => Ok(()),
+            other => Err(unexpected(&format!("answered `{other}` to a step"))),
+        }
+    }
+
     /// Runs the machine until it stops; `None` where it does not until then.
     pub(super) fn run(
         &mut self,

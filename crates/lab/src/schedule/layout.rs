@@ -2,9 +2,13 @@
 //! lays them out: words of 64 bits, little endian.
 
 /// The object's number for its layout.
-pub(super) const LAYOUT: u64 = 1;
+pub(super) const LAYOUT: u64 = 2;
 /// The most ranges of points that the object takes.
 pub(super) const MAX_RANGES: usize = 16;
+/// The most CPUs that the object tells apart by priority.
+const MAX_CPUS: usize = 8;
+/// The lowest priority that orders may give.
+pub(super) const LOWEST: u64 = 1 << 32;
 /// The most turns that the object takes, and notes.
 pub(super) const MAX_TURNS: usize = 8192;
 const MAX_EVENTS: usize = 512;
@@ -27,6 +31,23 @@ pub(super) struct Listed {
     pub(super) hold: u64,
 }
 
+/// The head of a machine's orders, before a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Ready {
+    pub(super) layout: u64,
+    /// The CPU that is at the workload's beginning.
+    pub(super) cpu: u64,
+}
+
+impl Ready {
+    /// Bytes that it is read from.
+    pub(super) const SIZE: usize = 2 * WORD;
+
+    pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
+        Some(Self { layout: word(bytes, 0)?, cpu: word(bytes, 1)? })
+    }
+}
+
 /// A run's orders.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(super) struct Orders {
@@ -35,6 +56,9 @@ pub(super) struct Orders {
     pub(super) rate: u64,
     /// Nanoseconds of the machine's time after which the run hangs.
     pub(super) limit: u64,
+    /// Priorities of CPUs, if they have any: the highest that comes to points goes on, and turns
+    /// listed for no point put the CPU that comes there below all others.
+    pub(super) priorities: Vec<u64>,
     /// Addresses between which alone points count, the end excluded; without any, all do.
     pub(super) ranges: Vec<[u64; 2]>,
     pub(super) listed: Vec<Listed>,
@@ -44,7 +68,11 @@ impl Orders {
     /// The bytes of `pageout_orders`, up to the last turn.
     pub(super) fn bytes(&self) -> Vec<u8> {
         let ranges = self.ranges.len().min(MAX_RANGES);
-        let mut words = vec![LAYOUT, self.seed, self.rate, self.limit, ranges as u64];
+        let mut words = vec![LAYOUT, 0, self.seed, self.rate, self.limit];
+        words.push(u64::from(!self.priorities.is_empty()));
+        let lowest = std::iter::repeat(LOWEST);
+        words.extend(self.priorities.iter().copied().chain(lowest).take(MAX_CPUS));
+        words.push(ranges as u64);
         let none = std::iter::repeat([0; 2]);
         words.extend(self.ranges.iter().copied().chain(none).take(MAX_RANGES).flatten());
         let mut listed = self.listed.clone();
@@ -199,10 +227,13 @@ mod tests {
     fn orders_are_words_and_turns_in_the_kernels_order() {
         let turn = |point, nth| Listed { point, cpu: 1, nth, hold: 2 };
         let listed = vec![turn(9, 1), turn(8, 3), turn(8, 2)];
-        let orders = Orders { seed: 5, rate: 64, limit: 7, ranges: vec![[0x10, 0x20]], listed };
+        let ranges = vec![[0x10, 0x20]];
+        let priorities = vec![LOWEST + 2];
+        let orders = Orders { seed: 5, rate: 64, limit: 7, priorities, ranges, listed };
         let bytes = orders.bytes();
-        assert_eq!(bytes[..7 * 8], words(&[LAYOUT, 5, 64, 7, 1, 0x10, 0x20]));
-        let list = (5 + 2 * MAX_RANGES) * 8;
+        assert_eq!(bytes[..7 * 8], words(&[LAYOUT, 0, 5, 64, 7, 1, LOWEST + 2]));
+        assert_eq!(bytes[13 * 8..17 * 8], words(&[LOWEST, 1, 0x10, 0x20]));
+        let list = (15 + 2 * MAX_RANGES) * 8;
         assert_eq!(bytes[list..], words(&[3, 8, 1, 2, 2, 8, 1, 3, 2, 9, 1, 1, 2]));
     }
 
@@ -233,9 +264,11 @@ mod tests {
             ("LISTED", MAX_TURNS),
             ("EVENTS", MAX_EVENTS),
             ("TEXT", MAX_TEXT),
+            ("CPUS", MAX_CPUS),
         ] {
             assert!(source.contains(&format!("#define MAX_{name} {value}\n")), "{name}");
         }
         assert!(source.contains(&format!(".layout = {LAYOUT} ")));
+        assert!(source.contains("#define LOWEST_ORDERED (1ULL << 32)"));
     }
 }

@@ -7,6 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use pageout_experiment::bound::bound;
@@ -19,7 +20,7 @@ use super::super::progress::Progress;
 use super::super::qemu::COMMON;
 use super::super::target::Arch;
 use super::debugger::Debugger;
-use super::layout::{FOUND_HEAD, Found, LAYOUT, Orders};
+use super::layout::{FOUND_HEAD, Found, LAYOUT, Orders, Ready};
 use super::symbols::Symbols;
 use super::workload::{Program, ProgramError};
 
@@ -112,14 +113,18 @@ pub(super) struct Machine<'a> {
     /// The host's time after which a run is cut off.
     pub(super) limit: Duration,
     pub(super) stop: &'a AtomicBool,
+    /// Emulators that run nothing now.
+    idle: Mutex<Vec<Emulator>>,
 }
 
 /// The emulator, which does not outlive this value.
 struct Emulator {
     child: Child,
     debugger: Debugger,
-    /// With the socket, the serial line's words, and the image.
+    /// With the socket, the image, and the words of the serial line and of the emulator itself.
     files: TempDir,
+    /// Bytes of the serial line that earlier runs said.
+    said: usize,
 }
 
 impl Drop for Emulator {
@@ -166,16 +171,17 @@ fn last(serial: &[u8]) -> String {
     lines[lines.len().saturating_sub(SHOWN_LINES)..].join("\n")
 }
 
+/// The serial line's words, and those of the emulator itself.
+fn words(files: &Path) -> Vec<u8> {
+    ["serial", "errors"].map(|name| fs::read(files.join(name)).unwrap_or_default()).concat()
+}
+
 impl Emulator {
     /// Starts it, stopped, on an image.
-    fn start(
-        line: &[OsString],
-        files: TempDir,
-        more: &[&str],
-        title: &str,
-    ) -> Result<Self, MachineError> {
+    fn start(line: &[OsString], files: TempDir, title: &str) -> Result<Self, MachineError> {
         let at = |name: &str| files.path().join(name);
-        let serial = File::create(at("serial")).map_err(CacheError::at(&at("serial")))?;
+        let create = |name: &str| File::create(at(name)).map_err(CacheError::at(&at(name)));
+        let (serial, errors) = (create("serial")?, create("errors")?);
         let failed = |source| {
             MachineError::Run(BuildError::Run { program: line[0].display().to_string(), source })
         };
@@ -185,27 +191,33 @@ impl Emulator {
         let mut child = bound("KILL", &line[0])
             .args(&line[1..])
             .args(["-S", "-drive", &drive, "-chardev", &chardev, "-gdb", "chardev:gdb"])
-            .args(more)
             .stdin(Stdio::null())
-            .stdout(serial.try_clone().map_err(failed)?)
-            .stderr(serial)
+            .stdout(serial)
+            .stderr(errors)
             .spawn()
             .map_err(failed)?;
         let connected =
             Debugger::connect(&socket, &mut || child.try_wait().is_ok_and(|end| end.is_none()));
         match connected {
-            Ok(debugger) => Ok(Self { child, debugger, files }),
+            Ok(debugger) => Ok(Self { child, debugger, files, said: 0 }),
             Err(source) => {
                 let _ = child.kill();
                 let _ = child.wait();
-                let said = last(&fs::read(files.path().join("serial")).unwrap_or_default());
+                let said = last(&words(files.path()));
                 Err(MachineError::Emulator { title: title.to_owned(), source, said })
             }
         }
     }
 
+    /// The last words of the machine, and of the emulator itself.
+    fn last(&self) -> String {
+        last(&words(self.files.path()))
+    }
+
+    /// The serial line's words of this run.
     fn serial(&self) -> Vec<u8> {
-        fs::read(self.files.path().join("serial")).unwrap_or_default()
+        let mut all = fs::read(self.files.path().join("serial")).unwrap_or_default();
+        all.split_off(self.said.min(all.len()))
     }
 }
 
@@ -255,8 +267,16 @@ impl<'a> Machine<'a> {
         for word in &line {
             key = key.part(word.as_encoded_bytes());
         }
-        let mut machine =
-            Self { title, state: PathBuf::new(), line, addresses, symbols, limit, stop };
+        let mut machine = Self {
+            title,
+            state: PathBuf::new(),
+            line,
+            addresses,
+            symbols,
+            limit,
+            stop,
+            idle: Mutex::default(),
+        };
         let kept = cache.made("states", &key.finish(), progress, |to| machine.boot(to))?;
         machine.state = kept.join("state.qcow2");
         Ok(machine)
@@ -269,7 +289,7 @@ impl<'a> Machine<'a> {
         work: impl FnOnce(&mut Debugger) -> io::Result<T>,
     ) -> Result<T, MachineError> {
         work(&mut emulator.debugger).map_err(|source| {
-            let (title, said) = (self.title.clone(), last(&emulator.serial()));
+            let (title, said) = (self.title.clone(), emulator.last());
             MachineError::Emulator { title, source, said }
         })
     }
@@ -283,7 +303,7 @@ impl<'a> Machine<'a> {
         let files = scratch()?;
         let image = files.path().join("state.qcow2");
         qemu_img(&["create", "-q", "-f", "qcow2", &image.display().to_string(), "64M"])?;
-        let mut emulator = Emulator::start(&self.line, files, &[], &self.title)?;
+        let mut emulator = Emulator::start(&self.line, files, &self.title)?;
         self.on(&mut emulator, |debugger| debugger.stop_at(self.addresses.ready))?;
         let why = match emulator.debugger.run(BOOT, &|| self.is_stopped()) {
             Ok(Some(())) => None,
@@ -291,7 +311,7 @@ impl<'a> Machine<'a> {
             Err(_) => Some("the machine ended before the workload's schedule_begin()"),
         };
         if let Some(why) = why {
-            let said = last(&emulator.serial());
+            let said = emulator.last();
             return Err(MachineError::NeverBegins { title: self.title.clone(), why, said });
         }
         let save = format!("savevm {STATE}");
@@ -309,28 +329,70 @@ impl<'a> Machine<'a> {
         let mut emulator = self.begin()?;
         let (found, is_cut_off) = self.on(&mut emulator, |debugger| {
             debugger.write(self.addresses.orders, &orders.bytes())?;
-            debugger.stop_at(self.addresses.over)?;
             let is_cut_off = debugger.run(self.limit, &|| self.is_stopped())?.is_none();
             if is_cut_off {
                 debugger.interrupt()?;
             }
             Ok((self.found(debugger)?, is_cut_off))
         })?;
-        Ok(Ran { found, serial: emulator.serial(), is_cut_off })
+        let ran = Ran { found, serial: emulator.serial(), is_cut_off };
+        if !is_cut_off {
+            self.idle().push(emulator);
+        }
+        Ok(ran)
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<Emulator>> {
+        self.idle.lock().expect("no panics")
+    }
+
+    /// Starts emulators until so many wait. A thread that starts one must outlive its last run: the
+    /// emulator ends with it.
+    pub(super) fn fill(&self, emulators: usize) -> Result<(), MachineError> {
+        while self.idle().len() < emulators {
+            let started = self.start()?;
+            self.idle().push(started);
+        }
+        Ok(())
+    }
+
+    /// Ends the emulators that run nothing, so that further runs start others.
+    pub(super) fn renew(&self) {
+        self.idle().clear();
     }
 
     /// The machine at the workload's beginning, stopped.
     fn begin(&self) -> Result<Emulator, MachineError> {
+        let idle = self.idle().pop();
+        let mut emulator = match idle {
+            Some(emulator) => emulator,
+            None => self.start()?,
+        };
+        emulator.said += emulator.serial().len();
+        let load = format!("loadvm {STATE}");
+        let said = self.on(&mut emulator, |debugger| debugger.monitor(&load))?;
+        let ready = self.on(&mut emulator, |d| d.read(self.addresses.orders, Ready::SIZE))?;
+        match Ready::parse(&ready).filter(|ready| ready.layout == LAYOUT) {
+            // The emulator goes on with the CPU that ran last: the same one each time by this.
+            Some(Ready { cpu, .. }) if said.trim().is_empty() => {
+                self.on(&mut emulator, |debugger| debugger.step(cpu))?;
+            }
+            _ => {
+                let (title, state) = (self.title.clone(), self.state.clone());
+                return Err(MachineError::OtherState { title, state });
+            }
+        }
+        Ok(emulator)
+    }
+
+    /// An emulator that takes the kept state, and stops at the end of each run.
+    fn start(&self) -> Result<Emulator, MachineError> {
         let files = scratch()?;
         let image = files.path().join("state.qcow2");
         // The emulator writes to the image that it goes on from.
         fs::copy(&self.state, &image).map_err(CacheError::at(&image))?;
-        let mut emulator = Emulator::start(&self.line, files, &["-loadvm", STATE], &self.title)?;
-        let layout = self.on(&mut emulator, |debugger| debugger.read(self.addresses.orders, 8))?;
-        if layout != LAYOUT.to_le_bytes() {
-            let (title, state) = (self.title.clone(), self.state.clone());
-            return Err(MachineError::OtherState { title, state });
-        }
+        let mut emulator = Emulator::start(&self.line, files, &self.title)?;
+        self.on(&mut emulator, |debugger| debugger.stop_at(self.addresses.over))?;
         Ok(emulator)
     }
 

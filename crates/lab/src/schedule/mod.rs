@@ -4,6 +4,7 @@
 //! with from there for each seed. A failure is run again, made small, and kept as a [`Schedule`].
 
 mod debugger;
+mod fewer;
 mod layout;
 mod lines;
 mod machine;
@@ -12,6 +13,7 @@ mod records;
 mod rows;
 mod search;
 mod shrink;
+mod small;
 mod strategy;
 mod symbols;
 mod text;
@@ -21,7 +23,8 @@ pub use layout::{Event, Verdict};
 pub use machine::MachineError;
 pub use points::{Points, PointsError};
 pub use rows::{Row, What, table};
-pub use search::{Failure, Replayed, Search, SearchError, Searched};
+pub use search::{Replayed, Search, SearchError, Searched};
+pub use small::Failure;
 pub use strategy::Strategy;
 pub use symbols::Place;
 pub use text::{Schedule, TextError, Turn};

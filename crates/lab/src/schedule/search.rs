@@ -10,12 +10,10 @@ use super::super::cache::Cache;
 use super::super::parallel;
 use super::super::progress::{Progress, Task};
 use super::layout::{Listed, MAX_RANGES, Orders};
-use super::lines::lines;
 use super::machine::{Machine, MachineError, Ran};
-use super::rows::{Row, What};
-use super::shrink::{Shrunk, shrink};
+use super::small::Failure;
 use super::strategy::Strategy;
-use super::symbols::{Place, calls};
+use super::symbols::calls;
 use super::text::{Schedule, Turn};
 use super::workload::Program;
 
@@ -99,31 +97,6 @@ pub struct Searched {
     pub failure: Option<Failure>,
 }
 
-/// A failure, made small.
-#[derive(Clone, Debug)]
-pub struct Failure {
-    /// The seed.
-    pub seed: u64,
-    /// Turns that the seed gave up until the run failed.
-    pub turns: u64,
-    /// Points that were passed until then.
-    pub points: u64,
-    /// Further runs of the seed that were equal to the byte, and how many there were.
-    pub equal: (usize, usize),
-    /// The same of the small one.
-    pub small_equal: (usize, usize),
-    /// Lists of turns that were tried.
-    pub tries: usize,
-    /// Seconds that they took.
-    pub seconds: f64,
-    /// The fewest turns; the seed's own where the list of them did not fail.
-    pub schedule: Schedule,
-    /// True where the list of turns fails without the seed.
-    pub is_listed: bool,
-    /// The text.
-    pub rows: Vec<Row>,
-}
-
 /// A stored schedule on a kernel.
 #[derive(Clone, Debug)]
 pub struct Replayed {
@@ -160,11 +133,11 @@ fn failure(ran: &Ran, limit: Duration) -> Option<String> {
 /// A kernel's machine, and what it is searched for.
 pub(super) struct At<'a> {
     pub(super) machine: Machine<'a>,
-    search: &'a Search,
-    built: &'a Built,
+    pub(super) search: &'a Search,
+    pub(super) built: &'a Built,
     ranges: Vec<[u64; 2]>,
-    jobs: usize,
-    stop: &'a AtomicBool,
+    pub(super) jobs: usize,
+    pub(super) stop: &'a AtomicBool,
 }
 
 impl<'a> At<'a> {
@@ -180,13 +153,11 @@ impl<'a> At<'a> {
         let machine = Machine::open(built, workload, *cpus, *limit, context, stop)?;
         let mut at = Self { machine, search, built, ranges: Vec::new(), jobs, stop };
         for function in search.turns_in.iter().take(MAX_RANGES) {
-            let range = at.machine.symbols.range(function);
-            let range = range.ok_or_else(|| at.no_function(function))?;
             if at.points_of(function)?.is_empty() {
                 return Err(at.no_function(function));
             }
-            at.ranges.push(range);
         }
+        at.ranges = at.ranges_of(&search.turns_in);
         Ok(at)
     }
 
@@ -206,6 +177,11 @@ impl<'a> At<'a> {
         SearchError::NoFunction { function, kernel, hint }
     }
 
+    /// The addresses of functions, of those that there are.
+    fn ranges_of(&self, functions: &[String]) -> Vec<[u64; 2]> {
+        functions.iter().filter_map(|function| self.machine.symbols.range(function)).collect()
+    }
+
     /// A function's points, in bytes from its beginning.
     fn points_of(&self, function: &str) -> Result<Vec<u64>, MachineError> {
         let symbols = &self.machine.symbols;
@@ -215,17 +191,25 @@ impl<'a> At<'a> {
         Ok(calls(&self.machine.code(range)?, range[0], hook))
     }
 
-    fn run(&self, mut orders: Orders) -> Result<Ran, MachineError> {
+    pub(super) fn run(&self, mut orders: Orders) -> Result<Ran, MachineError> {
         orders.limit = u64::try_from(self.search.hang.as_nanos()).unwrap_or(u64::MAX);
-        orders.ranges.clone_from(&self.ranges);
+        if orders.ranges.is_empty() {
+            orders.ranges.clone_from(&self.ranges);
+        }
         self.machine.run(&orders)
     }
 
-    fn list(&self, listed: &[Listed]) -> Result<Ran, MachineError> {
-        self.run(Orders { listed: listed.to_vec(), ..Orders::default() })
+    /// The orders of a seed.
+    pub(super) fn orders(&self, seed: u64, points: u64) -> Orders {
+        self.search.strategy.orders(seed, points, self.search.cpus)
     }
 
-    fn fails(&self, ran: &Ran) -> Option<String> {
+    /// Runs a list of turns, with what a program draws by a seed.
+    pub(super) fn list(&self, seed: u64, listed: &[Listed]) -> Result<Ran, MachineError> {
+        self.run(Orders { seed, listed: listed.to_vec(), ..Orders::default() })
+    }
+
+    pub(super) fn fails(&self, ran: &Ran) -> Option<String> {
         failure(ran, self.search.limit)
     }
 
@@ -279,8 +263,9 @@ impl<'a> At<'a> {
             if batch.is_empty() || (first.is_some() && !self.search.all_seeds) {
                 return Ok(first);
             }
+            self.machine.fill(batch.len())?;
             let ran = parallel::each(&batch, self.jobs, self.stop, |seed| {
-                self.run(self.search.strategy.orders(*seed, points))
+                self.run(self.orders(*seed, points))
             })?;
             for (seed, ran) in batch.into_iter().zip(ran) {
                 searched.tried += 1;
@@ -293,105 +278,6 @@ impl<'a> At<'a> {
             let now = format!("{} failed", searched.failed.len());
             task.tell(searched.tried, Some(total), &now);
         }
-    }
-
-    /// The fewest turns of a seed that fail, and what happens then.
-    fn small(
-        &self,
-        seed: u64,
-        points: u64,
-        ran: &Ran,
-        task: &dyn Task,
-    ) -> Result<Failure, MachineError> {
-        let since = Instant::now();
-        let again = || self.run(self.search.strategy.orders(seed, points));
-        let equal = self.equal(ran, again)?;
-        let listed: Vec<Listed> = ran.found.given.iter().map(|given| given.listed).collect();
-        let as_list = self.list(&listed)?;
-        let is_listed = self.fails(&as_list).is_some();
-        let mut tries = 1;
-        let mut kept = listed;
-        if is_listed {
-            let first = |candidates: &[Vec<Listed>]| self.first(candidates);
-            let small = self.shrink_all(kept, first, task)?;
-            (kept, tries) = (small.kept, tries + small.tries);
-        }
-        let last = if is_listed { self.list(&kept)? } else { ran.clone() };
-        let small_equal = if is_listed { self.equal(&last, || self.list(&kept))? } else { equal };
-        let turns: Vec<Turn> = kept.iter().map(|listed| self.turn(listed)).collect();
-        let schedule = Schedule {
-            workload: self.search.workload.text(),
-            cpus: self.search.cpus,
-            kernel: self.built.kernel.name.clone(),
-            build: self.build(),
-            found: format!("{} seed={seed}", self.search.strategy),
-            failure: self.fails(&last).unwrap_or_default(),
-            turns,
-        };
-        Ok(Failure {
-            seed,
-            turns: ran.found.turns,
-            points: ran.found.points,
-            equal,
-            small_equal,
-            tries,
-            seconds: since.elapsed().as_secs_f64(),
-            rows: self.rows(&last)?,
-            schedule,
-            is_listed,
-        })
-    }
-
-    /// Leaves out turns, and then rounds of those that are left.
-    fn shrink_all(
-        &self,
-        listed: Vec<Listed>,
-        mut first: impl FnMut(&[Vec<Listed>]) -> Result<Option<usize>, MachineError>,
-        task: &dyn Task,
-    ) -> Result<Shrunk<Listed>, MachineError> {
-        let mut tried = 0;
-        let mut told = |candidates: &[Vec<Listed>]| {
-            tried += candidates.len() as u64;
-            let turns = candidates.iter().map(Vec::len).max().unwrap_or(0);
-            task.tell(tried, None, &format!("shrinking, up to {turns} turns"));
-            first(candidates)
-        };
-        let Shrunk { mut kept, mut tries } = shrink(listed, self.search.tries, &mut told)?;
-        for place in 0..kept.len() {
-            for hold in 1..kept[place].hold {
-                let mut fewer = kept.clone();
-                fewer[place].hold = hold;
-                tries += 1;
-                if told(std::slice::from_ref(&fewer))?.is_some() {
-                    kept = fewer;
-                    break;
-                }
-            }
-        }
-        Ok(Shrunk { kept, tries })
-    }
-
-    /// The first of several lists that fails; as many are tried at once as there are jobs.
-    fn first(&self, candidates: &[Vec<Listed>]) -> Result<Option<usize>, MachineError> {
-        for (batch, number) in candidates.chunks(self.jobs).zip(0..) {
-            let ran = parallel::each(batch, self.jobs, self.stop, |listed| self.list(listed))?;
-            let failed = ran.iter().position(|ran| self.fails(ran).is_some());
-            if let Some(place) = failed {
-                return Ok(Some(number * self.jobs + place));
-            }
-        }
-        Ok(None)
-    }
-
-    /// The number of further runs that are equal to the byte, and of all of them.
-    fn equal(
-        &self,
-        ran: &Ran,
-        again: impl Fn() -> Result<Ran, MachineError> + Sync,
-    ) -> Result<(usize, usize), MachineError> {
-        let more: Vec<()> = vec![(); self.search.replays.saturating_sub(1).max(1)];
-        let runs = parallel::each(&more, self.jobs, self.stop, |()| again())?;
-        Ok((runs.iter().filter(|other| *other == ran).count(), more.len()))
     }
 
     /// Runs a stored schedule: whether it still fails.
@@ -409,7 +295,8 @@ impl<'a> At<'a> {
             let Turn { cpu, nth, hold, .. } = *turn;
             listed.push(Listed { point: start + offset, cpu, nth, hold });
         }
-        let ran = self.list(&listed)?;
+        let ranges = self.ranges_of(&schedule.turns_in);
+        let ran = self.run(Orders { seed: schedule.seed, ranges, listed, ..Orders::default() })?;
         Ok(Replayed {
             kernel: self.built.kernel.name.clone(),
             failure: self.fails(&ran),
@@ -421,32 +308,10 @@ impl<'a> At<'a> {
     }
 
     /// A part of the name of the kernel's build.
-    fn build(&self) -> String {
+    pub(super) fn build(&self) -> String {
         let image = self.built.image();
         let place = image.parent().and_then(Path::file_name).unwrap_or_default();
         place.to_string_lossy().chars().take(16).collect()
-    }
-
-    fn turn(&self, listed: &Listed) -> Turn {
-        let place: Place = self.machine.symbols.place(listed.point);
-        Turn { cpu: listed.cpu, place, nth: listed.nth, hold: listed.hold }
-    }
-
-    /// All acts of a run, in their order.
-    fn rows(&self, ran: &Ran) -> Result<Vec<Row>, MachineError> {
-        let given = &ran.found.given;
-        let points: Vec<u64> = given.iter().map(|given| given.listed.point).collect();
-        let lines = lines(&self.built.linked(), &points)?;
-        let turns = given.iter().zip(lines).map(|(given, line)| Row {
-            cpu: given.listed.cpu,
-            count: given.count,
-            time: given.time,
-            what: What::Turn(self.turn(&given.listed), line),
-        });
-        let mut rows: Vec<Row> =
-            ran.found.events.iter().cloned().map(Row::from).chain(turns).collect();
-        rows.sort_by_key(|row| row.time);
-        Ok(rows)
     }
 }
 

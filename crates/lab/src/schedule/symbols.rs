@@ -64,6 +64,15 @@ impl Symbols {
         Some([start, end])
     }
 
+    /// From the first byte of the function that a point is in to the next function's.
+    pub(super) fn around(&self, point: u64) -> Option<[u64; 2]> {
+        let after = self.0.partition_point(|(start, _)| *start < point);
+        let (start, _) = self.0.get(after.checked_sub(1)?)?;
+        let (end, _) = self.0[after..].iter().find(|(address, _)| address > start)?;
+        // A call may be the last instruction of a function.
+        Some([*start, (*end).max(point + 1)])
+    }
+
     /// The point at an address.
     pub(super) fn place(&self, address: u64) -> Place {
         let after = self.0.partition_point(|(start, _)| *start < address);
@@ -119,6 +128,8 @@ mod tests {
         assert_eq!(symbols.place(0xffff_ffff_8100_0308).to_string(), "b@2+0x8");
         assert_eq!(symbols.address("b@2"), Some(0xffff_ffff_8100_0300));
         assert_eq!(symbols.range("a"), Some([0xffff_ffff_8100_0110, 0xffff_ffff_8100_0200]));
+        assert_eq!(symbols.around(0xffff_ffff_8100_0115), symbols.range("a"));
+        assert_eq!(symbols.around(0xffff_ffff_8100_0500), None);
         assert_eq!(symbols.address("d"), None);
         assert_eq!(symbols.names().count(), 4);
     }

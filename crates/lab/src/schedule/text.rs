@@ -31,8 +31,13 @@ pub struct Schedule {
     pub kernel: String,
     /// The build of that kernel: a part of its hash.
     pub build: String,
-    /// The strategy and seed that found it: `rate=64 seed=3`.
+    /// Functions that alone gave up turns in the search, if any were named: points elsewhere are
+    /// not counted, which takes time.
+    pub turns_in: Vec<String>,
+    /// The strategy that found it: `rate=64`.
     pub found: String,
+    /// The seed, by which the workload may draw too.
+    pub seed: u64,
     /// The failure.
     pub failure: String,
     /// In the order in which they were given up.
@@ -47,8 +52,8 @@ pub enum TextError {
     First,
     /// A line that says nothing known.
     #[error(
-        "line {number}: `{line}`: expected workload, cpus, kernel, build, found, failure, \
-        or `turn CPU FUNCTION+0xOFFSET NTH HOLD`"
+        "line {number}: `{line}`: expected workload, cpus, kernel, build, turns-in, found, seed, \
+        failure, or `turn CPU FUNCTION+0xOFFSET NTH HOLD`"
     )]
     Line {
         /// The line's number, from 1.
@@ -69,9 +74,12 @@ impl fmt::Display for Turn {
 
 impl fmt::Display for Schedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { workload, cpus, kernel, build, found, failure, turns } = self;
+        let Self { workload, cpus, kernel, build, turns_in, found, seed, failure, turns } = self;
         writeln!(f, "{FIRST}\nworkload {workload}\ncpus {cpus}\nkernel {kernel}\nbuild {build}")?;
-        writeln!(f, "found {found}\nfailure {failure}")?;
+        if !turns_in.is_empty() {
+            writeln!(f, "turns-in {}", turns_in.join(","))?;
+        }
+        writeln!(f, "found {found}\nseed {seed}\nfailure {failure}")?;
         turns.iter().try_for_each(|turn| writeln!(f, "{turn}"))
     }
 }
@@ -95,10 +103,11 @@ impl Schedule {
         if lines.next().is_none_or(|(_, line)| line != FIRST) {
             return Err(TextError::First);
         }
-        let mut of = [const { None::<String> }; 6];
-        const NAMES: [&str; 6] = ["workload", "cpus", "kernel", "build", "found", "failure"];
-        let mut turns = Vec::new();
-        let mut cpus = 0;
+        const NAMES: [&str; 7] =
+            ["workload", "cpus", "kernel", "build", "found", "seed", "failure"];
+        let mut of = [const { None::<String> }; NAMES.len()];
+        let (mut turns, mut turns_in) = (Vec::new(), Vec::new());
+        let (mut cpus, mut seed) = (0, 0);
         for (number, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
             let wrong = || TextError::Line { number, line: line.chars().take(80).collect() };
             let (name, rest) = line.split_once(' ').ok_or_else(wrong)?;
@@ -106,17 +115,24 @@ impl Schedule {
                 turns.push(turn(rest).ok_or_else(wrong)?);
                 continue;
             }
+            if name == "turns-in" {
+                turns_in = rest.split(',').map(str::to_owned).collect();
+                continue;
+            }
             let place = NAMES.iter().position(|of| *of == name).ok_or_else(wrong)?;
             if name == "cpus" {
                 cpus = rest.parse().ok().filter(|n| (2..=8).contains(n)).ok_or_else(wrong)?;
+            }
+            if name == "seed" {
+                seed = rest.parse().map_err(|_| wrong())?;
             }
             of[place] = Some(rest.to_owned());
         }
         if let Some(place) = of.iter().position(Option::is_none) {
             return Err(TextError::Missing(NAMES[place]));
         }
-        let [workload, _, kernel, build, found, failure] = of.map(Option::unwrap_or_default);
-        Ok(Self { workload, cpus, kernel, build, found, failure, turns })
+        let [workload, _, kernel, build, found, _, failure] = of.map(Option::unwrap_or_default);
+        Ok(Self { workload, cpus, kernel, build, turns_in, found, seed, failure, turns })
     }
 }
 
@@ -131,7 +147,9 @@ mod tests {
             cpus: 3,
             kernel: "stock".into(),
             build: "0123abcd".into(),
-            found: "rate=64 seed=3".into(),
+            turns_in: vec!["shrink_folio_list".into(), "try_to_unmap_one".into()],
+            found: "rate=64".into(),
+            seed: 3,
             failure: "a check failed: stored 5, after fsync() the disk has 4".into(),
             turns: vec![Turn { cpu: 0, place, nth: 12, hold: 4 }],
         }
@@ -142,6 +160,8 @@ mod tests {
         let text = schedule().to_string();
         assert!(text.ends_with("\nturn 0 shrink_folio_list+0x1a3 12 4\n"), "{text}");
         assert_eq!(Schedule::parse(&text), Ok(schedule()));
+        let anywhere = Schedule { turns_in: Vec::new(), ..schedule() };
+        assert_eq!(Schedule::parse(&anywhere.to_string()), Ok(anywhere));
     }
 
     #[test]
@@ -156,6 +176,7 @@ mod tests {
             (" 12 4", " 0 4"),
             (" 12 4", " 12"),
             ("cpus 3", "cpus 9"),
+            ("seed 3", "seed x"),
             ("kernel stock", "kernels stock"),
         ] {
             let wrong = text.replace(from, to);

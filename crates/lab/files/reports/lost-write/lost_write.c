@@ -27,11 +27,14 @@ static void *writer(void *unused)
 	for (uint64_t done = 0;;) {
 		uint64_t round = LOAD(round_);
 
-		if (round == done)
+		if (round == done) {
+			schedule_relax();
 			continue;
+		}
 		while (LOAD(last_wanted) != round) {
 			*page = ++value;
 			STORE(storing, round);
+			schedule_relax();
 		}
 		*page = ++value;
 		schedule_event("the last store: %lu", value);
@@ -59,10 +62,12 @@ static void *flusher(void *unused)
 	for (uint64_t done = 0;;) {
 		uint64_t round = LOAD(storing);
 
-		if (round == done)
+		if (round == done) {
+			schedule_relax();
 			continue;
+		}
 		while (mapped(pagemap) && LOAD(over) != round)
-			;
+			schedule_relax();
 		if (LOAD(over) != round) {
 			schedule_event("page 0 is unmapped: writes it out");
 			must(!sync_file_range(fd, 0, PAGE,
@@ -122,13 +127,13 @@ int main(int argc, char **argv)
 			page[i * PAGE / sizeof(*page)] = value;
 		STORE(round_, round);
 		while (LOAD(storing) != round)
-			;
+			schedule_relax();
 		schedule_event("round %lu: MADV_PAGEOUT", round);
 		must(!madvise((void *)page, PAGES * PAGE, MADV_PAGEOUT));
 		schedule_event("MADV_PAGEOUT is over");
 		STORE(over, round);
 		while (LOAD(answered) != round || LOAD(last_stored) != round)
-			;
+			schedule_relax();
 		stored = value;
 		in_cache = word_of_file();
 		must(!fsync(fd));

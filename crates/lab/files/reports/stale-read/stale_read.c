@@ -40,6 +40,7 @@ static void *reader(void *unused)
 			STORE(stale.loads, stale.loads + 1);
 		}
 		STORE(seen, value);
+		schedule_relax();
 	}
 	return unused;
 }
@@ -62,10 +63,12 @@ static void *storer(void *unused)
 	for (uint64_t done = 0;;) {
 		uint64_t round = LOAD(round_);
 
-		if (round == done)
+		if (round == done) {
+			schedule_relax();
 			continue;
+		}
 		while (present(0, 1) && LOAD(over) != round)
-			;
+			schedule_relax();
 		STORE(let_go, let_go + (LOAD(over) != round));
 		schedule_event("page 0 is %s: stores", LOAD(over) != round ? "gone" : "still there");
 		*page = new_value(round);
@@ -143,10 +146,11 @@ int main(int argc, char **argv)
 	if (argc <= 3 || !strcmp(argv[3], "intruder"))
 		start(intruder, NULL);
 
+	schedule_begin();
 	for (uint64_t round = 1; round <= rounds; round++) {
 		prepare(fd, round);
 		while (LOAD(seen) != old_value(round)) /* CPU 1 has the translation again */
-			;
+			schedule_relax();
 		stale.loads = 0;
 		STORE(round_, round);
 		schedule_event("round %lu: MADV_PAGEOUT", round);
@@ -155,10 +159,10 @@ int main(int argc, char **argv)
 		STORE(over, round);
 		reclaimed += PAGES - 1 - present(1, PAGES - 1);
 		while (LOAD(answered) != round)
-			;
+			schedule_relax();
 		wrong_after += *page != new_value(round);
 		while (LOAD(seen) != new_value(round)) /* CPU 1 finds the new one too, in the end */
-			;
+			schedule_relax();
 		STORE(stored, 0);
 		schedule_check(!LOAD(stale.loads), "%lu loads of the old value after the store",
 			       stale.loads);

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Random operations of mm on a few pages, each of which is a register: a load returns what was
+ * stored last, through any mapping, from swap and from the disk too.
+ *
+ * One thread on each of three CPUs draws operations by the seed. A page has a lock, which loads,
+ * stores, and what changes contents take; reclaim, write-back and fsync() go on beside them.
+ *
+ * usage: register_check OPERATIONS
+ */
+#include "../reports/guest.h"
+
+#include <sys/swap.h>
+#include <sys/wait.h>
+
+#include "pageout_schedule.h"
+
+#define CPUS 3
+#define PAGES 16 /* of each kind */
+#define SWAP_PAGES 1024
+
+enum kind { ANON, FILE_SHARED, KINDS };
+static const char *const names[KINDS] = { "anonymous", "file" };
+
+static volatile uint64_t *base[KINDS];
+static volatile uint64_t *alias; /* of the file */
+static int fd;
+
+/* The last store; `lazy`: MADV_FREE came after it, so that 0 is right too. */
+static struct page {
+	uint64_t locked, value, lazy;
+} pages[KINDS][PAGES];
+
+struct thread {
+	int cpu;
+	uint64_t state, stored, operations;
+};
+
+static uint64_t waiting, ended;
+
+static uint64_t draw(struct thread *t, uint64_t below)
+{
+	t->state ^= t->state << 13;
+	t->state ^= t->state >> 7;
+	t->state ^= t->state << 17;
+	return (t->state * 0x2545f4914f6cdd1dULL >> 33) % below;
+}
+
+static void lock(struct page *page)
+{
+	while (__atomic_exchange_n(&page->locked, 1, __ATOMIC_ACQUIRE))
+		schedule_relax();
+}
+
+static void unlock(struct page *page)
+{
+	STORE(page->locked, 0);
+}
+
+static void lock_all(enum kind kind, int first, int count)
+{
+	for (int i = first; i < first + count; i++)
+		lock(&pages[kind][i]);
+}
+
+static void unlock_all(enum kind kind, int first, int count)
+{
+	for (int i = first; i < first + count; i++)
+		unlock(&pages[kind][i]);
+}
+
+static volatile uint64_t *word(volatile uint64_t *of, int page)
+{
+	return of + page * PAGE / sizeof(*of);
+}
+
+/* The page is locked, or no other thread runs. */
+static int is_right(enum kind kind, int number, uint64_t got)
+{
+	struct page *page = &pages[kind][number];
+
+	if (got != page->value && page->lazy && !got)
+		page->value = 0;
+	return got == page->value;
+}
+
+static void load(enum kind kind, int number, const char *how, uint64_t got)
+{
+	if (!is_right(kind, number, got))
+		schedule_check(0, "%s page %d %s: %#lx, last store %#lx", names[kind], number, how, got,
+			       pages[kind][number].value);
+}
+
+/* Through a mapping, the other mapping of a file, or its descriptor. */
+static void load_or_store(struct thread *t, enum kind kind, int number)
+{
+	static const char *const hows[] = { "mapped", "alias", "read" };
+	struct page *page = &pages[kind][number];
+	int how = kind == FILE_SHARED ? draw(t, 3) : 0, stores = draw(t, 2);
+	volatile uint64_t *at;
+	uint64_t value;
+
+	lock(page);
+	at = word(how ? alias : base[kind], number);
+	if (how < 2)
+		value = *at;
+	else
+		must(pread(fd, &value, sizeof(value), number * PAGE) == sizeof(value));
+	load(kind, number, hows[how], value);
+	if (stores) {
+		value = (t->cpu + 1ULL) << 32 | ++t->stored;
+		page->value = value;
+		page->lazy = 0;
+		if (how < 2)
+			*at = value;
+		else
+			must(pwrite(fd, &value, sizeof(value), number * PAGE) == sizeof(value));
+	}
+	unlock(page);
+}
+
+/* All of a child's pages are what they were at the fork. */
+static void fork_and_load(struct thread *t)
+{
+	int status;
+	pid_t child;
+
+	for (int kind = 0; kind < KINDS; kind++)
+		lock_all(kind, 0, PAGES);
+	child = fork();
+	if (!child) {
+		for (int number = 0; number < PAGES; number++) {
+			uint64_t got = *word(base[ANON], number);
+
+			if (!is_right(ANON, number, got)) {
+				schedule_check(0, "anonymous page %d of a child: %#lx, last store %#lx",
+					       number, got, pages[ANON][number].value);
+				_exit(1);
+			}
+		}
+		_exit(0);
+	}
+	for (int kind = 0; kind < KINDS; kind++)
+		unlock_all(kind, 0, PAGES);
+	if (child > 0)
+		must(waitpid(child, &status, 0) == child && !status);
+}
+
+/* Loads from the disk: nothing is left of the file in memory. */
+static void drop_and_load(int first, int count)
+{
+	lock_all(FILE_SHARED, first, count);
+	must(!fsync(fd));
+	must(!madvise((void *)word(base[FILE_SHARED], first), count * PAGE, MADV_DONTNEED));
+	must(!madvise((void *)word(alias, first), count * PAGE, MADV_DONTNEED));
+	must(!posix_fadvise(fd, first * PAGE, count * PAGE, POSIX_FADV_DONTNEED));
+	for (int i = first; i < first + count; i++) {
+		uint64_t got;
+
+		must(pread(fd, &got, sizeof(got), i * PAGE) == sizeof(got));
+		load(FILE_SHARED, i, "of the disk", got);
+	}
+	unlock_all(FILE_SHARED, first, count);
+}
+
+/* Pages that are empty afterwards. */
+static void empty(enum kind kind, int first, int count)
+{
+	lock_all(kind, first, count);
+	if (kind == ANON)
+		must(!madvise((void *)word(base[ANON], first), count * PAGE, MADV_DONTNEED));
+	else /* as truncation does, on a part of the file */
+		must(!fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, first * PAGE,
+				count * PAGE));
+	for (int i = first; i < first + count; i++)
+		pages[kind][i].value = pages[kind][i].lazy = 0;
+	unlock_all(kind, first, count);
+}
+
+static void free_lazily(int first, int count)
+{
+	lock_all(ANON, first, count);
+	must(!madvise((void *)word(base[ANON], first), count * PAGE, MADV_FREE));
+	for (int i = first; i < first + count; i++)
+		pages[ANON][i].lazy = 1;
+	unlock_all(ANON, first, count);
+}
+
+static void protect(enum kind kind, int first, int count)
+{
+	void *at;
+
+	lock_all(kind, first, count);
+	at = (void *)word(base[kind], first);
+	must(!mprotect(at, count * PAGE, PROT_READ));
+	for (int i = first; i < first + count; i++)
+		load(kind, i, "read-only", *word(base[kind], i));
+	must(!mprotect(at, count * PAGE, PROT_READ | PROT_WRITE));
+	unlock_all(kind, first, count);
+}
+
+/* Moves all pages of a kind, and the alias of the file is mapped anew. */
+static void move(enum kind kind)
+{
+	void *old, *to;
+
+	lock_all(kind, 0, PAGES);
+	old = (void *)base[kind];
+	to = mmap(NULL, PAGES * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	must(to != MAP_FAILED);
+	must(mremap(old, PAGES * PAGE, PAGES * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, to) == to);
+	base[kind] = to;
+	if (kind == FILE_SHARED) {
+		must(!munmap((void *)alias, PAGES * PAGE));
+		alias = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		must(alias != MAP_FAILED);
+	}
+	unlock_all(kind, 0, PAGES);
+}
+
+static void advise(enum kind kind, int first, int count, int advice)
+{
+	/* Mappings may be moved meanwhile: then there is nothing to advise. */
+	if (madvise((void *)word(base[kind], first), count * PAGE, advice))
+		must(errno == ENOMEM || errno == EINVAL);
+}
+
+static void operate(struct thread *t)
+{
+	enum kind kind = draw(t, KINDS);
+	int first = draw(t, PAGES), count = 1 + draw(t, PAGES - first);
+	int what = draw(t, 40);
+
+	if (what >= 14) {
+		load_or_store(t, kind, first);
+		return;
+	}
+	schedule_event("%s %d+%d: %s", names[kind], first, count,
+		       what < 5 ? "MADV_PAGEOUT" : what < 6 ? "MADV_COLD" : what < 8 ? "empty" :
+		       what < 10 ? "sync or MADV_FREE" : what < 11 ? "mprotect" : what < 12 ? "mremap" :
+		       what < 13 ? "drop" : "fork");
+	if (what < 5)
+		advise(kind, first, count, MADV_PAGEOUT);
+	else if (what < 6)
+		advise(kind, first, count, MADV_COLD);
+	else if (what < 8)
+		empty(kind, first, count);
+	else if (what < 10 && kind == ANON)
+		free_lazily(first, count);
+	else if (what < 10)
+		must(!fsync(fd));
+	else if (what < 11)
+		protect(kind, first, count);
+	else if (what < 12)
+		move(kind);
+	else if (what < 13)
+		drop_and_load(first, count);
+	else
+		fork_and_load(t);
+}
+
+static void *work(void *of)
+{
+	struct thread *t = of;
+
+	pin(t->cpu);
+	__atomic_add_fetch(&waiting, 1, __ATOMIC_ACQ_REL);
+	while (LOAD(waiting) <= CPUS)
+		schedule_relax();
+	t->state = (schedule_seed() * CPUS + t->cpu + 1) * 0x9e3779b97f4a7c15ULL;
+	for (uint64_t i = 0; i < t->operations; i++)
+		operate(t);
+	__atomic_add_fetch(&ended, 1, __ATOMIC_ACQ_REL);
+	return NULL;
+}
+
+/* A swap area, as mkswap writes it, on the second RAM disk. */
+static void swap_on(void)
+{
+	static uint32_t head[PAGE / sizeof(uint32_t)];
+	int disk = open("/dev/ram1", O_RDWR);
+
+	must(disk >= 0);
+	head[1024 / 4] = 1; /* version */
+	head[1024 / 4 + 1] = SWAP_PAGES - 1; /* the last page */
+	memcpy((char *)head + PAGE - 10, "SWAPSPACE2", 10);
+	must(write(disk, head, PAGE) == PAGE && !fsync(disk));
+	close(disk);
+	must(!swapon("/dev/ram1", 0));
+}
+
+static volatile uint64_t *map(int flags, int of)
+{
+	void *at = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, flags, of, 0);
+
+	must(at != MAP_FAILED);
+	return at;
+}
+
+int main(int argc, char **argv)
+{
+	static struct thread threads[CPUS];
+
+	begin();
+	if (argc < 2)
+		die("usage: register_check OPERATIONS", __LINE__);
+	swap_on();
+	fd = open("register.data", O_RDWR | O_CREAT | O_TRUNC, 0600);
+	must(fd >= 0 && !ftruncate(fd, PAGES * PAGE));
+	base[ANON] = map(MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	base[FILE_SHARED] = map(MAP_SHARED, fd);
+	alias = map(MAP_SHARED, fd);
+	for (int i = 0; i < CPUS; i++) {
+		threads[i].cpu = i;
+		threads[i].operations = strtoull(argv[1], NULL, 0);
+		start(work, &threads[i]);
+	}
+	pin(0);
+	while (LOAD(waiting) != CPUS)
+		usleep(1000);
+	schedule_begin();
+	__atomic_add_fetch(&waiting, 1, __ATOMIC_ACQ_REL);
+	while (LOAD(ended) != CPUS)
+		usleep(1000);
+	for (int kind = 0; kind < KINDS; kind++)
+		for (int i = 0; i < PAGES; i++)
+			load(kind, i, "at the end", *word(base[kind], i));
+	drop_and_load(0, PAGES);
+	schedule_check(1, "unused");
+	schedule_end();
+	finish(0);
+}

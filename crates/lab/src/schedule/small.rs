@@ -1,0 +1,243 @@
+//! A failure made small: the fewest turns that still fail, and what happens then.
+
+use std::time::Instant;
+
+use super::super::parallel;
+use super::super::progress::Task;
+use super::fewer::fewer;
+use super::layout::{Listed, MAX_RANGES, Orders};
+use super::lines::lines;
+use super::machine::{MachineError, Ran};
+use super::rows::{Row, What};
+use super::search::At;
+use super::shrink::shrink;
+use super::strategy::Strategy;
+use super::symbols::Place;
+use super::text::{Schedule, Turn};
+
+/// A failure, made small.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// The seed.
+    pub seed: u64,
+    /// Turns that the seed gave up until the run failed.
+    pub turns: u64,
+    /// Points that were passed until then.
+    pub points: u64,
+    /// Further runs of the seed that were equal to the byte, and how many there were.
+    pub equal: (usize, usize),
+    /// The same of the small one.
+    pub small_equal: (usize, usize),
+    /// Lists of turns that were tried.
+    pub tries: usize,
+    /// Seconds that they took.
+    pub seconds: f64,
+    /// The fewest turns; the seed's own where the list of them did not fail.
+    pub schedule: Schedule,
+    /// True where the list of turns fails without the seed.
+    pub is_listed: bool,
+    /// The text.
+    pub rows: Vec<Row>,
+}
+
+/// Seeds of the search with fewer turns, for each number of them.
+const DRAWS: u64 = 24;
+
+/// Lists of turns tried to make a seed's failure small.
+struct Trials<'a> {
+    at: &'a At<'a>,
+    seed: u64,
+    task: &'a dyn Task,
+    tried: usize,
+}
+
+impl Trials<'_> {
+    /// The fewest turns found: some are left out, then others take their place, then lists of
+    /// fewer turns are drawn in the same functions, until none of all that fails.
+    fn fewest(&mut self, listed: Vec<Listed>) -> Result<Vec<Listed>, MachineError> {
+        let mut kept = shrink(listed, |lists| self.first(lists))?;
+        loop {
+            let lists = fewer(&kept);
+            let next = match self.first(&lists)? {
+                Some(place) => Some(lists[place].clone()),
+                None => self.drawn(&kept)?,
+            };
+            match next {
+                Some(next) => kept = shrink(next, |lists| self.first(lists))?,
+                None => return self.shortest(kept),
+            }
+        }
+    }
+
+    /// The same turns, given up for as few rounds as fail.
+    fn shortest(&mut self, mut kept: Vec<Listed>) -> Result<Vec<Listed>, MachineError> {
+        for place in 0..kept.len() {
+            let with = |hold| {
+                let mut list = kept.clone();
+                list[place].hold = hold;
+                list
+            };
+            let lists: Vec<Vec<Listed>> = (1..kept[place].hold).map(with).collect();
+            if let Some(first) = self.first(&lists)? {
+                kept.clone_from(&lists[first]);
+            }
+        }
+        Ok(kept)
+    }
+
+    /// The first of several lists that fails, as long as there are tries left.
+    fn first(&mut self, lists: &[Vec<Listed>]) -> Result<Option<usize>, MachineError> {
+        let fails = |at: &At<'_>, list: &Vec<Listed>| {
+            Ok(at.fails(&at.list(self.seed, list)?).is_some().then_some(()))
+        };
+        let left = self.at.search.tries.saturating_sub(self.tried);
+        let lists = &lists[..lists.len().min(left)];
+        let turns = lists.iter().map(Vec::len).max().unwrap_or(0);
+        self.task.tell(self.tried as u64, None, &format!("shrinking, up to {turns} turns"));
+        let (tried, first) = self.at.first(lists, fails)?;
+        self.tried += tried;
+        Ok(first.map(|(place, ())| place))
+    }
+
+    /// Fewer turns than these that fail, drawn from all points of their functions.
+    fn drawn(&mut self, kept: &[Listed]) -> Result<Option<Vec<Listed>>, MachineError> {
+        let at = self.at;
+        let mut ranges: Vec<[u64; 2]> =
+            kept.iter().filter_map(|turn| at.machine.symbols.around(turn.point)).collect();
+        ranges.sort_unstable();
+        ranges.dedup();
+        if kept.len() < 2 || ranges.len() > MAX_RANGES || self.tried >= at.search.tries {
+            return Ok(None);
+        }
+        let seed = self.seed;
+        let control = at.run(Orders { seed, ranges: ranges.clone(), ..Orders::default() })?;
+        let draws: Vec<(u64, u64)> =
+            (1..kept.len() as u64).flat_map(|few| (0..DRAWS).map(move |n| (few, n))).collect();
+        let fails = |at: &At<'_>, (few, draw): &(u64, u64)| {
+            let orders = Strategy::Few(*few).orders(*draw, control.found.points, at.search.cpus);
+            let ran = at.run(Orders { seed, ranges: ranges.clone(), ..orders })?;
+            let list = listed(&ran);
+            let fails = at.fails(&ran).is_some() && at.fails(&at.list(seed, &list)?).is_some();
+            Ok(fails.then_some(list))
+        };
+        self.task.tell(self.tried as u64, None, "drawing fewer turns");
+        let (tried, found) = at.first(&draws, fails)?;
+        self.tried += tried;
+        Ok(found.map(|(_, list)| list))
+    }
+}
+
+/// The turns that a run gave up.
+fn listed(ran: &Ran) -> Vec<Listed> {
+    ran.found.given.iter().map(|given| given.listed).collect()
+}
+
+impl At<'_> {
+    /// The fewest turns of a seed that fail, and what happens then.
+    pub(super) fn small(
+        &self,
+        seed: u64,
+        points: u64,
+        ran: &Ran,
+        task: &dyn Task,
+    ) -> Result<Failure, MachineError> {
+        let since = Instant::now();
+        let again = || self.run(self.orders(seed, points));
+        let equal = self.equal(ran, again)?;
+        let mut kept = listed(ran);
+        let is_listed = self.fails(&self.list(seed, &kept)?).is_some();
+        let mut trials = Trials { at: self, seed, task, tried: 1 };
+        if is_listed {
+            kept = trials.fewest(kept)?;
+        }
+        let tries = trials.tried;
+        let last = if is_listed { self.list(seed, &kept)? } else { ran.clone() };
+        let small_equal =
+            if is_listed { self.equal(&last, || self.list(seed, &kept))? } else { equal };
+        let schedule = self.schedule(seed, &kept, self.fails(&last).unwrap_or_default());
+        Ok(Failure {
+            seed,
+            turns: ran.found.turns,
+            points: ran.found.points,
+            equal,
+            small_equal,
+            tries,
+            seconds: since.elapsed().as_secs_f64(),
+            rows: self.rows(&last)?,
+            schedule,
+            is_listed,
+        })
+    }
+
+    /// These turns as they are kept.
+    fn schedule(&self, seed: u64, kept: &[Listed], failure: String) -> Schedule {
+        Schedule {
+            workload: self.search.workload.text(),
+            cpus: self.search.cpus,
+            kernel: self.built.kernel.name.clone(),
+            build: self.build(),
+            turns_in: self.search.turns_in.clone(),
+            found: self.search.strategy.to_string(),
+            seed,
+            failure,
+            turns: kept.iter().map(|listed| self.turn(listed)).collect(),
+        }
+    }
+
+    /// The first of several items for which there is something, and how many were tried; as many
+    /// are tried at once as there are jobs.
+    fn first<T: Sync, R: Send>(
+        &self,
+        items: &[T],
+        find: impl Fn(&Self, &T) -> Result<Option<R>, MachineError> + Sync,
+    ) -> Result<(usize, Option<(usize, R)>), MachineError> {
+        let mut tried = 0;
+        for batch in items.chunks(self.jobs) {
+            self.machine.fill(batch.len())?;
+            let found = parallel::each(batch, self.jobs, self.stop, |item| find(self, item))?;
+            let before = tried;
+            tried += batch.len();
+            let mut found = found.into_iter().zip(before..);
+            if let Some((found, place)) = found.find_map(|(r, place)| Some((r?, place))) {
+                return Ok((tried, Some((place, found))));
+            }
+        }
+        Ok((tried, None))
+    }
+
+    /// The number of further runs that are equal to the byte, and of all of them.
+    fn equal(
+        &self,
+        ran: &Ran,
+        again: impl Fn() -> Result<Ran, MachineError> + Sync,
+    ) -> Result<(usize, usize), MachineError> {
+        // What an emulator ran before must not matter.
+        self.machine.renew();
+        let more: Vec<()> = vec![(); self.search.replays.saturating_sub(1).max(1)];
+        self.machine.fill(more.len().min(self.jobs))?;
+        let runs = parallel::each(&more, self.jobs, self.stop, |()| again())?;
+        Ok((runs.iter().filter(|other| *other == ran).count(), more.len()))
+    }
+
+    fn turn(&self, listed: &Listed) -> Turn {
+        let place: Place = self.machine.symbols.place(listed.point);
+        Turn { cpu: listed.cpu, place, nth: listed.nth, hold: listed.hold }
+    }
+
+    /// All acts of a run, in their order.
+    fn rows(&self, ran: &Ran) -> Result<Vec<Row>, MachineError> {
+        let given = &ran.found.given;
+        let points: Vec<u64> = given.iter().map(|given| given.listed.point).collect();
+        let lines = lines(&self.built.linked(), &points)?;
+        let turns = given.iter().zip(lines).map(|(given, line)| Row {
+            cpu: given.listed.cpu,
+            count: given.count,
+            time: given.time,
+            what: What::Turn(self.turn(&given.listed), line),
+        });
+        let mut rows: Vec<Row> =
+            ran.found.events.iter().cloned().map(Row::from).chain(turns).collect();
+        rows.sort_by_key(|row| row.time);
+        Ok(rows)
+    }
+}
