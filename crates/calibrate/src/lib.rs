@@ -17,6 +17,7 @@ mod proc_files;
 mod rounds;
 mod shootdown;
 mod target;
+mod work;
 
 pub use calibration::{CalibrateError, Calibration, calibrate};
 pub use cpus::cores;
@@ -25,3 +26,4 @@ pub use figure::Figure;
 pub use file::{Like, LikeError, architecture, file};
 pub use observe::{Between, Flush, Observation, ObserveError, PAGES, observe};
 pub use prices::{Priced, Seen};
+pub use work::{Loop, WorkPrices};

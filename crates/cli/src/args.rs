@@ -253,6 +253,13 @@ pub(crate) struct BenchArgs {
     /// Benchmark, one of those below
     #[arg(hide_possible_values = true)]
     pub what: Benchmark,
+    /// Predict times of reclaim or mglru before measuring them
+    ///
+    /// The program counts its own instructions one by one, in a child process, and measures what an
+    /// instruction, an atomic and the first touch of a line take in loops of their own. Needs
+    /// x86-64 Linux.
+    #[arg(long)]
+    pub predict: bool,
     #[command(flatten)]
     pub measuring: Measuring,
     #[command(flatten)]

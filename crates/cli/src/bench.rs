@@ -3,14 +3,16 @@
 use crate::args::{BenchArgs, Benchmark};
 use crate::declared::DECLARED;
 use crate::error::CliError;
+use crate::predict::Prediction;
 use crate::this_run::this_run;
-use crate::{help, output, progress, tables};
+use crate::{help, output, progress, tables, terminal};
+use clap::ValueEnum;
 use pageout_experiment::declare::Declared;
 use pageout_experiment::rounds::Rounds;
 use pageout_experiment::scenarios::ReclaimFile;
 use pageout_experiment::scenarios::metrics::reclaim_file::WHOLE;
 use pageout_experiment::variant::{Axes, Variant};
-use pageout_host::bench;
+use pageout_host::bench::{self, Predictable};
 use pageout_host::scenario::OnHost;
 use pageout_model::bench as model;
 use pageout_record::compare::compare;
@@ -28,6 +30,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), CliError> {
         }
     });
     let seed = args.measuring.seed;
+    let prediction = args.predict.then(|| predict(args)).transpose()?;
     let bar = progress::bar("measuring");
     let mut steps = progress::steps(&bar);
     let records = match args.what {
@@ -40,10 +43,11 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), CliError> {
         Benchmark::Scale => bench::scale(rounds, seed, &mut steps)?,
     };
     bar.finish_and_clear();
-    let set = RecordSet::new(this_run(), records);
+    let mut set = RecordSet::new(this_run(), records);
+    set.records.extend(prediction.iter().flat_map(Prediction::records));
     output::emit(&args.output, &set, &[], |set, width| {
         let options = Options { width, full: args.rows.full, ..Options::default() };
-        match args.what {
+        let table = match args.what {
             Benchmark::Young => young_text(set, options),
             Benchmark::Reclaim => reclaim_text(set, options),
             Benchmark::Mglru => mglru_text(set, options),
@@ -51,8 +55,31 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), CliError> {
             Benchmark::Machine => Ok(machine_text(set, width)),
             Benchmark::FlushReach => Ok(flush_reach_text(set, width)),
             Benchmark::Scale => Ok(scale_text(set, width)),
-        }
+        };
+        let score = prediction.as_ref().map(|prediction| prediction.score(set, width));
+        Ok(table? + &score.map_or_else(String::new, |score| format!("\n{score}")))
     })
+}
+
+/// Predicts the rows of a benchmark, and says so where text is asked for.
+fn predict(args: &BenchArgs) -> Result<Prediction, CliError> {
+    let what = match args.what {
+        Benchmark::Reclaim => Predictable::Reclaim,
+        Benchmark::Mglru => Predictable::Mglru,
+        Benchmark::Young
+        | Benchmark::Aging
+        | Benchmark::Machine
+        | Benchmark::FlushReach
+        | Benchmark::Scale => {
+            let value = args.what.to_possible_value().expect("every benchmark has a name");
+            return Err(CliError::NotPredicted(value.get_name().to_owned()));
+        }
+    };
+    let prediction = Prediction::of(what, args.measuring.seed)?;
+    if args.output.is_text() {
+        output::print_text(&prediction.text(terminal::columns()))?;
+    }
+    Ok(prediction)
 }
 
 fn young_text(set: &RecordSet, options: Options<'_>) -> Result<String, CliError> {

@@ -3,9 +3,9 @@
 use crate::args::CalibrateArgs;
 use crate::error::CliError;
 use crate::model::platform_with_text;
-use crate::{output, paths, progress, terminal};
+use crate::{output, paths, predict, progress, terminal};
 use pageout_calibrate as prices;
-use pageout_calibrate::{Calibration, Effort, Figure, Like};
+use pageout_calibrate::{Calibration, Effort, Figure, Like, Seen};
 use pageout_machine::platform::{Architecture, Platform, Price};
 use pageout_record::render::{Align, Grid, estimate, exact};
 
@@ -31,13 +31,21 @@ pub(crate) fn calibrate(args: &CalibrateArgs) -> Result<(), CliError> {
     let bar = progress::bar("measuring");
     let architecture = like.platform().architecture();
     let mut steps = progress::steps(&bar);
-    let calibration = prices::calibrate(effort, &cpus, architecture, &mut steps)?;
+    let mut calibration = prices::calibrate(effort, &cpus, architecture, &mut steps)?;
     bar.finish_and_clear();
+    let work = predict::work_prices();
+    let named = work.as_ref().map_or_else(|_| Vec::new(), |prices| prices.named().to_vec());
+    let seen = named.into_iter().map(|(what, figure)| Seen { what: what.to_owned(), figure });
+    calibration.seen.extend(seen);
     if let Some(path) = &args.output {
         let file = prices::file(&name(path), &calibration, &like);
         output::to(Some(path), file.as_bytes())?;
     }
-    output::print_text(&text(&calibration, &like, terminal::columns()))
+    output::print_text(&text(&calibration, &like, terminal::columns()))?;
+    work.map_or_else(
+        |error| output::print_text(&format!("No prices of work: {error}\n")),
+        |_| Ok(()),
+    )
 }
 
 /// The platform whose figures are taken where nothing was measured.

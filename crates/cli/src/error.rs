@@ -19,6 +19,7 @@ use pageout_record::schema::{
 };
 use pageout_refusal::UnknownName;
 use pageout_report::ReportError;
+use pageout_steps::StepError;
 use pageout_sweep::{DirectoryError, PlanError, RunError, SpecError};
 use pageout_trace::{ImportError, RecordError, Seeming, TraceError, WriteError};
 use std::error::Error;
@@ -232,6 +233,10 @@ pub(crate) enum CliError {
     Like(#[from] LikeError),
     #[error(transparent)]
     Calibrate(#[from] CalibrateError),
+    #[error(transparent)]
+    Steps(#[from] StepError),
+    #[error("--predict is for bench reclaim and bench mglru, not for bench {0}")]
+    NotPredicted(String),
     #[error(transparent)]
     Observe(#[from] ObserveError),
     #[error(transparent)]

@@ -23,6 +23,7 @@ mod options;
 mod other_file;
 mod output;
 mod paths;
+mod predict;
 mod progress;
 mod records;
 mod report;
@@ -52,6 +53,14 @@ fn main() -> ExitCode {
         Ok(false) => {}
         Err(told) => {
             refuse(&told);
+            return ExitCode::from(2);
+        }
+    }
+    match predict::answered() {
+        Ok(true) => return ExitCode::SUCCESS,
+        Ok(false) => {}
+        Err(error) => {
+            output::say(&format!("error: {}", error.message()));
             return ExitCode::from(2);
         }
     }

@@ -147,6 +147,11 @@ impl Output {
         if self.output.is_some() { terminal::COLUMNS } else { terminal::columns() }
     }
 
+    /// Returns true if text for people is asked for, not records.
+    pub(crate) const fn is_text(&self) -> bool {
+        !self.json && !self.csv
+    }
+
     /// The files that are written.
     pub(crate) fn paths(&self) -> [Option<&Path>; 2] {
         [self.output.as_deref(), self.html.as_deref()]

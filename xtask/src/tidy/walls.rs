@@ -27,11 +27,12 @@ const CALIBRATE: &str = "pageout-calibrate";
 const REFUSAL: &str = "pageout-refusal";
 const REPORT: &str = "pageout-report";
 const REPRODUCE: &str = "pageout-reproduce";
+const STEPS: &str = "pageout-steps";
 const SWEEP: &str = "pageout-sweep";
 
 /// The crates of the workspace that a crate may name. A crate without a row, such as the binary,
 /// may name all but the exhibits.
-const WALLS: [(&str, &[&str]); 18] = [
+const WALLS: [(&str, &[&str]); 19] = [
     (PAGING, &[]),
     (CAPI, &[PAGING]),
     (REFUSAL, &[]),
@@ -45,7 +46,8 @@ const WALLS: [(&str, &[&str]); 18] = [
     (SWEEP, &[EXPERIMENT, RECORD, REFUSAL]),
     (CHECK, &[EXPERIMENT, PAGING, RECLAIM, RECORD]),
     (CATALOG, &[CHECK, PAGING]),
-    (CALIBRATE, &[EXPERIMENT, MACHINE, RECORD]),
+    (STEPS, &[]),
+    (CALIBRATE, &[EXPERIMENT, MACHINE, RECORD, STEPS]),
     (LAB, &[EXPERIMENT, RECORD, REFUSAL]),
     (HOST, &[EXPERIMENT, PAGING, RECLAIM, RECORD, TRACE]),
     (MODEL, &[EXPERIMENT, HOST, MACHINE, PAGING, RECLAIM, RECORD, TRACE]),

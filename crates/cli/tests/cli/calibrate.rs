@@ -35,6 +35,11 @@ fn writes_a_platform_with_measured_prices_and_the_rest_of_the_server() {
         let row = row(&printed, own.name);
         assert_eq!(row.contains(&format!("; as {}", server.name())), !here, "{row}");
     }
+    if cfg!(target_arch = "x86_64") {
+        for price in ["plain instruction", "atomic", "first touch of a line"] {
+            assert!(printed.contains(price) && text.contains(price), "{price}: {printed}");
+        }
+    }
     // What was measured can be taken over in its turn.
     let again = directory.path().join("again.toml");
     let like = format!("--like {} --output {}", path.display(), again.display());
@@ -91,4 +96,9 @@ fn bad_input_is_refused_before_anything_is_measured() {
         let message = format!("this process may use {cores}");
         refused("calibrate --cores 256", &["--cores 256", &message]);
     }
+}
+
+#[test]
+fn a_benchmark_whose_times_do_not_follow_from_counts_is_refused() {
+    refused("bench young --predict", &["--predict is for bench reclaim and bench mglru"]);
 }

@@ -3,6 +3,7 @@
 
 use super::figures::{Measured, zip};
 use super::goals::{Bound, goal_record};
+use super::plan::Plan;
 use crate::floor::Floors;
 use crate::layout::Arena;
 use crate::reclaim_file;
@@ -48,8 +49,7 @@ const OURS: Variant = Variant::MGLRU_STEPS[1];
 /// Runs reclaim on generations with every family, and returns its records: times (by stage at order
 /// 4), counts, the floors and goals.
 pub fn mglru(rounds: Rounds, seed: u64, progress: &mut dyn FnMut(usize, usize)) -> Vec<Record> {
-    let scenarios: Vec<_> = FormatName::MAIN.into_iter().flat_map(scenarios).collect();
-    let variants = [BEFORE, MERGED, OURS];
+    let Plan { scenarios, variants } = plan();
     let mut arenas: Vec<Arena> = scenarios.iter().map(ReclaimFile::arena).collect();
     let cell = |(scenario, arena): (&ReclaimFile, _)| -> Box<dyn Cell + '_> {
         let by_stage = reclaim_file::shows_stages(scenario);
@@ -63,6 +63,14 @@ pub fn mglru(rounds: Rounds, seed: u64, progress: &mut dyn FnMut(usize, usize)) 
     let recorded = goals.into_iter().filter(|goal| !goal.values.is_empty());
     records.extend(recorded.map(|goal| goal.record(seed)).collect::<Vec<_>>());
     records
+}
+
+/// Returns the plan: the scenarios of every format, under every family.
+pub(super) fn plan() -> Plan {
+    Plan {
+        scenarios: FormatName::MAIN.into_iter().flat_map(scenarios).collect(),
+        variants: vec![BEFORE, MERGED, OURS],
+    }
 }
 
 /// Returns the threads' benchmark, the same with a part of the entries young, and single pages.

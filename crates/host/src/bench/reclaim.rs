@@ -2,6 +2,7 @@
 
 use super::figures::{Measured, zip};
 use super::goals::{Bound, goal_record};
+use super::plan::Plan;
 use crate::layout::Arena;
 use crate::reclaim_file;
 use crate::scenario::{How, OnHost};
@@ -28,8 +29,7 @@ const OURS: Variant = Variant::STEPS[2];
 /// Runs the threads' benchmark at orders 4 and 0 under every step, and returns its records: times
 /// (by stage at order 4), counts and goals.
 pub fn reclaim(rounds: Rounds, seed: u64, progress: &mut dyn FnMut(usize, usize)) -> Vec<Record> {
-    let scenarios = scenarios();
-    let variants: Vec<_> = [Variant::BEFORE].into_iter().chain(Variant::STEPS).collect();
+    let Plan { scenarios, variants } = plan();
     let mut arenas: Vec<Arena> = scenarios.iter().map(ReclaimFile::arena).collect();
     let cell = |(scenario, arena): (&ReclaimFile, _)| -> Box<dyn Cell + '_> {
         let by_stage = reclaim_file::shows_stages(scenario);
@@ -44,10 +44,13 @@ pub fn reclaim(rounds: Rounds, seed: u64, progress: &mut dyn FnMut(usize, usize)
     records
 }
 
-/// Returns the scenarios: every format at orders 4 and 0.
-fn scenarios() -> Vec<ReclaimFile> {
+/// Returns the plan: every format at orders 4 and 0, under every step.
+pub(super) fn plan() -> Plan {
     let of_format = |format| [4, 0].map(|order| scenario(format, order));
-    FormatName::MAIN.into_iter().flat_map(of_format).collect()
+    Plan {
+        scenarios: FormatName::MAIN.into_iter().flat_map(of_format).collect(),
+        variants: [Variant::BEFORE].into_iter().chain(Variant::STEPS).collect(),
+    }
 }
 
 fn scenario(format: FormatName, order: u8) -> ReclaimFile {

@@ -19,7 +19,7 @@ use pageout_experiment::scenarios::metrics::{EXAMINED, RECLAIMED, STAGES, SWAPPE
 use pageout_experiment::variant::{Axes, Lru, Variant};
 use pageout_paging::Stage;
 use pageout_reclaim::mglru::MmStats;
-use pageout_reclaim::{Counter as VmCounter, Errno};
+use pageout_reclaim::{Counter as VmCounter, Errno, Tuning};
 use pageout_record::schema::{Ground, Metric, Record};
 use std::marker::PhantomData;
 
@@ -97,11 +97,25 @@ impl<'a, F: Arch> ReclaimCell<'a, F> {
         (reclaimed << (F::PAGE_SHIFT - 12), result)
     }
 
+    /// Reclaims once, inside of `around`; returns the pages of 4 KiB.
+    pub(super) fn once(
+        &mut self,
+        variant: Variant,
+        around: &mut dyn FnMut(&mut dyn FnMut()),
+    ) -> u64 {
+        let tuning = variant.tuning(F::FLUSH);
+        let (pages, ()) = self.run(variant, |setup, bytes| {
+            let mut reclaimed = Ok(0);
+            around(&mut || reclaimed = plainly(setup, bytes, tuning));
+            (reclaimed, ())
+        });
+        pages
+    }
+
     /// Returns the nanoseconds for each page, without the sampler.
     fn time(&mut self, variant: Variant) -> f64 {
         let tuning = variant.tuning(F::FLUSH);
-        let (pages, ns) = self
-            .run(variant, |setup, bytes| timed(|| setup.reclaim(&setup.ground.env, bytes, tuning)));
+        let (pages, ns) = self.run(variant, |setup, bytes| timed(|| plainly(setup, bytes, tuning)));
         ns as f64 / pages as f64
     }
 
@@ -137,6 +151,13 @@ impl<'a, F: Arch> ReclaimCell<'a, F> {
         metrics.extend(walks.into_iter().flat_map(of_walks));
         metrics
     }
+}
+
+/// Reclaims with nothing that looks on: the one function that is timed, and counted where times are
+/// predicted.
+#[inline(never)]
+fn plainly<F: Arch>(setup: &Setup<'_, F>, bytes: &str, tuning: Tuning) -> Result<u64, Errno> {
+    setup.reclaim(&setup.ground.env, bytes, tuning)
 }
 
 /// Returns the counts of walks as metrics, with the names that the lab has for them.

@@ -70,6 +70,21 @@ impl OnHost for ReclaimFile {
     }
 }
 
+/// Sets the scenario up and reclaims; `around` runs the reclaim itself, as it is timed. Returns the
+/// pages of 4 KiB that were reclaimed.
+pub(crate) fn once(
+    scenario: &ReclaimFile,
+    arena: &mut Arena,
+    variant: Variant,
+    seed: u64,
+    around: &mut dyn FnMut(&mut dyn FnMut()),
+) -> u64 {
+    let how = How { seed, by_stage: false };
+    with_format!(scenario.format, F => {
+        cell::ReclaimCell::<F>::new(*scenario, arena, &[variant], how).once(variant, around)
+    })
+}
+
 /// Returns the scenarios of the main table. Single pages are of a smaller file, which shows the
 /// same in a tenth of the time.
 pub fn main_table() -> Vec<ReclaimFile> {
