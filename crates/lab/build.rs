@@ -6,8 +6,17 @@ use std::{env, fs};
 /// The directory of the lab's files.
 const LAB: &str = "files";
 /// The folders whose files are listed.
-const FOLDERS: [&str; 8] =
-    ["init", "bench", "workload", "plugin", "series", "before-7.3", "questions-7.3", "queue-7.3"];
+const FOLDERS: [&str; 9] = [
+    "init",
+    "bench",
+    "workload",
+    "workloads",
+    "plugin",
+    "series",
+    "before-7.3",
+    "questions-7.3",
+    "queue-7.3",
+];
 
 /// Records that travel in the binary.
 const RECORDS: [&str; 2] = ["linux-6.12.json", "linux-7.3.json"];

@@ -7,7 +7,7 @@ use clap_complete::env::Shells;
 use clap_complete::{CompleteEnv, Shell};
 use pageout_experiment::declare::FieldHelp;
 use pageout_experiment::scenarios::Scenario;
-use pageout_lab::Scenario as LabScenario;
+use pageout_lab::Workload;
 use std::ffi::OsStr;
 
 /// The environment variable by which a shell asks; its value names the shell.
@@ -43,7 +43,7 @@ pub(crate) fn has_field(name: &str) -> bool {
     let forms = Scenario::ALL.into_iter().flat_map(Scenario::forms);
     let mut fields = forms.flat_map(|form| form.given());
     fields.any(|field| field.name == name)
-        || LabScenario::ALL.into_iter().any(|scenario| scenario.has_field(name))
+        || Workload::ours().iter().any(|workload| workload.has_field(name))
 }
 
 /// Fields of the scenario on the command line, or values of the one that is begun.
@@ -65,6 +65,41 @@ pub(crate) fn fields(current: &OsStr) -> Vec<CompletionCandidate> {
         Some(fields) => values(&fields, &begun, ""),
         None => names(&known, &begun),
     }
+}
+
+/// The lab's scenarios of a name that begins so; behind one, its fields or their values.
+pub(crate) fn lab_words(current: &OsStr) -> Vec<CompletionCandidate> {
+    let begun = current.to_string_lossy();
+    // The shell's own words come first, and the word that is begun last.
+    let words: Vec<String> =
+        std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    let before = words.iter().rev().skip(1);
+    let Some(workload) = before.clone().find_map(|word| Workload::named(word)) else {
+        let begins = |of: &&Workload| of.name().starts_with(&*begun);
+        let of = |workload: &Workload| {
+            let candidate = CompletionCandidate::new(workload.name());
+            match workload.about() {
+                Some((text, _)) => about(candidate, text),
+                None => candidate,
+            }
+        };
+        return Workload::ours().iter().filter(begins).map(of).collect();
+    };
+    let fields = workload.field_names();
+    // bash takes `=` for the end of a word, and does not pass it on.
+    let last = before.clone().find(|word| *word != "=");
+    let (name, list, start) = match (begun.split_once('='), last) {
+        (Some((name, list)), _) => (name, list, format!("{name}=")),
+        (None, Some(last)) => (last.as_str(), &*begun, String::new()),
+        (None, None) => return Vec::new(),
+    };
+    if let Some((_, values)) = fields.iter().find(|(field, _)| field == name) {
+        let (given, begun) = list.split_at(list.rfind(',').map_or(0, |comma| comma + 1));
+        let values = values.iter().filter(|value| value.starts_with(begun));
+        return values.map(|v| CompletionCandidate::new(format!("{start}{given}{v}"))).collect();
+    }
+    let fields = fields.iter().filter(|(field, _)| field.starts_with(&*begun));
+    fields.map(|(field, _)| CompletionCandidate::new(format!("{field}="))).collect()
 }
 
 /// Fields of a name that begins so, each once.

@@ -163,7 +163,7 @@ pub(crate) enum CliError {
     #[error(transparent)]
     Workload(#[from] WorkloadError),
     #[error("--workload takes the place of scenario {scenario}: expected one of the two")]
-    LabTwoWorkloads { scenario: &'static str },
+    LabTwoWorkloads { scenario: String },
     #[error(transparent)]
     Kernel(#[from] KernelError),
     #[error("field `{field}` without a scenario: expected {} before it", crate::lab::scenarios())]

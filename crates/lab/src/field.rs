@@ -60,7 +60,7 @@ impl Kind {
     }
 
     /// The values that are names.
-    fn names(&self) -> Vec<&str> {
+    pub(super) fn names(&self) -> Vec<&str> {
         match self {
             Self::Share => vec!["all", "none"],
             Self::Choice(names) => names.iter().map(String::as_str).collect(),

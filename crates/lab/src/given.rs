@@ -1,4 +1,4 @@
-//! A workload of the user's: what its manifest declares, and its sources.
+//! A workload with a manifest, of the user's or of the lab's: its declarations, and its sources.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -9,6 +9,7 @@ use super::cache::Cache;
 use super::digest::Name;
 use super::field::Field;
 use super::initrd::{C_OPTIONS, InitrdError, compile};
+use super::kconfig::ConfigOption;
 use super::pages::Pages;
 use super::progress::Progress;
 use super::target::Arch;
@@ -25,20 +26,27 @@ const PAGE: &str = "4K page";
 /// The most lines of a compiler's that a message has.
 const SAID_LINES: usize = 12;
 /// The benchmark's sources that it has too.
-const OF_BENCH: [&str; 10] = [
+const OF_BENCH: [&str; 17] = [
+    "cache.h",
     "clock.c",
     "clock.h",
     "entries.c",
     "entries.h",
     "fail.c",
     "fail.h",
+    "files.c",
+    "files.h",
+    "folios.c",
+    "folios.h",
     "options.c",
     "options.h",
     "record.c",
     "record.h",
+    "swap.c",
+    "swap.h",
 ];
 
-/// A workload of the user's.
+/// A workload with a manifest.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Given {
     /// The name.
@@ -53,6 +61,10 @@ pub struct Given {
     pub(super) memory: Option<u64>,
     /// True if it takes a kernel that swaps.
     pub(super) swap: bool,
+    /// Options of its kernels.
+    pub(super) options: Vec<ConfigOption>,
+    /// True if one more sample before the first is not counted.
+    pub(super) warm_up: bool,
     /// The fields that vary.
     pub(super) fields: Vec<GivenField>,
     /// The metrics that a run gives.
@@ -83,6 +95,19 @@ pub(super) enum Measure {
     Region { per: String },
     /// A counter of the workload's own.
     Counter { unit: String },
+}
+
+impl GivenField {
+    /// The default, and the other values where they are names: `lru=classic (or mglru)`.
+    pub(super) fn words(&self) -> String {
+        let Self { field, default } = self;
+        let names = field.kind.names().into_iter();
+        let others: Vec<_> = names.filter(|name| name != default).collect();
+        match others[..] {
+            [] => format!("{}={default}", field.name),
+            _ => format!("{}={default} (or {})", field.name, others.join(", ")),
+        }
+    }
 }
 
 impl Given {
@@ -176,9 +201,11 @@ impl Given {
     /// The fields and metrics as C has them for the program. Names and units have no character
     /// that C would read otherwise.
     pub(super) fn declared_c(&self) -> String {
-        let mut text = "#include \"declared.h\"\n\n\
-            const struct declared_field declared_fields[] = {\n"
-            .to_owned();
+        let mut text = format!(
+            "#include \"declared.h\"\n\nconst bool declared_warm_up = {};\n\n\
+            const struct declared_field declared_fields[] = {{\n",
+            self.warm_up
+        );
         for GivenField { field, default } in &self.fields {
             let _ = writeln!(text, "\t{{ \"{}\", \"{default}\" }},", field.name);
         }

@@ -72,7 +72,7 @@ pub use measure::{Attempted, Measured, Profiled, Ran, Runs};
 pub use mirror::MirrorError;
 pub use patch::{Patch, PatchSet};
 pub use patches::PatchError;
-pub use plan::Bench;
+pub use plan::{Bench, Needs};
 pub use profile::{Costs, Function, Profile, ProfileError};
 pub use progress::{Progress, Silent, Task};
 pub use release::Release;

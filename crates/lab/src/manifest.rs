@@ -1,4 +1,4 @@
-//! The manifest of a user's workload: TOML, in a file of its own or in a comment of the C file.
+//! The manifest of a workload: TOML, in a file of its own or in a comment of the C file.
 
 use std::fs;
 use std::io;
@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use toml::{Spanned, Value};
 
+use super::assets;
 use super::field::{Field, Kind};
 use super::given::{Given, GivenField, GivenMetric, Measure};
-use super::scenario::Scenario;
+use super::kconfig::ConfigOption;
+use super::workload::Workload;
 use pageout_experiment::fields::parse_size;
 use pageout_experiment::named;
 use pageout_record::schema::Better;
@@ -24,6 +26,8 @@ const END: &str = "*/";
 const MOST_FIELDS: usize = 16;
 const MOST_METRICS: usize = 32;
 const MOST_CPUS: u8 = 8;
+/// The highest order of folios: 2 MiB on 64K pages are order 5, 32 MiB on 4K pages 13.
+const MOST_ORDER: u64 = 13;
 /// The longest name, in bytes: the program has no room for more.
 const LONGEST_NAME: usize = 40;
 /// The longest unit.
@@ -56,6 +60,14 @@ pub enum WorkloadError {
         /// The directory.
         path: PathBuf,
     },
+    /// The name of a workload of the lab's.
+    #[error("{}: `{name}` is a scenario of the lab: another name", named(path))]
+    Taken {
+        /// The file or directory.
+        path: PathBuf,
+        /// The name.
+        name: String,
+    },
     /// A mistake in the manifest.
     #[error("{}:{line}: {problem}", named(path))]
     Manifest {
@@ -80,6 +92,10 @@ struct Written {
     #[serde(default)]
     swap: bool,
     #[serde(default)]
+    config: Vec<Spanned<String>>,
+    #[serde(default, rename = "warm-up")]
+    warm_up: bool,
+    #[serde(default)]
     field: Vec<Spanned<WrittenField>>,
     #[serde(default)]
     metric: Vec<Spanned<WrittenMetric>>,
@@ -91,6 +107,7 @@ struct WrittenField {
     name: Spanned<String>,
     number: Option<Spanned<[u64; 2]>>,
     size: Option<Spanned<[String; 2]>>,
+    order: Option<Spanned<u64>>,
     choices: Option<Spanned<Vec<String>>>,
     default: Spanned<Value>,
 }
@@ -114,8 +131,25 @@ impl Given {
     /// # Errors
     /// [`WorkloadError`] names the file, and where it can the line.
     pub fn read(path: &Path) -> Result<Self, WorkloadError> {
-        let (manifest, before, text, files) =
-            if path.is_dir() { of_directory(path)? } else { of_file(path)? };
+        let found = if path.is_dir() { of_directory(path)? } else { of_file(path)? };
+        let given = Self::of(found)?;
+        match Workload::named(&given.name) {
+            None => Ok(given),
+            Some(_) => Err(WorkloadError::Taken { path: path.to_owned(), name: given.name }),
+        }
+    }
+
+    /// The workloads that come with the lab, by their names.
+    pub(super) fn shipped() -> Vec<Self> {
+        let of = |(name, text): &(&str, &str)| {
+            let path = Path::new(name);
+            let found = of_text(path, (*text).to_owned()).and_then(Self::of);
+            found.unwrap_or_else(|error| panic!("the lab's own workload has a mistake: {error}"))
+        };
+        assets::WORKLOADS.iter().map(of).collect()
+    }
+
+    fn of((manifest, before, text, files): Found) -> Result<Self, WorkloadError> {
         let refused = |At(offset, problem)| {
             let line = before + text[..offset.min(text.len())].matches('\n').count() + 1;
             WorkloadError::Manifest { path: manifest.clone(), line, problem }
@@ -139,7 +173,11 @@ fn read(path: &Path) -> Result<String, WorkloadError> {
 }
 
 fn of_file(path: &Path) -> Result<Found, WorkloadError> {
-    let text = read(path)?;
+    of_text(path, read(path)?)
+}
+
+/// The same of a C file's text.
+fn of_text(path: &Path, text: String) -> Result<Found, WorkloadError> {
     let none = || WorkloadError::NoManifest { path: path.to_owned() };
     let begin = text.find(BEGIN).ok_or_else(none)? + BEGIN.len();
     let end = begin + text[begin..].find(END).ok_or_else(none)?;
@@ -196,9 +234,6 @@ fn plain(what: &str, more: &str, text: &Spanned<String>) -> Result<String, At> {
 impl Written {
     fn given(self, files: Vec<(String, String)>) -> Result<Given, At> {
         let name = plain("name", "-_", &self.name)?;
-        if Scenario::named(&name).is_some() {
-            return Err(at(&self.name, format!("`{name}` is a scenario of the lab: another name")));
-        }
         let fields = self.field.iter().map(|of| of.get_ref().given());
         let fields = fields.collect::<Result<Vec<_>, _>>()?;
         let metrics = self.metric.iter().map(|of| of.get_ref().given(of.span().start));
@@ -228,6 +263,11 @@ impl Written {
                 false => Err(at(memory, out_of_bounds(memory.get_ref(), "2MiB to 1TiB"))),
             }
         });
+        let option = |of: &Spanned<String>| {
+            let parsed: Result<ConfigOption, _> = of.get_ref().parse();
+            parsed.map_err(|error| at(of, format!("config {:?}: {error}", of.get_ref())))
+        };
+        let options = self.config.iter().map(option);
         Ok(Given {
             name,
             about: self.about.get_ref().clone(),
@@ -235,6 +275,8 @@ impl Written {
             cpus,
             memory: memory.transpose()?,
             swap: self.swap,
+            options: options.collect::<Result<Vec<_>, _>>()?,
+            warm_up: self.warm_up,
             fields,
             metrics,
             files,
@@ -295,13 +337,21 @@ impl WrittenField {
                 return Err(at(&self.default, problem));
             }
         };
-        let kind = match (&self.number, &self.size, &self.choices) {
-            (Some(number), None, None) => {
+        let kind = match (&self.number, &self.size, &self.choices, &self.order) {
+            (None, None, None, Some(order)) => {
+                let most = *order.get_ref();
+                if !(2..=MOST_ORDER).contains(&most) {
+                    let accepted = format!("2 to {MOST_ORDER}");
+                    return Err(at(order, out_of_bounds(&most.to_string(), &accepted)));
+                }
+                Kind::Order { most }
+            }
+            (Some(number), None, None, None) => {
                 let [least, most] = *number.get_ref();
                 bounds(number, least, most)?;
                 Kind::Number { least, most }
             }
-            (None, Some(size), None) => {
+            (None, Some(size), None, None) => {
                 let of = |text: &String| {
                     size_of(text, "a size such as 2MiB").map_err(|bad| at(size, bad))
                 };
@@ -311,11 +361,11 @@ impl WrittenField {
                 let such_as = parse_size(&default).unwrap_or(least);
                 Kind::Size { least, most, such_as }
             }
-            (None, None, Some(choices)) => Kind::Choice(self.choices(choices)?),
+            (None, None, Some(choices), None) => Kind::Choice(self.choices(choices)?),
             _ => {
                 let problem = format!(
                     "field `{name}`: expected one of number = [LEAST, MOST], \
-                    size = [\"LEAST\", \"MOST\"] and choices = [\"A\", \"B\"]"
+                    size = [\"LEAST\", \"MOST\"], order = MOST and choices = [\"A\", \"B\"]"
                 );
                 return Err(at(&self.name, problem));
             }

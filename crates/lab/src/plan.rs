@@ -1,6 +1,7 @@
 //! What the benchmark is to do in the test machine: scenarios and their fields, a line each.
 
 use super::given::Given;
+use super::kconfig::ConfigOption;
 use super::pages::Pages;
 use super::profile;
 use super::scenario::Scenario;
@@ -11,6 +12,20 @@ use pageout_experiment::fields::{FieldError, list, pairs, parse_size};
 const DEFAULT_SIZE: u64 = 1 << 30;
 /// The most samples that the benchmark takes.
 const MOST_SAMPLES: u16 = 100;
+
+/// Needs of kernels that are to be booted.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Needs {
+    /// True if they have to swap.
+    pub swap: bool,
+    /// Options of their configuration, besides those of every kernel.
+    pub options: Vec<ConfigOption>,
+}
+
+impl Needs {
+    /// Swap and nothing else.
+    pub const SWAP: Self = Self { swap: true, options: Vec::new() };
+}
 
 /// One run of the benchmark.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -67,7 +82,7 @@ impl Bench {
             } else {
                 continue;
             };
-            return Err(FieldError::together(workload.name(), problem));
+            return Err(FieldError::together(workload.name().to_owned(), problem));
         }
         Ok(())
     }
@@ -85,7 +100,7 @@ impl Bench {
         let Some(other) = plan.iter().find(|bench| !reclaims(bench)) else { return Ok(()) };
         let problem = "--counts: it does not reclaim; `pageout lab profile` counts under any \
             function";
-        Err(FieldError::together(other.workload.name(), problem))
+        Err(FieldError::together(other.workload.name().to_owned(), problem))
     }
 
     /// The program and its arguments on a kernel of this name; the samples are for those that take
@@ -154,7 +169,7 @@ impl Bench {
         }
     }
 
-    /// The user's workload that it runs, if it is one.
+    /// The program with a manifest that it runs, if it is one.
     pub(super) fn given(&self) -> Option<&Given> {
         match &self.workload {
             Workload::Given(given) => Some(given),
@@ -167,11 +182,16 @@ impl Bench {
         self.workload == Workload::Ours(Scenario::Selftest)
     }
 
-    /// Whether its kernels have to swap.
-    pub fn swaps(&self) -> bool {
-        match &self.workload {
-            Workload::Ours(scenario) => *scenario == Scenario::ReclaimShmem,
-            Workload::Given(given) => given.swap,
+    /// Needs of the kernels that a plan runs on. All runs of a plan are of one workload.
+    pub fn needs(plan: &[Self]) -> Needs {
+        match plan.first().map(|bench| &bench.workload) {
+            None => Needs::default(),
+            Some(Workload::Ours(scenario)) => {
+                Needs { swap: *scenario == Scenario::ReclaimShmem, options: Vec::new() }
+            }
+            Some(Workload::Given(given)) => {
+                Needs { swap: given.swap, options: given.options.clone() }
+            }
         }
     }
 

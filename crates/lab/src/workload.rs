@@ -1,19 +1,24 @@
-//! Workloads of the test machine: a scenario of ours, or a program of the user's.
+//! Workloads of the test machine: a scenario of the benchmark, or a program with a manifest.
 
-use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use super::field::Field;
-use super::given::Given;
+use super::given::{Given, GivenField};
 use super::scenario::Scenario;
 use pageout_experiment::fields::FieldError;
+
+/// The workloads of the lab: scenarios of the benchmark, then programs with a manifest.
+static OURS: LazyLock<Vec<Workload>> = LazyLock::new(|| {
+    let scenarios = Scenario::ALL.into_iter().map(Workload::from);
+    scenarios.chain(Given::shipped().into_iter().map(Workload::from)).collect()
+});
 
 /// A workload.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Workload {
     /// A scenario of the benchmark.
     Ours(Scenario),
-    /// A program in C that the user gave, with its manifest.
+    /// A program in C with its manifest: the user's, or one that comes with the lab.
     Given(Arc<Given>),
 }
 
@@ -30,11 +35,47 @@ impl From<Given> for Workload {
 }
 
 impl Workload {
+    /// The workloads that come with the lab.
+    pub fn ours() -> &'static [Self] {
+        &OURS
+    }
+
+    /// The workload of the lab's of a name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        OURS.iter().find(|of| of.name() == name)
+    }
+
+    /// The names of the lab's workloads.
+    pub fn names() -> Vec<&'static str> {
+        OURS.iter().map(Self::name).collect()
+    }
+
+    /// A sentence about it, and its fields with their defaults, if it has a manifest.
+    pub fn about(&self) -> Option<(&str, String)> {
+        let Self::Given(given) = self else { return None };
+        let fields: Vec<_> = given.fields.iter().map(GivenField::words).collect();
+        Some((&given.about, fields.join("  ")))
+    }
+
+    /// The names of its fields, and the values of each that are names.
+    pub fn field_names(&self) -> Vec<(String, Vec<String>)> {
+        let names = |field: Field| {
+            let values = field.kind.names().into_iter().map(str::to_owned).collect();
+            (field.name, values)
+        };
+        self.fields().into_iter().map(names).collect()
+    }
+
+    /// Returns true for a name of a field of it.
+    pub fn has_field(&self, name: &str) -> bool {
+        self.fields().iter().any(|field| field.name == name)
+    }
+
     /// The name, which is that of the scenario in records.
-    pub fn name(&self) -> Cow<'static, str> {
+    pub fn name(&self) -> &str {
         match self {
-            Self::Ours(scenario) => scenario.name().into(),
-            Self::Given(given) => given.name.clone().into(),
+            Self::Ours(scenario) => scenario.name(),
+            Self::Given(given) => &given.name,
         }
     }
 

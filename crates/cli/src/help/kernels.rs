@@ -1,6 +1,7 @@
 //! Help of `lab`.
 
 use super::text::{Help, Section};
+use pageout_lab::Workload;
 
 const LISTED: Section = Section::Prose("`pageout lab --help` lists kernels and scenarios.");
 
@@ -13,7 +14,8 @@ pub(super) fn lab() -> Help {
                 (
                     "SCENARIO",
                     "reclaim-file, reclaim-shmem, age-file, mixed-mappings, helper-calls, \
-                         hot-pages or selftest",
+                         hot-pages, selftest, cold-anon, fork-copy, lazy-free, map-calls, \
+                         pageout-shared, swap-anon or write-back",
                 ),
                 ("FIELD=VALUE", "order=0,4  lru=classic,mglru  young=none  size=1GiB"),
             ],
@@ -23,6 +25,7 @@ pub(super) fn lab() -> Help {
             kernels_6_12(),
             own_kernels(),
             scenarios(),
+            workloads(),
             Section::Prose(
                 "--workload FILE takes a C program of yours in place of a scenario; its manifest \
                  declares fields and metrics (docs/lab.md, \"A workload of yours\").",
@@ -41,6 +44,7 @@ pub(super) fn lab() -> Help {
             "pageout lab compare --patch v1=old.patch --patch v2=new.patch",
             "pageout lab compare --tree ~/linux --patch my.patch --format list",
             "pageout lab compare 6.12:stock 6.12:s3 7.3:no-batch 7.3:stock",
+            "pageout lab compare no-batch stock swap-anon content=same,random",
             "pageout lab run stock helper-calls --config arm64-4k,arm64-64k",
             "pageout lab run stock selftest --config arm64-4k,x86-64",
             "pageout lab profile stock reclaim-file --folded stock.folded",
@@ -145,6 +149,18 @@ fn scenarios() -> Section {
             ),
         ],
     )
+}
+
+/// The workloads with a manifest, which says all of it.
+fn workloads() -> Section {
+    let term = |workload: &Workload| {
+        let (about, fields) = workload.about()?;
+        Some((workload.name().to_owned(), format!("{about}\n{fields}")))
+    };
+    Section::Terms {
+        heading: "Scenarios that are workloads with a manifest, as --workload takes yours",
+        terms: Workload::ours().iter().filter_map(term).collect(),
+    }
 }
 
 pub(super) fn build() -> Help {

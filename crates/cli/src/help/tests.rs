@@ -149,13 +149,15 @@ fn understood(call: &[String]) {
             variants(&[&args.variant]);
         }
         Some(args::Command::Lab(_)) => {
-            let named = |word: &String| pageout_lab::Scenario::named(word);
+            let named = |word: &String| pageout_lab::Workload::named(word);
             let Some(at) = call.iter().position(|word| named(word).is_some()) else { return };
             let scenario = named(&call[at]).expect("a scenario");
             // `lru-gen` has a session of a scenario's name.
             let fields = call[at + 1..].iter().take_while(|word| !word.starts_with("--"));
             let fields: Vec<_> = fields.filter(|word| word.contains('=')).cloned().collect();
-            Bench::parse(scenario, &fields).map(drop).unwrap_or_else(|error| refused(&error));
+            Bench::parse(scenario.clone(), &fields)
+                .map(drop)
+                .unwrap_or_else(|error| refused(&error));
         }
         _ => {}
     }

@@ -1,10 +1,12 @@
 //! The arguments of `pageout lab`.
 
 use super::schedule_args::ScheduleArgs;
+use crate::completion;
 use crate::numbers::whole;
 use crate::options::{MEASURING, OUTPUT, Output, Shown};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand};
+use clap_complete::engine::ArgValueCompleter;
 use pageout_lab::{Config, ConfigOption, Cpu, Release};
 use pageout_record::compare::FailOn;
 use std::path::PathBuf;
@@ -57,7 +59,8 @@ pub(crate) struct BuildArgs {
 #[derive(Debug, Parser)]
 pub(crate) struct RunArgs {
     /// Kernels [default: stock, or those of --patch], scenario and fields
-    #[arg(value_name = "KERNEL... SCENARIO FIELD=VALUE")]
+    #[arg(value_name = "KERNEL... SCENARIO FIELD=VALUE",
+        add = ArgValueCompleter::new(completion::lab_words))]
     pub words: Vec<String>,
     #[command(flatten)]
     pub patched: Patched,
@@ -77,7 +80,8 @@ pub(crate) struct CompareArgs {
     ///
     /// The default scenario is reclaim-file order=4 lru=classic,mglru. With --kernel 6.12 the
     /// default kernels are stock and s3; with --patch they are stock and yours.
-    #[arg(value_name = "KERNEL... SCENARIO FIELD=VALUE")]
+    #[arg(value_name = "KERNEL... SCENARIO FIELD=VALUE",
+        add = ArgValueCompleter::new(completion::lab_words))]
     pub words: Vec<String>,
     #[command(flatten)]
     pub patched: Patched,
@@ -96,7 +100,8 @@ pub(crate) struct SeriesArgs {
     /// Commits of the tree, unless --mbox is given, then scenario and fields
     ///
     /// [default: reclaim-file order=0,4 lru=classic,mglru]
-    #[arg(value_name = "BASE..HEAD SCENARIO FIELD=VALUE")]
+    #[arg(value_name = "BASE..HEAD SCENARIO FIELD=VALUE",
+        add = ArgValueCompleter::new(completion::lab_words))]
     pub words: Vec<String>,
     /// Patches as mails, such as `b4 am` writes
     ///
@@ -198,7 +203,8 @@ pub(crate) struct ProfileArgs {
     /// Kernels, then scenario and fields
     ///
     /// [default: stock, or those of --patch, in reclaim-file order=4 lru=classic]
-    #[arg(value_name = "KERNEL... SCENARIO FIELD=VALUE")]
+    #[arg(value_name = "KERNEL... SCENARIO FIELD=VALUE",
+        add = ArgValueCompleter::new(completion::lab_words))]
     pub words: Vec<String>,
     /// Function under which instructions are counted
     #[arg(long, value_name = "SYMBOL", default_value = "try_to_free_mem_cgroup_pages")]

@@ -7,7 +7,7 @@ use crate::error::{CliError, unread};
 use crate::output;
 use pageout_experiment::input;
 use pageout_experiment::lru_gen::{SHIPPED, Session, shipped};
-use pageout_lab::Captured;
+use pageout_lab::{Captured, Needs};
 use std::path::Path;
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ pub(crate) fn lru_gen(args: &LruGenArgs) -> Result<(), CliError> {
     let default = if building.tree.is_some() { "stock" } else { after };
     let kernels = args.patched.kernels(&args.kernels, &[default])?;
     let told = Told::new();
-    let (lab, configs) = building.open(&told, &kernels, true, Some(&args.cpus))?;
+    let (lab, configs) = building.open(&told, &kernels, &Needs::SWAP, Some(&args.cpus))?;
     let limit = args.time_limit.map(|seconds| Duration::from_secs(seconds.into()));
     let captured = lab.lru_gen(&kernels, &configs, &args.cpus, &session, limit)?;
     for Captured { header, warned, .. } in &captured {

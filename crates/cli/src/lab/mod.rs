@@ -24,8 +24,8 @@ use args::{
     Running, SourceArgs,
 };
 use pageout_lab::{
-    Bench, Cache, Config, Cpu, Fetch, Kernel, KernelError, Lab, LabError, Measured, PatchSet, Runs,
-    Source,
+    Bench, Cache, Config, Cpu, Fetch, Kernel, KernelError, Lab, LabError, Measured, Needs,
+    PatchSet, Runs, Source,
 };
 use pageout_record::schema::{Labels, RecordSet};
 use progress::Told;
@@ -64,7 +64,7 @@ fn build(args: &BuildArgs) -> Result<(), CliError> {
     let kernels = args.patched.kernels(&args.kernels, &["stock"])?;
     let told = Told::new();
     let building = &args.patched.building;
-    let (lab, configs) = building.open(&told, &kernels, false, None)?;
+    let (lab, configs) = building.open(&told, &kernels, &Needs::default(), None)?;
     let built = lab.build(&kernels, &configs)?;
     output::say(&format!("built in {}", elapsed(since)));
     output::print_text(&tables::built(&built, terminal::columns()))
@@ -143,8 +143,8 @@ fn source(args: &SourceArgs) -> Result<(), CliError> {
 /// Builds the kernels and runs the plan on each.
 fn measure(kernels: &[Kernel], runs: &Runs, building: &Building) -> Result<Measured, CliError> {
     let told = Told::new();
-    let swap = runs.plan.iter().any(Bench::swaps);
-    let (lab, configs) = building.open(&told, kernels, swap, Some(&runs.cpus))?;
+    let (lab, configs) =
+        building.open(&told, kernels, &Bench::needs(&runs.plan), Some(&runs.cpus))?;
     let measured = lab.run(kernels, &configs, runs)?;
     warn(&measured);
     Ok(measured)
@@ -203,20 +203,20 @@ impl Building {
         }
     }
 
-    /// The lab and the configurations for these kernels. Announces what is built, and refuses what
-    /// could not be brought to its end: a boot on `cpus`, if kernels are to be booted.
+    /// The lab and the configurations for kernels with such needs. Announces what is built, and
+    /// refuses what could not be brought to its end: a boot on `cpus`, if kernels are to be booted.
     fn open<'a>(
         &self,
         told: &'a Told,
         kernels: &[Kernel],
-        swap: bool,
+        needs: &Needs,
         cpus: Option<&[Cpu]>,
     ) -> Result<(Lab<'a>, Vec<Config>), CliError> {
-        let configs = self.configs(swap)?;
+        let configs = self.configs(needs.swap)?;
         let all_cpus = || std::thread::available_parallelism().map_or(1, usize::from);
         let lab = Lab {
             cache: Cache::open(self.cache.as_deref()).map_err(LabError::Cache)?,
-            options: self.options.clone(),
+            options: needs.options.iter().chain(&self.options).cloned().collect(),
             points: None,
             jobs: self.jobs.map_or_else(all_cpus, usize::from),
             progress: told,

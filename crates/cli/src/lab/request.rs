@@ -2,9 +2,12 @@
 
 use crate::declared;
 use crate::error::CliError;
-use pageout_lab::{Bench, Given, Kernel, KernelError, Scenario, Workload};
+use pageout_lab::{Bench, Given, Kernel, KernelError, Workload};
 use pageout_refusal::{UnknownName, one_of};
 use std::path::Path;
+
+/// The scenario where none is named.
+const DEFAULT: &str = "reclaim-file";
 
 /// The request of a command line.
 #[derive(Debug)]
@@ -19,21 +22,21 @@ impl Request {
     /// Kernels come first, then a scenario's name, then its fields. With a workload of the user's
     /// no scenario is named.
     pub(super) fn parse(words: &[String], given: Option<&Path>) -> Result<Self, CliError> {
-        let is_kernel = |word: &&String| Scenario::named(word).is_none() && Kernel::is_name(word);
+        let is_kernel = |word: &&String| Workload::named(word).is_none() && Kernel::is_name(word);
         let kernels: Vec<String> = words.iter().take_while(is_kernel).cloned().collect();
         let rest = &words[kernels.len()..];
-        let scenario = rest.first().and_then(|word| Scenario::named(word));
+        let scenario = rest.first().and_then(|word| Workload::named(word));
         let fields = rest[usize::from(scenario.is_some())..].to_vec();
         let workload = match (given, scenario) {
             (Some(_), Some(scenario)) => {
-                return Err(CliError::LabTwoWorkloads { scenario: scenario.name() });
+                return Err(CliError::LabTwoWorkloads { scenario: scenario.name().to_owned() });
             }
             (Some(path), None) => {
                 let workload = Workload::from(Given::read(path)?);
                 declared::declare(&workload);
                 Some(workload)
             }
-            (None, scenario) => scenario.map(Workload::from),
+            (None, scenario) => scenario.cloned(),
         };
         Ok(Self { kernels, workload, fields })
     }
@@ -58,23 +61,23 @@ impl Request {
         let left_out = default.iter().filter(|field| !given.contains(&name(field)));
         let left_out = left_out.map(|field| (*field).to_owned());
         let fields: Vec<String> = self.fields.iter().cloned().chain(left_out).collect();
-        Ok(Bench::parse(Scenario::ReclaimFile, &fields)?)
+        let default = Workload::named(DEFAULT).expect("a scenario of the lab's");
+        Ok(Bench::parse(default.clone(), &fields)?)
     }
 }
 
 /// The names of the scenarios, for messages.
 pub(crate) fn scenarios() -> String {
-    one_of(&Scenario::ALL.map(Scenario::name))
+    one_of(&Workload::names())
 }
 
 /// Makes the error of an unknown kernel that of an unknown scenario, if a scenario may be meant.
 pub(super) fn kernel_or_scenario(error: KernelError) -> CliError {
     match error {
         KernelError::Unknown { found, names, kernels } => {
-            let scenarios = Scenario::ALL.map(Scenario::name);
-            let names = names.iter().map(String::as_str).chain(scenarios);
+            let names = names.iter().map(String::as_str).chain(Workload::names());
             let unknown = UnknownName::new("kernel or scenario", &found, names);
-            let accepted = format!("{kernels}, or scenario {}", self::scenarios());
+            let accepted = format!("{kernels}, or scenario {}", scenarios());
             unknown.accepting(accepted).listed_by("pageout lab --help").into()
         }
         error => error.into(),

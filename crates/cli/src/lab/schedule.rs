@@ -7,7 +7,7 @@ use crate::error::CliError;
 use crate::output;
 use crate::this_run::this_run;
 use pageout_experiment::input;
-use pageout_lab::{Arch, Points, Schedule, Scheduled, Search};
+use pageout_lab::{Arch, Needs, Points, Schedule, Scheduled, Search};
 use pageout_record::schema::RecordSet;
 use std::path::Path;
 use std::process::ExitCode;
@@ -39,7 +39,7 @@ pub(crate) fn schedule(args: &ScheduleArgs) -> Result<ExitCode, CliError> {
     }
     let kernels = args.patched.kernels(&args.kernels, &["stock"])?;
     let told = Told::new();
-    let (mut lab, configs) = building.open(&told, &kernels, true, None)?;
+    let (mut lab, configs) = building.open(&told, &kernels, &Needs::SWAP, None)?;
     lab.points = Some(points);
     lab.options.extend(OPTIONS.map(|option| option.parse().expect("an option of ours")));
     let scheduled = lab.schedule(&kernels, configs[0], &search, &given)?;

@@ -46,8 +46,8 @@ pub(super) fn series(args: &SeriesArgs) -> Result<ExitCode, CliError> {
     series.notes.iter().for_each(|note| output::say(note));
     let kernels = if args.last { series.ends().to_vec() } else { series.kernels() };
     let told = Told::new();
-    let swap = plan.iter().any(Bench::swaps);
-    let (lab, configs) = args.building.open(&told, &kernels, swap, Some(&runs.cpus))?;
+    let (lab, configs) =
+        args.building.open(&told, &kernels, &Bench::needs(&plan), Some(&runs.cpus))?;
     let attempted = lab.attempt(&kernels, &configs, &runs, goes_on(args))?;
     drop(lab);
     super::warn(&attempted.measured);

@@ -343,6 +343,11 @@ fn shells_are_offered_commands_options_scenarios_fields_and_values() {
             // bash takes the equals sign away.
             (&["run", "pageout-shared", "out", ""], &["madvise", "memory.reclaim"]),
             (&["run", "pageout-shared", "out", "=", "mad"], &["madvise"]),
+            (&["lab", "compare", "stock", "swap"], &["swap-anon"]),
+            (&["lab", "run", "stock", "swap-anon", "con"], &["content="]),
+            (&["lab", "run", "swap-anon", "content=zero,t"], &["content=zero,text"]),
+            (&["lab", "run", "swap-anon", "to", "=", "z"], &["zram"]),
+            (&["lab", "series", "a..b", "reclaim-file", "lru=mglru-"], &["lru=mglru-no-walks"]),
             (&["run", "no-such-scenario", "o"], &[]),
             (&["run", "age-file", "no-such-field="], &[]),
         ] {

@@ -75,7 +75,6 @@ fn what_a_manifest_says_wrong_is_told_with_its_line() {
         ("about = \"", "about \"", 4, "key with no value, expected `=`"),
         ("about", "abuot", 4, "unknown key `abuot`: did you mean `about`?"),
         ("whole = \"reclaim\"", "whole = \"reclami\"", 5, "`reclami`: did you mean `reclaim`?"),
-        ("\"first-touch\"", "\"age-file\"", 3, "`age-file` is a scenario of the lab"),
         ("\"first-touch\"", "\"First\"", 3, "name `First` has 'F': expected a-z"),
         ("\"order\"", "\"kernel\"", 8, "`kernel` is the lab's own"),
         ("\"huge\"", "\"order\"", 13, "field `order` is there twice"),
@@ -86,6 +85,8 @@ fn what_a_manifest_says_wrong_is_told_with_its_line() {
         ("\"never\"\n", "\"nevr\"\n", 15, "`nevr`: did you mean `never`?"),
         ("[\"never\", \"always\"]", "[\"ne ver\"]", 14, "choice \"ne ver\": expected letters"),
         ("choices = [\"never\", \"always\"]\n", "", 13, "field `huge`: expected one of number ="),
+        ("whole", "config = [\"ZRAM\"]\nwhole", 5, "config \"ZRAM\": expected NAME=VALUE"),
+        ("size = [\"2MiB\", \"1GiB\"]", "order = 1", 9, "`1` is out of bounds; accepted: 2 to 13"),
         ("per = \"4K page\"", "", 17, "expected per = \"UNIT\" of a region, or unit ="),
         ("per = \"4K page\"", "per = \"\"", 19, "an empty unit"),
         ("better = \"lower\"", "better = \"less\"", 24, "unknown value `less`"),
@@ -98,6 +99,11 @@ fn what_a_manifest_says_wrong_is_told_with_its_line() {
         world.file("touch.c", &text);
         let place = format!("touch.c:{line}: ");
         assert_failed(&world.run("run --workload touch.c stock"), &[&place, parts]);
+    }
+    for name in ["age-file", "swap-anon"] {
+        world.file("touch.c", &WORKLOAD.replacen("first-touch", name, 1));
+        let taken = format!("touch.c: `{name}` is a scenario of the lab: another name");
+        assert_failed(&world.run("run --workload touch.c stock"), &[&taken]);
     }
     world.file("touch.c", "int main(void) { return 0; }\n");
     let none = "touch.c: no manifest: expected a comment that begins with `/* workload.toml`";

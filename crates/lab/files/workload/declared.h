@@ -4,6 +4,8 @@
 #include <stdbool.h>
 
 /* The manifest, as the lab wrote it down in C. The last of each has no name. */
+extern const bool declared_warm_up; /* a sample before the first is not counted */
+
 extern const struct declared_field {
 	const char *name, *otherwise;
 } declared_fields[];

@@ -20,6 +20,7 @@
 static struct options options;
 static const char *values[MAX_FIELDS]; /* of the declared fields */
 static int begun, ended;	       /* samples */
+static bool warms_up;		       /* the sample under way is not counted */
 
 /* Of the declared metrics, in the sample under way. */
 static struct found {
@@ -66,7 +67,7 @@ const char *lab_text(const char *field)
 
 static int metric(const char *name, bool is_region)
 {
-	if (!begun)
+	if (!begun && !warms_up)
 		fail_with("%s before the first sample: call lab_sample()", name);
 	for (int i = 0; declared_metrics[i].name; i++)
 		if (!strcmp(declared_metrics[i].name, name) &&
@@ -98,6 +99,15 @@ void lab_end(const char *name, uint64_t units)
 	of->units += units;
 }
 
+void lab_units(const char *name, uint64_t units)
+{
+	struct found *of = &found[metric(name, true)];
+
+	if (of->is_open || !of->is_there)
+		fail_with("region %s gets units before it ends", name);
+	of->units += units;
+}
+
 void lab_count(const char *name, uint64_t value)
 {
 	struct found *of = &found[metric(name, false)];
@@ -106,18 +116,35 @@ void lab_count(const char *name, uint64_t value)
 	of->sum += value;
 }
 
-void lab_check(bool holds, const char *format, ...)
+/* The benchmark's messages are told apart by their beginnings. */
+static _Noreturn void end_with(const char *beginning, const char *format, va_list list)
 {
 	char text[512];
-	va_list list;
 
-	if (holds)
-		return;
-	va_start(list, format);
 	vsnprintf(text, sizeof(text), format, list);
 	fflush(NULL);
-	dprintf(STDERR_FILENO, "bench: wrong: %s\n", text);
+	dprintf(STDERR_FILENO, "bench: %s: %s\n", beginning, text);
 	_exit(1);
+}
+
+void lab_check(bool holds, const char *format, ...)
+{
+	va_list list;
+
+	va_start(list, format);
+	if (!holds)
+		end_with("wrong", format, list);
+	va_end(list);
+}
+
+void lab_require(bool holds, const char *format, ...)
+{
+	va_list list;
+
+	va_start(list, format);
+	if (!holds)
+		end_with("error", format, list);
+	va_end(list);
 }
 
 static void record_found(const struct declared_metric *of, const struct found *found)
@@ -148,8 +175,25 @@ static void end_sample(void)
 	ended++;
 }
 
+/*
+ * Drops what the sample that warms up gave. The emulator's plugin counts from the beginning on, so
+ * there is none for it.
+ */
+static bool begins_warm_up(void)
+{
+	if (warms_up) {
+		warms_up = false;
+		memset(found, 0, sizeof(found));
+		return false;
+	}
+	warms_up = declared_warm_up && !begun && options.clock != CLOCK_PLUGIN;
+	return warms_up;
+}
+
 bool lab_sample(void)
 {
+	if (begins_warm_up())
+		return true;
 	if (begun > ended)
 		end_sample();
 	if (begun == options.runs)

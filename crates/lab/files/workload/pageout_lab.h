@@ -29,10 +29,71 @@ bool lab_sample(void);
 void lab_begin(const char *metric);
 void lab_end(const char *metric, uint64_t units);
 
+/* Adds units to those of a region that has ended, where they are known only then. */
+void lab_units(const char *metric, uint64_t units);
+
 /* Adds to a counter. */
 void lab_count(const char *metric, uint64_t value);
 
 /* Unless it holds, ends the workload: this kernel is wrong, and the text says how. */
 void lab_check(bool holds, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Unless it holds, ends the workload: it cannot be measured here, and the text says why. */
+void lab_require(bool holds, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/*
+ * Memory, for workloads that need it. Each of these ends the workload, as lab_require() does, where
+ * the machine does not do what it is asked. Counts of pages are of 4K.
+ */
+
+/* Private anonymous memory. Stores to it bring folios of this order: 0, or 2 and more. */
+void *lab_anon(size_t size, unsigned int order);
+
+/* Stores to each page: "zero", "same" (a word over and over), "text" (compresses), "random". */
+void lab_fill(void *at, size_t size, const char *content);
+/* Reads each page; false unless it has what lab_fill() stored. */
+bool lab_holds(const void *at, size_t size, const char *content);
+
+/*
+ * A nameless file of holes at /mnt. Reads and faults from its beginning on bring clean folios, from
+ * the offset on of this order: 0, or 2 and more. The size is what comes after the offset.
+ */
+struct lab_file {
+	int fd;
+	size_t offset;
+};
+struct lab_file lab_file(size_t size, unsigned int order);
+/* 4K pages after the offset that are in the page cache. */
+uint64_t lab_cached(const struct lab_file *file, size_t size);
+
+/* The memory is wholly present, in folios of exactly this order. */
+void lab_require_folios(const void *at, size_t size, unsigned int order);
+
+/* 4K pages of this process's memory: mapped, swapped out, or neither. */
+struct lab_pages {
+	uint64_t present, swapped, absent;
+};
+struct lab_pages lab_pages(const void *at, size_t size);
+
+/* The frame of a page that is mapped. */
+uint64_t lab_frame(const void *at);
+
+/* From now on the kernel swaps: to "zram" or to a "ram-disk". Takes swap = true in the manifest. */
+void lab_swap(const char *to);
+
+/*
+ * A counter of /proc/vmstat; of anonymous folios of an order, such as "swpout"; of zram, such as
+ * "same_pages" (its mm_stat). Folios of order 0 have no counters: always 0.
+ */
+uint64_t lab_vmstat(const char *counter);
+uint64_t lab_folios(unsigned int order, const char *counter);
+uint64_t lab_zram(const char *counter);
+
+/* Moves this process into a cgroup of its own, and asks that for bytes through memory.reclaim. */
+void lab_cgroup(void);
+void lab_reclaim(size_t bytes);
+
+/* The LRU of the kernel: "classic", "mglru" or "mglru-no-walks". */
+void lab_lru(const char *lru);
 
 #endif
