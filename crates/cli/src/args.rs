@@ -255,9 +255,8 @@ pub(crate) struct BenchArgs {
     pub what: Benchmark,
     /// Predict times of reclaim or mglru before measuring them
     ///
-    /// The program counts its own instructions one by one, in a child process, and measures what an
-    /// instruction, an atomic and the first touch of a line take in loops of their own. Needs
-    /// x86-64 Linux.
+    /// The program counts its own instructions one by one, in a child process. Loops of their own
+    /// say what an instruction, an atomic and the first touch of a line take. Needs x86-64 Linux.
     #[arg(long)]
     pub predict: bool,
     #[command(flatten)]

@@ -77,7 +77,7 @@ pub(super) fn kernel_or_scenario(error: KernelError) -> CliError {
         KernelError::Unknown { found, names, kernels } => {
             let names = names.iter().map(String::as_str).chain(Workload::names());
             let unknown = UnknownName::new("kernel or scenario", &found, names);
-            let accepted = format!("{kernels}, or scenario {}", scenarios());
+            let accepted = format!("{kernels}, or a scenario such as {DEFAULT}");
             unknown.accepting(accepted).listed_by("pageout lab --help").into()
         }
         error => error.into(),

@@ -134,7 +134,7 @@ fn memory_that_is_not_there_is_one_message() {
         (120, format!("trace curve {trace} --policy lru,min --limit 50%"), reading),
         (120, format!("trace export {trace} --output {trace}.oracleGeneral"), reading),
         (120, format!("run trace --trace {trace}"), reading),
-        (200, format!("trace curve {trace} --limit 50%"), replaying),
+        (208, format!("trace curve {trace} --limit 50%"), replaying),
         (160, format!("run trace limit=100% --ground model --trace {trace}"), replaying),
         (160, "run reclaim-file order=4 size=16GiB".to_owned(), "MiB are available"),
     ];
