@@ -26,4 +26,4 @@ pub use figure::Figure;
 pub use file::{Like, LikeError, architecture, file};
 pub use observe::{Between, Flush, Observation, ObserveError, PAGES, observe};
 pub use prices::{Priced, Seen};
-pub use work::{Loop, WorkPrices};
+pub use work::{Loop, WorkPrices, count};

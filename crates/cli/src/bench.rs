@@ -6,13 +6,12 @@ use crate::error::CliError;
 use crate::predict::Prediction;
 use crate::this_run::this_run;
 use crate::{help, output, progress, tables, terminal};
-use clap::ValueEnum;
 use pageout_experiment::declare::Declared;
 use pageout_experiment::rounds::Rounds;
 use pageout_experiment::scenarios::ReclaimFile;
 use pageout_experiment::scenarios::metrics::reclaim_file::WHOLE;
 use pageout_experiment::variant::{Axes, Variant};
-use pageout_host::bench::{self, Predictable};
+use pageout_host::bench;
 use pageout_host::scenario::OnHost;
 use pageout_model::bench as model;
 use pageout_record::compare::compare;
@@ -63,19 +62,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), CliError> {
 
 /// Predicts the rows of a benchmark, and says so where text is asked for.
 fn predict(args: &BenchArgs) -> Result<Prediction, CliError> {
-    let what = match args.what {
-        Benchmark::Reclaim => Predictable::Reclaim,
-        Benchmark::Mglru => Predictable::Mglru,
-        Benchmark::Young
-        | Benchmark::Aging
-        | Benchmark::Machine
-        | Benchmark::FlushReach
-        | Benchmark::Scale => {
-            let value = args.what.to_possible_value().expect("every benchmark has a name");
-            return Err(CliError::NotPredicted(value.get_name().to_owned()));
-        }
-    };
-    let prediction = Prediction::of(what, args.measuring.seed)?;
+    let prediction = Prediction::of(args.what, args.measuring.seed)?;
     if args.output.is_text() {
         output::print_text(&prediction.text(terminal::columns()))?;
     }

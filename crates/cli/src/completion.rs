@@ -48,31 +48,42 @@ pub(crate) fn has_field(name: &str) -> bool {
 
 /// Fields of the scenario on the command line, or values of the one that is begun.
 pub(crate) fn fields(current: &OsStr) -> Vec<CompletionCandidate> {
-    let words: Vec<String> =
-        std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    let words = words();
     let mut named = words.iter().enumerate();
     let found = named.find_map(|(at, word)| Some((at, Scenario::named(word)?)));
     let Some((at, scenario)) = found else { return Vec::new() };
     let known: Vec<FieldHelp> = scenario.forms().iter().flat_map(|form| form.given()).collect();
     let begun = current.to_string_lossy();
     let of = |name: &str| known.iter().filter(|field| field.name == name).collect::<Vec<_>>();
-    if let Some((name, value)) = begun.split_once('=') {
-        return values(&of(name), value, &format!("{name}="));
+    match begun_value(&begun, words[at..].iter().rev().skip(1)) {
+        Some((name, list, start)) if !of(name).is_empty() => values(&of(name), list, &start),
+        _ => names(&known, &begun),
+    }
+}
+
+/// The words of the command line that is completed: the shell's own come first, and the word that
+/// is begun last.
+fn words() -> Vec<String> {
+    std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
+}
+
+/// The name before the value that is begun, the value's text, and the part of the word before it;
+/// `before` are the words before, the last one first.
+fn begun_value<'a>(
+    begun: &'a str,
+    mut before: impl Iterator<Item = &'a String>,
+) -> Option<(&'a str, &'a str, String)> {
+    if let Some((name, list)) = begun.split_once('=') {
+        return Some((name, list, format!("{name}=")));
     }
     // bash takes `=` for the end of a word, and does not pass it on.
-    let before = words[at..].iter().rev().skip(1).find(|word| *word != "=");
-    match before.map(|name| of(name)).filter(|fields| !fields.is_empty()) {
-        Some(fields) => values(&fields, &begun, ""),
-        None => names(&known, &begun),
-    }
+    before.find(|word| *word != "=").map(|last| (last.as_str(), begun, String::new()))
 }
 
 /// The lab's scenarios of a name that begins so; behind one, its fields or their values.
 pub(crate) fn lab_words(current: &OsStr) -> Vec<CompletionCandidate> {
     let begun = current.to_string_lossy();
-    // The shell's own words come first, and the word that is begun last.
-    let words: Vec<String> =
-        std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    let words = words();
     let before = words.iter().rev().skip(1);
     let Some(workload) = before.clone().find_map(|word| Workload::named(word)) else {
         let begins = |of: &&Workload| of.name().starts_with(&*begun);
@@ -86,13 +97,7 @@ pub(crate) fn lab_words(current: &OsStr) -> Vec<CompletionCandidate> {
         return Workload::ours().iter().filter(begins).map(of).collect();
     };
     let fields = workload.field_names();
-    // bash takes `=` for the end of a word, and does not pass it on.
-    let last = before.clone().find(|word| *word != "=");
-    let (name, list, start) = match (begun.split_once('='), last) {
-        (Some((name, list)), _) => (name, list, format!("{name}=")),
-        (None, Some(last)) => (last.as_str(), &*begun, String::new()),
-        (None, None) => return Vec::new(),
-    };
+    let Some((name, list, start)) = begun_value(&begun, before) else { return Vec::new() };
     if let Some((_, values)) = fields.iter().find(|(field, _)| field == name) {
         let (given, begun) = list.split_at(list.rfind(',').map_or(0, |comma| comma + 1));
         let values = values.iter().filter(|value| value.starts_with(begun));

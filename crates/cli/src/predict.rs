@@ -3,14 +3,16 @@
 //! The program runs itself as a child that does each row once; every instruction of the child is
 //! counted. Prices come from loops that are no part of the benchmark.
 
+use crate::args::Benchmark;
 use crate::error::CliError;
 use crate::{progress, tables};
+use clap::ValueEnum;
 use pageout_calibrate::{Figure, Loop, WorkPrices};
 use pageout_experiment::declare::Declared;
 use pageout_experiment::metrics::{PER_PAGE, counted};
-use pageout_experiment::scenarios::ReclaimFile;
 use pageout_experiment::scenarios::metrics::reclaim_file::WHOLE;
 use pageout_experiment::variant::Axes;
+use pageout_host::bench::figures::Measured;
 use pageout_host::bench::{Predictable, Row};
 use pageout_record::render::{Align, Grid, estimate, rounded};
 use pageout_record::schema::{Basis, Better, Ground, Labels, Metric, Record, RecordSet};
@@ -55,7 +57,9 @@ pub(crate) fn answered() -> Result<bool, CliError> {
     }
     let (what, seed) = asked.split_once(' ').expect("the parent names benchmark and seed");
     let seed = seed.parse().expect("the parent gives a number");
-    for row in named(what).rows() {
+    let what = Benchmark::from_str(what, false).expect("the parent knows the benchmark");
+    let what = predictable(what).expect("the parent predicts it");
+    for row in what.rows() {
         let mut failed = None;
         let pages =
             row.twice(seed, &mut |reclaim| failed = failed.take().or(regions.count(reclaim).err()));
@@ -65,16 +69,22 @@ pub(crate) fn answered() -> Result<bool, CliError> {
     Ok(true)
 }
 
-const fn name(what: Predictable) -> &'static str {
-    match what {
-        Predictable::Reclaim => "reclaim",
-        Predictable::Mglru => "mglru",
-    }
+/// The benchmark's name on the command line.
+fn name(what: Benchmark) -> String {
+    let value = what.to_possible_value().expect("every benchmark has a name");
+    value.get_name().to_owned()
 }
 
-fn named(name_of: &str) -> Predictable {
-    let all = [Predictable::Reclaim, Predictable::Mglru];
-    all.into_iter().find(|what| name(*what) == name_of).expect("the parent knows the benchmark")
+fn predictable(what: Benchmark) -> Option<Predictable> {
+    match what {
+        Benchmark::Reclaim => Some(Predictable::Reclaim),
+        Benchmark::Mglru => Some(Predictable::Mglru),
+        Benchmark::Young
+        | Benchmark::Aging
+        | Benchmark::Machine
+        | Benchmark::FlushReach
+        | Benchmark::Scale => None,
+    }
 }
 
 /// Measures what this CPU's work takes.
@@ -97,7 +107,7 @@ fn counted_child(asked: &str, more: usize) -> Result<(String, Vec<Classes>), Ste
     let most = 1 + Loop::ALL.len() + more;
     let bar = progress::bar("counting instructions");
     let mut steps = progress::steps(&bar);
-    let counted = pageout_steps::count(child.env(CHILD, asked), &mut |done| steps(done, most));
+    let counted = pageout_calibrate::count(child.env(CHILD, asked), &mut |done| steps(done, most));
     bar.finish_and_clear();
     counted
 }
@@ -106,10 +116,12 @@ impl Prediction {
     /// Counts every row's instructions and measures the prices.
     ///
     /// # Errors
-    /// [`StepError`] where instructions cannot be counted.
-    pub(crate) fn of(what: Predictable, seed: u64) -> Result<Self, CliError> {
-        let rows = what.rows();
-        let asked = format!("{} {seed}", name(what));
+    /// [`CliError::NotPredicted`] for another benchmark, [`StepError`] where instructions cannot be
+    /// counted.
+    pub(crate) fn of(what: Benchmark, seed: u64) -> Result<Self, CliError> {
+        let name = name(what);
+        let asked = format!("{name} {seed}");
+        let rows = predictable(what).ok_or(CliError::NotPredicted(name))?.rows();
         let (pages, classes) = counted_child(&asked, 2 * rows.len())?;
         let (loops, of_rows) = classes.split_at(Loop::ALL.len());
         let pages = pages.lines().map(|line| line.parse().expect("the child prints numbers"));
@@ -140,24 +152,25 @@ impl Prediction {
 
     /// Predictions beside measurements, and how many are within [`WITHIN`].
     pub(crate) fn score(&self, measured: &RecordSet, columns: usize) -> String {
-        let mut records = self.records();
+        let figures = Measured { records: &measured.records };
         let mut right = 0;
-        records.retain_mut(|record| {
-            let Some(found) = measured_of(record, measured) else { return false };
-            let predicted = record.metrics.iter().find(|metric| metric.name == PREDICTED);
-            let predicted = predicted.expect("each prediction has it").values[0];
+        let mut records = Vec::new();
+        for (row, classes, pages) in &self.rows {
+            let times = figures.metric(&row.scenario, row.variant, WHOLE.name);
+            let Some(found) = median(&times) else { continue };
+            let predicted = self.ns(*classes, *pages);
             let factor = predicted / found;
             right += usize::from((1.0 / WITHIN..=WITHIN).contains(&factor));
             let of = |name: &str, unit: &str, basis, value| {
                 Metric::new(name, unit, basis, Better::Lower, vec![value])
             };
-            record.metrics = vec![
+            let metrics = vec![
                 of("predicted", WHOLE.unit, Basis::Modelled, predicted),
                 of("measured", WHOLE.unit, Basis::Measured, found),
                 of("predicted / measured", "times", Basis::Modelled, factor),
             ];
-            true
-        });
+            records.push(self.record(row, metrics));
+        }
         let all = records.len();
         let set = RecordSet::new(measured.run.clone(), records);
         let metrics = ["predicted", "measured", "predicted / measured"];
@@ -170,43 +183,46 @@ impl Prediction {
 
     /// The prices and predictions as records.
     pub(crate) fn records(&self) -> Vec<Record> {
-        let record = |scenario: &str, fields, variant, metrics| Record {
-            scenario: scenario.to_owned(),
-            ground: Ground::Host,
-            seed: self.seed,
-            fields,
-            variant,
-            metrics,
-        };
         let price = |(what, figure): (&str, Figure)| {
             Metric::new(what, "ns", Basis::Measured, Better::Lower, vec![figure.median])
         };
-        let prices = self.prices.named().map(price).into();
-        let prices = record(PRICES, Labels::new(), Labels::new(), prices);
+        let prices = Record {
+            scenario: PRICES.to_owned(),
+            ground: Ground::Host,
+            seed: self.seed,
+            fields: Labels::new(),
+            variant: Labels::new(),
+            metrics: self.prices.named().map(price).into(),
+        };
         let predictions = self.rows.iter().map(|(row, classes, pages)| {
             let each = |name: &str, count| {
                 counted(name, PER_PAGE, count as f64 / *pages as f64, Better::Lower)
             };
-            let ns = vec![self.prices.ns(*classes) / *pages as f64];
+            let ns = vec![self.ns(*classes, *pages)];
             let metrics = vec![
                 each("instructions", classes.instructions),
                 each("atomics", classes.atomics),
                 each("lines touched first", classes.lines),
                 Metric::new(PREDICTED, WHOLE.unit, Basis::Modelled, Better::Lower, ns),
             ];
-            record(PREDICTION, row.scenario.labels(), row.variant.labels(Axes::Reclaim), metrics)
+            self.record(row, metrics)
         });
         std::iter::once(prices).chain(predictions).collect()
     }
-}
 
-/// The median time of the row that a prediction is of.
-fn measured_of(prediction: &Record, measured: &RecordSet) -> Option<f64> {
-    let is_row = |record: &&Record| {
-        record.scenario == ReclaimFile::NAME
-            && record.fields == prediction.fields
-            && record.variant == prediction.variant
-    };
-    let metrics = &measured.records.iter().find(is_row)?.metrics;
-    median(&metrics.iter().find(|metric| metric.name == WHOLE.name)?.values)
+    /// The predicted nanoseconds for each page.
+    fn ns(&self, classes: Classes, pages: u64) -> f64 {
+        self.prices.ns(classes) / pages as f64
+    }
+
+    fn record(&self, row: &Row, metrics: Vec<Metric>) -> Record {
+        Record {
+            scenario: PREDICTION.to_owned(),
+            ground: Ground::Host,
+            seed: self.seed,
+            fields: row.scenario.labels(),
+            variant: row.variant.labels(Axes::Reclaim),
+            metrics,
+        }
+    }
 }

@@ -2,12 +2,12 @@
 
 use std::ops::Sub;
 
-/// What ran in a region, by classes.
+/// The work of a region, by classes of instructions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Classes {
     /// All instructions; one that repeats itself (`rep`) counts once.
     pub instructions: u64,
-    /// Those of them that are atomic: with a `lock` prefix, or an `xchg` with memory.
+    /// The atomic ones among them: with a `lock` prefix, or an `xchg` with memory.
     pub atomics: u64,
     /// Lines of 64 bytes that were read or written for the first time in the region.
     pub lines: u64,

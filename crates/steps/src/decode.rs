@@ -28,7 +28,7 @@ struct Decoded {
     memory: Vec<UsedMemory>,
 }
 
-/// What ran, and the instructions that were decoded for it.
+/// The work that was seen, and the instructions that were decoded for it.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     decoded: HashMap<u64, Decoded>,

@@ -4,9 +4,7 @@ use super::StepError;
 use super::classes::Classes;
 use super::decode::{LONGEST, Registers, Seen};
 use iced_x86::Register;
-use nix::errno::Errno;
 use nix::libc::{c_void, user_regs_struct};
-use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::sys::ptrace::{self, Options};
 use nix::sys::signal::Signal;
 use nix::sys::wait::{WaitStatus, waitpid};
@@ -15,7 +13,9 @@ use std::io::Read;
 use std::process::{Command, Stdio};
 
 /// Runs a command that marks regions ([`super::Regions`]), and returns what it printed and what ran
-/// in each region, without the mark itself. Calls `progress` with the regions done.
+/// in each region, without the mark itself. Calls `progress` with the regions done. A step goes to
+/// the child and back, which takes many times as long between two CPUs: a caller that keeps its
+/// thread to one keeps the child to it too.
 ///
 /// # Errors
 /// [`StepError`] if it does not run, may not be traced, or fails.
@@ -24,7 +24,6 @@ pub fn count(
     progress: &mut dyn FnMut(usize),
 ) -> Result<(String, Vec<Classes>), StepError> {
     let failed = |what| move |source| StepError::System { what, source };
-    let _one = OneCpu::take().map_err(StepError::of("the CPU"))?;
     let mut child = command.stdout(Stdio::piped()).spawn().map_err(failed("the child"))?;
     let pid = Pid::from_raw(i32::try_from(child.id()).expect("a process has a positive number"));
     let mut stdout = child.stdout.take().expect("standard output is a pipe");
@@ -34,29 +33,6 @@ pub fn count(
     let (mark, regions) =
         regions.split_first().ok_or_else(|| StepError::Ended("at once".into()))?;
     Ok((printed, regions.iter().map(|region| *region - *mark).collect()))
-}
-
-/// One CPU for this thread and the children that it starts, until this is dropped: a step goes to
-/// the child and back, which takes many times as long between two CPUs.
-struct OneCpu(CpuSet);
-
-impl OneCpu {
-    fn take() -> nix::Result<Self> {
-        let this_thread = Pid::from_raw(0);
-        let before = sched_getaffinity(this_thread)?;
-        let mut one = CpuSet::new();
-        let first = (0..CpuSet::count()).find(|cpu| before.is_set(*cpu) == Ok(true));
-        one.set(first.ok_or(Errno::ESRCH)?)?;
-        sched_setaffinity(this_thread, &one)?;
-        Ok(Self(before))
-    }
-}
-
-impl Drop for OneCpu {
-    fn drop(&mut self) {
-        // The CPUs were this thread's a moment ago.
-        let _ = sched_setaffinity(Pid::from_raw(0), &self.0);
-    }
 }
 
 /// A child that stops by itself at the edges of its regions.

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 const CHILD: &str = "PAGEOUT_STEPS_TEST";
 
-/// What the child does.
+/// The regions of a child that ends well, and a child that fails.
 const COUNTS: &str = "counts";
 const FAILS: &str = "fails";
 

@@ -34,7 +34,7 @@ const KEYS: usize = FANOUT.pow(LEVELS as u32);
 impl Loop {
     /// Every loop.
     pub const ALL: [Self; 5] = [Self::List, Self::Table, Self::Tree, Self::Atomic, Self::Far];
-    /// Those that are neither atomic nor far.
+    /// The loops that are neither atomic nor far.
     pub(super) const PLAIN: [Self; 3] = [Self::List, Self::Table, Self::Tree];
 
     /// Returns the name.
@@ -123,10 +123,6 @@ impl Lists {
     }
 }
 
-fn index(at: usize) -> u32 {
-    u32::try_from(at).expect("few nodes")
-}
-
 /// Moves the first node of a list to the end of another, unless it is referenced.
 #[inline(never)]
 fn move_plain(nodes: &mut [Node], from: usize, to: usize) -> u64 {
@@ -151,13 +147,14 @@ fn moved(nodes: &mut [Node], at: usize, to: usize) -> u64 {
     nodes[previous as usize].next = next;
     let last = nodes[to].previous;
     nodes[at].previous = last;
-    nodes[at].next = index_of(to);
-    nodes[last as usize].next = index_of(at);
-    nodes[to].previous = index_of(at);
+    nodes[at].next = index(to);
+    nodes[last as usize].next = index(at);
+    nodes[to].previous = index(at);
     nodes[at].key
 }
 
-const fn index_of(at: usize) -> u32 {
+/// Returns a node's number: there are few.
+const fn index(at: usize) -> u32 {
     at as u32
 }
 

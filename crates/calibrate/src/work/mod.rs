@@ -5,9 +5,11 @@ mod loops;
 
 pub use loops::Loop;
 
+use super::cpus::{Pinned, cores};
 use super::figure::{Figure, median};
 use super::loads::own_ns;
-use pageout_steps::Classes;
+use pageout_steps::{Classes, StepError};
+use std::process::Command;
 
 /// Prices of a core's work, in nanoseconds.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -25,6 +27,19 @@ pub struct WorkPrices {
 const WARMING: usize = 2;
 /// Calls of each loop a repetition.
 const CALLS: usize = 128;
+
+/// Counts a child's regions as [`pageout_steps::count`] does, with both processes on one CPU.
+///
+/// # Errors
+/// [`StepError`] if there is no CPU, or the child cannot be counted.
+pub fn count(
+    command: &mut Command,
+    progress: &mut dyn FnMut(usize),
+) -> Result<(String, Vec<Classes>), StepError> {
+    let pinned = cores().and_then(|cores| Pinned::to(cores[0]));
+    let _pinned = pinned.map_err(|source| StepError::System { what: "the CPU", source })?;
+    pageout_steps::count(command, progress)
+}
 
 impl WorkPrices {
     /// Measures the loops so many times, of which [`Classes`] ran in one call each.

@@ -181,21 +181,6 @@ struct lab_pages lab_pages(const void *at, size_t size)
 	return pages;
 }
 
-uint64_t lab_cached(const struct lab_file *file, size_t size)
-{
-	size_t count = size / page_size(), cached = 0;
-	unsigned char *there = malloc(count);
-	void *at = mmap(NULL, size, PROT_READ, MAP_SHARED, file->fd, file->offset);
-
-	if (!there || at == MAP_FAILED || mincore(at, size, there))
-		fail("cannot look at", "the page cache");
-	for (size_t i = 0; i < count; i++)
-		cached += there[i] & 1;
-	munmap(at, size);
-	free(there);
-	return cached * (page_size() / SMALL_PAGE);
-}
-
 uint64_t lab_frame(const void *at)
 {
 	uint64_t word;

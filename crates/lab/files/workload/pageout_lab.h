@@ -63,8 +63,6 @@ struct lab_file {
 	size_t offset;
 };
 struct lab_file lab_file(size_t size, unsigned int order);
-/* 4K pages after the offset that are in the page cache. */
-uint64_t lab_cached(const struct lab_file *file, size_t size);
 
 /* The memory is wholly present, in folios of exactly this order. */
 void lab_require_folios(const void *at, size_t size, unsigned int order);

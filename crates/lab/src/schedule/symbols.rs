@@ -66,17 +66,21 @@ impl Symbols {
 
     /// From the first byte of the function that a point is in to the next function's.
     pub(super) fn around(&self, point: u64) -> Option<[u64; 2]> {
-        let after = self.0.partition_point(|(start, _)| *start < point);
-        let (start, _) = self.0.get(after.checked_sub(1)?)?;
-        let (end, _) = self.0[after..].iter().find(|(address, _)| address > start)?;
+        let at = self.at(point)?;
+        let start = &self.0[at].0;
+        let (end, _) = self.0[at..].iter().find(|(address, _)| address > start)?;
         // A call may be the last instruction of a function.
         Some([*start, (*end).max(point + 1)])
     }
 
+    /// The index of the last symbol before an address: a point stands behind its call.
+    fn at(&self, address: u64) -> Option<usize> {
+        self.0.partition_point(|(start, _)| *start < address).checked_sub(1)
+    }
+
     /// The point at an address.
     pub(super) fn place(&self, address: u64) -> Place {
-        let after = self.0.partition_point(|(start, _)| *start < address);
-        match after.checked_sub(1).map(|place| &self.0[place]) {
+        match self.at(address).map(|at| &self.0[at]) {
             Some((start, name)) => Place { function: name.clone(), offset: address - start },
             None => Place { function: "nowhere".to_owned(), offset: address },
         }
