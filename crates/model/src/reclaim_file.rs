@@ -23,7 +23,7 @@ use pageout_experiment::variant::Variant;
 use pageout_host::layout::Arena;
 use pageout_host::reclaim_file::{self, Setup};
 use pageout_host::scenario::OnHost;
-use pageout_machine::platform::Platform;
+use pageout_machine::platform::{Draw, Platform, Prices};
 use pageout_machine::{CoreId, Machine, Report, Spent, Task, TaskSpec, Time};
 use pageout_paging::mmu::Asid;
 use pageout_paging::{Pfn, Stage, VirtAddr};
@@ -174,11 +174,19 @@ impl ReclaimFile {
         setup.spaces.iter().enumerate().map(vm).collect()
     }
 
+    /// Returns the mean price of an instruction of the request under `prices`.
+    pub(crate) fn instruction(&self, variant: Variant, prices: &Prices) -> Time {
+        let nominal = self.platform.prices(Draw::Nominal);
+        Software::instruction(&self.scenario, variant, &nominal, prices)
+    }
+
     fn run_as<F: Arch>(&self, model: &Model, variant: Variant, one: One) -> Outcome {
         let mut arena = self.arena::<F>(model.shape(&self.platform).cores);
         let caps = self.platform.shape().caps::<F>();
         let setup = Setup::<F>::build_for(&mut arena, &self.scenario, variant.lru, one.seed, caps);
-        let machine = Machine::new(model.setup(&self.platform, one), setup.ground.env.tables());
+        let mut priced = model.setup(&self.platform, one);
+        priced.prices.instruction = self.instruction(variant, &priced.prices);
+        let machine = Machine::new(priced, setup.ground.env.tables());
         let software = Software::of::<F>().counted(&self.scenario, variant);
         let kernel = Kernel::new::<F>(setup.ground.supply, Swap::Device).with_software(software);
         let kernel = kernel.with_vms(self.vms(&setup));

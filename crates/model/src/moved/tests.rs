@@ -52,20 +52,25 @@ fn along<'r>(record: &'r Record, price: &MetricSpec) -> &'r Series {
     along.next().expect("the price was moved")
 }
 
-/// The whole is linear in the price of an instruction if no task waits. The slope of the curve is
-/// the number of instructions.
+/// The whole is linear in the mean price of an instruction if no task waits. The slope of the curve
+/// is the number of instructions. The atomics among them keep their price.
 #[test]
 fn the_whole_along_an_instruction_s_price_is_what_counts_say() {
     let model = model("x86-server-class", 4);
     let all = scenarios("order=4 size=4MiB", &model);
-    let records = records(&all, &[Variant::BEFORE, Variant::STEPS[1]], &model);
-    for record in &records {
+    let variants = [Variant::BEFORE, Variant::STEPS[1]];
+    let records = records(&all, &variants, &model);
+    for (record, variant) in records.iter().zip(variants) {
         let (whole, time) = (value(record, "whole reclaim"), value(record, INSTRUCTION_TIME.name));
+        let platform = all[0].platform();
+        let mean = |draw| all[0].instruction(variant, &platform.prices(draw)).ns();
         let nominal = value(record, INSTRUCTION_PRICE.name);
         let curve = along(record, &INSTRUCTION_PRICE);
         assert!(curve.at[0] == 0.0 && curve.at.len() >= 3, "{:?}", curve.at);
+        assert!(mean(Draw::Moved(Lever::Instruction, 0)) > 0.0, "atomics keep their price");
         for (at, seen) in curve.at.iter().zip(&curve.lines[0].values) {
-            let counted = whole + (at / nominal - 1.0) * time;
+            let moved = Draw::Moved(Lever::Instruction, (at / nominal * 1e6).round() as u64);
+            let counted = whole + (mean(moved) / mean(Draw::Nominal) - 1.0) * time;
             assert!((seen.unwrap() / counted - 1.0).abs() < 1e-6, "{seen:?} at {at}: {counted}");
         }
     }

@@ -1,13 +1,15 @@
 //! Compares our instructions with those counted of real kernels.
 
 use super::counted::{ROWS, Row, place};
-use super::{COSTS, KernelOp};
+use super::{COSTS, KernelOp, Software};
 use crate::reclaim_file::ReclaimFile;
 use crate::{Model, Scenario as _};
 use pageout_experiment::fields::OrderName;
+use pageout_experiment::formats::FormatName;
 use pageout_experiment::scenarios::metrics::reclaim_file::INSTRUCTIONS;
-use pageout_experiment::scenarios::{Orders, ProcessesLists, ReclaimFileLists};
+use pageout_experiment::scenarios::{self, Orders, ProcessesLists, ReclaimFileLists};
 use pageout_experiment::variant::{Lru, Variant};
+use pageout_machine::platform::{Draw, Platform};
 use pageout_paging::young::Family;
 use pageout_reclaim::UnmapBy;
 use pageout_record::schema::{Basis, Record, RecordFile};
@@ -72,34 +74,71 @@ fn instructions_are_those_counted_of_linux() {
     assert!(apart.is_empty(), "ours and Linux's: {apart:?}");
 }
 
+/// Returns the sum of these metrics, as the lab counted them on a kernel.
+fn lab(row: &Row, kernel: &str, [cpus, process]: [&str; 2], metrics: &[&str]) -> f64 {
+    let file = RecordFile::from_json(RECORDS).expect("the lab's records are records");
+    let (format, lru, order) = row.of;
+    let (lru, order) = (lru.to_string(), order.to_string());
+    let fields = [
+        ("config", format.name()),
+        ("lru", &lru),
+        ("order", &order),
+        ("cpus", cpus),
+        ("process", process),
+        ("cpu", "max"),
+        ("young", "all"),
+    ];
+    let found = file.records().find(|record| {
+        let is = |&(name, value): &(&str, &str)| {
+            record.fields.get(name).is_some_and(|field| field == value)
+        };
+        record.scenario == "reclaim-file"
+            && record.variant["kernel"] == kernel
+            && fields.iter().all(is)
+    });
+    let record = found.unwrap_or_else(|| panic!("no row of {fields:?} on {kernel}"));
+    let value = |name: &&str| {
+        let metric = record.metrics.iter().find(|metric| metric.name == **name);
+        median(&metric.expect("it was counted").values).expect("it has values")
+    };
+    metrics.iter().map(value).sum()
+}
+
 #[test]
 fn counts_are_the_lab_s() {
-    let file = RecordFile::from_json(RECORDS).expect("the lab's records are records");
     for row in ROWS {
-        let (format, lru, order) = row.of;
+        let lru = row.of.1;
         for (kernel, linux) in kernels(lru).into_iter().zip(row.linux) {
-            let (lru, order) = (lru.to_string(), order.to_string());
-            let fields = [
-                ("config", format.name()),
-                ("lru", &lru),
-                ("order", &order),
-                ("process", "asleep"),
-                ("cpu", "max"),
-                ("young", "all"),
-            ];
-            let found = file.records().find(|record| {
-                let is = |(name, value): &(&str, &str)| {
-                    record.fields.get(name).is_some_and(|field| field == value)
-                };
-                record.scenario == "reclaim-file"
-                    && record.variant["kernel"] == kernel
-                    && fields.iter().all(is)
-            });
-            let record = found.unwrap_or_else(|| panic!("no row of {fields:?} on {kernel}"));
-            let reclaim = record.metrics.iter().find(|metric| metric.name == "reclaim");
-            let counted = median(&reclaim.expect("it was counted").values).expect("it has values");
-            assert!((counted - linux).abs() < 0.06, "{fields:?} on {kernel}: {counted}");
+            let counted = lab(row, kernel, ["1", "asleep"], &["reclaim"]);
+            assert!((counted - linux).abs() < 0.06, "{row:?} on {kernel}: {counted}");
         }
+        for (kernel, atomics) in kernels(lru).into_iter().zip(row.atomics.iter().flatten()) {
+            let metrics = ["compare-and-swaps", "other atomics"];
+            let counted = lab(row, kernel, ["2", "running"], &metrics);
+            assert!((counted - atomics).abs() < 0.006, "{row:?} on {kernel}: {counted}");
+        }
+    }
+}
+
+#[test]
+fn a_row_with_more_atomics_has_dearer_instructions() {
+    let prices = |name: &str| Platform::named(name).expect("a platform").prices(Draw::Nominal);
+    for (name, format) in
+        [("arm64-server-32-class", FormatName::Arm64_4K), ("x86-server-class", FormatName::X86_64)]
+    {
+        let prices = prices(name);
+        let price = |order: u8, variant: Variant| {
+            let orders = Orders::All(OrderName::Number(order));
+            let scenario =
+                scenarios::ReclaimFile { format, orders, ..scenarios::ReclaimFile::DEFAULT };
+            Software::instruction(&scenario, variant, &prices, &prices)
+        };
+        let batched = Variant::of(Family::Batched);
+        assert_eq!(price(0, batched), prices.instruction, "{name}");
+        assert_eq!(price(3, batched), prices.instruction, "{name}: no row");
+        assert!(price(4, batched) > prices.instruction, "{name}");
+        assert!(price(4, Variant::BEFORE) != price(4, batched), "{name}");
+        assert!(price(0, batched.on(Lru::Mglru)) < prices.instruction, "{name}: fewer atomics");
     }
 }
 
