@@ -75,7 +75,9 @@ grep -ao '[a-z]*-[a-z]* .*kernel=.*' "$initrd" | while read -r scenario words; d
     fields=${words%%kernel=*}
     field=${fields%% *}
     pages=4
+    counter=pgsteal
     case $scenario in
+    first-touch) counter='reclaim: units' ;;
     mixed-mappings) grep -q fewer "$image" && pages=3 ;;
     helper-calls) grep -q lies "$image" &&
         printf 'bench: wrong: call 7\nlab: exit 1\nlab: done\n' && exit ;;
@@ -84,7 +86,7 @@ grep -ao '[a-z]*-[a-z]* .*kernel=.*' "$initrd" | while read -r scenario words; d
     printf '"fields":{"order":"%s","more":"%s"},' "${field#*=}" "${fields#"$field "}"
     printf '"variant":{"kernel":"%s"},' "${kernel%% *}"
     printf '"metrics":[{"name":"%s","unit":"instructions/4K page","basis":"counted",' "$metric"
-    printf '"better":"lower","values":[%s]},{"name":"pgsteal","unit":"pages",' "$value"
+    printf '"better":"lower","values":[%s]},{"name":"%s","unit":"pages",' "$value" "$counter"
     printf '"basis":"counted","better":"neither","values":[%s]}]}\r\nlab: exit 0\r\n' "$pages"
 done
 printf 'lab: done\r\n'

@@ -38,3 +38,4 @@ mod trace_formats;
 mod trace_model;
 mod width;
 mod workload;
+mod workload_everywhere;

@@ -8,7 +8,7 @@ use std::fs;
 use std::process::{Command, Output};
 
 /// A tree that is a repository, with a commit for each text that `mm/vmscan.c` takes.
-fn world(texts: &[&str]) -> World {
+pub(crate) fn world(texts: &[&str]) -> World {
     let world = World::new();
     git(&world, "init --quiet --initial-branch=main");
     git(&world, "add .");
@@ -21,7 +21,7 @@ fn world(texts: &[&str]) -> World {
     world
 }
 
-fn git(world: &World, words: &str) -> String {
+pub(crate) fn git(world: &World, words: &str) -> String {
     let mut command = Command::new("git");
     command.current_dir(world.path("tree")).args(["-c", "user.name=A", "-c", "user.email=a@b"]);
     let output = command.args(words.split(' ')).output().expect("git runs");
@@ -29,18 +29,18 @@ fn git(world: &World, words: &str) -> String {
     String::from_utf8(output.stdout).expect("text")
 }
 
-fn printed(output: &Output) -> String {
+pub(crate) fn printed(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).expect("text")
 }
 
 /// Runs a command that must end with this status, and returns its output.
-fn ended(world: &World, words: &str, status: i32) -> String {
+pub(crate) fn ended(world: &World, words: &str, status: i32) -> String {
     let output = world.run(words);
     assert_eq!(output.status.code(), Some(status), "{}{}", printed(&output), stderr(&output));
     printed(&output)
 }
 
-const OK: &str = "  KTAP version 1\n  1..6\n  ok 1 applies\n  ok 2 builds\n  ok 3 boots\n  \
+pub(crate) const OK: &str = "  KTAP version 1\n  1..6\n  ok 1 applies\n  ok 2 builds\n  ok 3 boots\n  \
     ok 4 helper calls\n  ok 5 mixed mappings\n  ok 6 counters of the scenario\n";
 
 #[test]
@@ -326,20 +326,17 @@ fn with_last_only_the_head_is_built_and_judged() {
     assert_eq!(base.status.code(), Some(128), "{}", stderr(&base));
 }
 
-/// The base of a bisection is the good commit. One commit between does not build, and is passed
-/// over.
-#[test]
-fn git_bisect_finds_the_commit_that_is_slower() {
-    let world = world(&["third 1\n", "third 2\n", "broken\n", "third 3\n", "half 1\n", "half 2\n"]);
-    git(&world, "bisect start main main~5");
-    let judge = "series main~5..HEAD reclaim-file order=4 --last --fail-on 1% --bisect";
-    let pageout = world.command(judge);
+/// Bisects from `main~5`, the good commit, to `main` by a judgement of the range between, and
+/// returns all that git says.
+pub(crate) fn bisected(world: &World, judge: &str) -> String {
+    git(world, "bisect start main main~5");
+    let pageout = world.command(&format!("series main~5..HEAD {judge} --last --bisect"));
     let mut bisect = Command::new("git");
     bisect.current_dir(world.path("tree")).args(["bisect", "run"]).arg(pageout.get_program());
     let of_tree = |word: &OsStr| match word.to_str() {
         Some("cache") => "../cache".into(),
         Some("tree") => ".".into(),
-        Some("main~5..HEAD") => format!("{}..HEAD", git(&world, "rev-parse main~5").trim()).into(),
+        Some("main~5..HEAD") => format!("{}..HEAD", git(world, "rev-parse main~5").trim()).into(),
         _ => word.to_owned(),
     };
     bisect.args(pageout.get_args().map(of_tree));
@@ -349,6 +346,17 @@ fn git_bisect_finds_the_commit_that_is_slower() {
     let output = bisect.output().expect("git runs");
     let said = printed(&output);
     assert!(output.status.success(), "{said}{}", stderr(&output));
+    said
+}
+
+/// Commits after the start: faster, faster, one that does not build, faster, and two slower ones.
+pub(crate) const SLOWER_FROM_5: [&str; 6] =
+    ["third 1\n", "third 2\n", "broken\n", "third 3\n", "half 1\n", "half 2\n"];
+
+/// The commit that does not build is passed over.
+#[test]
+fn git_bisect_finds_the_commit_that_is_slower() {
+    let said = bisected(&world(&SLOWER_FROM_5), "reclaim-file order=4 --fail-on 1%");
     assert!(said.contains("is the first bad commit") && said.contains("mm:_patch_5"), "{said}");
 }
 

@@ -4,7 +4,7 @@ use crate::common::{read, stderr};
 use crate::lab::{World, assert_failed};
 
 /// A workload whose whole is the metric that the pretending emulator gives.
-const WORKLOAD: &str = r#"/* What a file says before its manifest. */
+pub(crate) const WORKLOAD: &str = r#"/* What a file says before its manifest. */
 /* workload.toml
 name = "first-touch"
 about = "First touch of anonymous memory, page by page."
