@@ -1,4 +1,4 @@
-//! A test machine under way: started, listened to, and ended, whatever happens.
+//! A running test machine: it is started, its output is read, and it is ended whatever happens.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, PipeReader, Read, Write};
@@ -40,11 +40,11 @@ pub(super) struct Boot<'a> {
     pub(super) command: Vec<std::ffi::OsString>,
     /// The benchmark's runs.
     pub(super) plan: &'a [String],
-    /// The time after which the machine is ended.
+    /// The file that its serial line is written to.
     pub(super) log: &'a Path,
-    /// Set when its records are no longer wanted.
+    /// The time after which the machine is stopped.
     pub(super) limit: Duration,
-    /// Set when nobody wants its records any more.
+    /// Set when its records are no longer wanted.
     pub(super) stop: &'a AtomicBool,
 }
 
@@ -91,14 +91,14 @@ pub struct Failed {
     title: String,
     /// The fault of the run.
     pub fault: Fault,
-    /// All of its words.
+    /// The file with all that the machine printed.
     log: PathBuf,
-    /// The last of them.
+    /// The last lines that it printed.
     last: Vec<String>,
 }
 
-/// The emulator's process, which does not outlive this value, nor the thread that made it: on its
-/// end the system kills the emulator.
+/// The emulator's process. It does not outlive this value, nor the thread that made it: when that
+/// thread ends, the system kills the emulator.
 struct Emulator(Child);
 
 impl Drop for Emulator {
@@ -110,7 +110,7 @@ impl Drop for Emulator {
 }
 
 impl Boot<'_> {
-    /// Runs the machine to its end, telling what it says.
+    /// Runs the machine to its end, and reports the lines that it prints.
     pub(super) fn run(&self, tell: &dyn Fn(&str)) -> Result<Ended, BootError> {
         let failed = |source| BootError::Log { log: self.log.to_owned(), source };
         let mut log = File::create(self.log).map_err(failed)?;
@@ -182,19 +182,19 @@ impl Boot<'_> {
     }
 }
 
-/// A line as messages show it: what fits, and nothing that a terminal would obey.
+/// Returns a line as messages show it: cut to fit, without characters that a terminal would obey.
 fn shown(line: &str) -> String {
     let printable = line.chars().filter(|c| !c.is_control());
     format!("  {}", printable.take(SHOWN_COLUMNS).collect::<String>())
 }
 
-/// The lines of a pipe, until it ends.
+/// Returns a receiver of the lines of a pipe, until the pipe ends.
 fn listen(pipe: PipeReader) -> Receiver<Vec<u8>> {
     let (sender, receiver) = sync_channel(LINES);
     thread::spawn(move || {
         let mut pipe = BufReader::new(pipe);
         let mut line = Vec::new();
-        // The end of the pipe, an error, and a receiver that is gone all mean: no more lines.
+        // No more lines come after the end of the pipe, an error, or the end of the receiver.
         while (&mut pipe).take(MOST_LINE).read_until(b'\n', &mut line).is_ok_and(|n| n > 0) {
             if sender.send(std::mem::take(&mut line)).is_err() {
                 return;
@@ -223,7 +223,7 @@ mod tests {
             Self { directory: tempdir().unwrap(), stopped: false }
         }
 
-        /// Boots a shell script in QEMU's place; it writes its process's number down first.
+        /// Boots a shell script in QEMU's place; the script first writes its process id to a file.
         fn boot(&self, script: &str, limit: Duration) -> Result<Ended, BootError> {
             let pid = self.directory.path().join("pid");
             let script = format!("echo $$ > {}\n{script}\n", pid.display());
@@ -327,7 +327,7 @@ mod tests {
             while fs::read_to_string(&pid).map_or(true, |text| text.is_empty()) {
                 thread::sleep(Duration::from_millis(5));
             }
-            // As a killed process would, it leaves the emulator to itself.
+            // Like a killed process, this thread leaves the emulator to itself.
             std::mem::forget(emulator);
         })
         .join()

@@ -1,4 +1,4 @@
-//! Building kernels: make, its log, and what is kept of it.
+//! Kernel builds: make, its log, and the files that are kept.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Write};
@@ -53,17 +53,17 @@ impl Built {
         self.directory.join("Image")
     }
 
-    /// The addresses of its symbols.
+    /// Returns the file with the addresses of its symbols.
     pub fn symbols(&self) -> PathBuf {
         self.directory.join("System.map")
     }
 
-    /// The linked kernel with the lines of its points; only a kernel with points has it.
+    /// Returns the linked kernel with the lines of its points; only a kernel with points has it.
     pub(super) fn linked(&self) -> PathBuf {
         self.directory.join("vmlinux")
     }
 
-    /// The same image, booted as this kernel.
+    /// Returns the same image, booted as `kernel`.
     pub(super) fn booted_as(&self, kernel: &Kernel) -> Self {
         Self { kernel: kernel.clone(), ..self.clone() }
     }
@@ -109,7 +109,7 @@ pub enum BuildError {
         /// The tree.
         tree: PathBuf,
     },
-    /// Other work failed, and nobody wants the kernel any more.
+    /// Other work failed, so the kernel is no longer wanted.
     #[error("building kernel {0} was stopped")]
     Stopped(String),
     /// A program does not run.
@@ -137,7 +137,7 @@ pub enum BuildError {
     },
 }
 
-/// A kernel that is to be there, or is.
+/// A kernel to build, unless it was built before.
 pub(super) struct Planned<'a> {
     pub(super) built: Built,
     source: &'a Pristine,
@@ -169,8 +169,8 @@ pub(super) struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    /// Finds out what the kernel is made of, and so whether it is there: its place is named by the
-    /// content of its source, its options, and the compiler.
+    /// Collects the source, patches and options of a kernel, and names its place in the cache by
+    /// them and the compiler: a kernel that is there was built from the same.
     pub(super) fn plan<'s>(
         &self,
         source: &'s Pristine,
@@ -227,7 +227,7 @@ impl Builder<'_> {
             FirstBuild::took(self.cache, since.elapsed().as_secs(), self.jobs)?;
         }
         let complete = self.cache.scratch()?;
-        // The lines of points are told by what was linked.
+        // The lines of points are read from the linked kernel.
         let linked = self.points.map(|_| (output.join("vmlinux"), "vmlinux"));
         let kept = [
             (output.join(config.arch().image()), "Image"),
@@ -258,12 +258,12 @@ struct Make<'a> {
     output: &'a Path,
     log: Log,
     task: &'a dyn Task,
-    /// Set when nobody wants the kernel any more.
+    /// Set when the kernel is no longer wanted.
     stop: &'a AtomicBool,
 }
 
 impl Make<'_> {
-    /// Makes the configuration wished for, trying choices until all is taken.
+    /// Makes the wished configuration: tries choices until the kernel takes all of them.
     fn configure(&mut self, mut wish: Wish) -> Result<(), BuildError> {
         let wanted = self.output.with_extension("options");
         let config = self.output.join(".config");
@@ -288,7 +288,7 @@ impl Make<'_> {
         }
         command.arg(goal).stdout(writer.try_clone().map_err(failed)?).stderr(writer);
         let mut make = command.spawn().map_err(failed)?;
-        // Make alone holds the other end now: the pipe ends when it does.
+        // Now only make holds the other end: the pipe ends when make ends.
         drop(command);
         let goes_on = self.log.take(BufReader::new(reader), &mut |steps, line| {
             self.task.tell(steps, None, line);
@@ -310,7 +310,7 @@ impl Make<'_> {
         })
     }
 
-    /// The log where no other build writes over it.
+    /// Copies the log to where no other build writes over it, and returns the path.
     fn kept_log(&self) -> Result<PathBuf, CacheError> {
         let Built { kernel, config, .. } = self.built;
         let kept = self.by.cache.log(&format!("{}-{config}-build", kernel.build))?;
@@ -320,7 +320,7 @@ impl Make<'_> {
     }
 
     fn command(&self, arch: Arch) -> Command {
-        // If this process is killed, make is told to stop.
+        // If this process is killed, the system signals make to stop.
         let mut command = bound("TERM", "make");
         command.arg("--directory").arg(self.tree);
         command.arg(format!("--jobs={}", self.by.jobs));
@@ -338,7 +338,7 @@ impl Make<'_> {
         for inherited in ["MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES", "KCFLAGS", "LOCALVERSION"] {
             command.env_remove(inherited);
         }
-        // The image is the same whoever builds it, and when.
+        // The image does not depend on the user that builds it, nor on the time.
         command
             .env("LC_ALL", "C")
             .env("KBUILD_BUILD_TIMESTAMP", "2020-01-01")
@@ -350,14 +350,14 @@ impl Make<'_> {
     }
 }
 
-/// Has make call the compilers through ccache, which keeps objects by what they are compiled from:
-/// after a header changed back, they are there.
+/// Has make call the compilers through ccache, which keeps objects by the content that they are
+/// compiled from: after a header changed back, its objects need no compiler.
 fn through_ccache(make: &mut Command, arch: Arch, cache: &Cache) {
     make.arg(format!("CC=ccache {}", arch.compiler())).arg("HOSTCC=ccache gcc");
     make.env("CCACHE_DIR", cache.root().join("ccache")).env("CCACHE_MAXSIZE", OBJECTS_KEPT);
 }
 
-/// Tells make to stop, which tells the compilers.
+/// Signals make to stop; make stops the compilers.
 fn terminate(make: &Child) {
     let pid = i32::try_from(make.id()).ok().and_then(Pid::from_raw);
     // It may have ended by itself.
@@ -377,7 +377,9 @@ impl Log {
         Ok(Self { path, file, steps: 0 })
     }
 
-    /// Writes down what make says, telling what it works on; to its end, unless `goes_on` says no.
+    /// Writes make's output to the log, and calls `goes_on` with each step. Returns false as soon
+    /// as
+    /// `goes_on` does, and true at the end of the output.
     fn take(
         &mut self,
         mut said: impl BufRead,
@@ -387,7 +389,7 @@ impl Log {
         let failed = || CacheError::at(&self.path);
         while said.read_until(b'\n', &mut line).map_err(failed())? > 0 {
             self.file.write_all(&line).map_err(failed())?;
-            // Steps are told as `  CC      mm/vmscan.o`.
+            // A step's line is `  CC      mm/vmscan.o`.
             let is_step = line.starts_with(b"  ");
             self.steps += u64::from(is_step);
             if is_step && !goes_on(self.steps, String::from_utf8_lossy(&line).trim()) {
@@ -404,7 +406,7 @@ impl Log {
     }
 }
 
-/// The first errors of a log; its last lines, if none looks like one.
+/// Returns the first errors of a log, or its last lines if no line looks like an error.
 fn first_errors(log: &str) -> Vec<String> {
     let marks = ["error:", "undefined reference", "*** ", "No rule to make"];
     let is_error = |line: &&str| marks.iter().any(|mark| line.contains(mark));

@@ -22,7 +22,7 @@ const RUNS: &str = "runs";
 /// The time for which a log is kept: a week.
 const KEEP_LOGS: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
-/// The directory.
+/// The directory that keeps sources, builds and kernels.
 #[derive(Clone, Debug)]
 pub struct Cache {
     root: PathBuf,
@@ -31,7 +31,7 @@ pub struct Cache {
 /// The reason why the cache cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum CacheError {
-    /// Neither the option nor the environment says where it is.
+    /// Neither the option nor the environment names a directory.
     #[error("no place for the cache: give --cache DIR, or set XDG_CACHE_HOME or HOME")]
     NoPlace,
     /// There is too little room on its disk.
@@ -61,25 +61,25 @@ pub enum CacheError {
 }
 
 impl CacheError {
-    /// For `map_err` of an operation on `path`.
+    /// Returns a function for `map_err` of an operation on `path`.
     pub(super) fn at(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         |source| Self::Use { path, source }
     }
 }
 
-/// Held while something in the cache is made: another process that wants it too waits.
+/// A lock that is held while something in the cache is made: other processes that want it wait.
 #[derive(Debug)]
 pub(super) struct Lock {
     _file: File,
 }
 
 impl Cache {
-    /// The cache at `directory`, or at the user's own place for such things.
+    /// Opens the cache at `directory`, or at the user's own place for caches.
     ///
     /// # Errors
     ///
-    /// [`CacheError`] where there is no such place or it cannot be made.
+    /// [`CacheError`] if there is no such place or it cannot be made.
     pub fn open(directory: Option<&Path>) -> Result<Self, CacheError> {
         let absolute =
             |name: &str| env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
@@ -102,26 +102,26 @@ impl Cache {
         &self.root
     }
 
-    /// A directory in it, made if it is not there.
+    /// Returns a directory in the cache, made if it is not there.
     pub(super) fn directory(&self, path: impl AsRef<Path>) -> Result<PathBuf, CacheError> {
         let path = self.root.join(path);
         fs::create_dir_all(&path).map_err(CacheError::at(&path))?;
         Ok(path)
     }
 
-    /// A directory for work that is not complete, on the same file system.
+    /// Makes a directory for work that is not complete, on the same file system.
     pub(super) fn scratch(&self) -> Result<TempDir, CacheError> {
         let directory = self.directory(UNFINISHED)?;
         TempDir::new_in(&directory).map_err(CacheError::at(&directory))
     }
 
-    /// A directory for the time that a machine runs.
+    /// Makes a directory for the time that a machine runs.
     pub(super) fn run(&self) -> Result<TempDir, CacheError> {
         let directory = self.directory(RUNS)?;
         TempDir::new_in(&directory).map_err(CacheError::at(&directory))
     }
 
-    /// A file for a machine's words, with a name that says whose they are.
+    /// Makes a file for a machine's output, with the machine in its name.
     pub(super) fn log(&self, of: &str) -> Result<TempPath, CacheError> {
         let directory = self.directory(RUNS)?;
         let mut file = tempfile::Builder::new();
@@ -134,7 +134,8 @@ impl Cache {
         self.root.join(kind).join(key)
     }
 
-    /// What is kept there; if nothing is, what `make` puts into a directory.
+    /// Returns the directory that is kept under a key. If there is none, `make` fills a new one
+    /// first.
     pub(super) fn made<E: From<CacheError>>(
         &self,
         kind: &str,
@@ -155,7 +156,7 @@ impl Cache {
         Ok(place)
     }
 
-    /// Gives a complete directory its place, instead of what was there.
+    /// Moves a complete directory to its place, and removes what was there.
     pub(super) fn keep(&self, complete: TempDir, place: &Path) -> Result<(), CacheError> {
         let parent = place.parent().unwrap_or(&self.root);
         fs::create_dir_all(parent).map_err(CacheError::at(parent))?;
@@ -169,7 +170,7 @@ impl Cache {
         Ok(())
     }
 
-    /// Waits until no other process makes what has this name.
+    /// Takes the lock of a name, and waits while another process holds it.
     pub(super) fn lock(&self, name: &str, progress: &dyn Progress) -> Result<Lock, CacheError> {
         let path = self.directory(LOCKS)?.join(name);
         let failed = || CacheError::at(&path);
@@ -186,7 +187,8 @@ impl Cache {
     }
 }
 
-/// Removes what is in a directory and has not changed for so long, as far as it can be removed.
+/// Removes the entries of a directory that have not changed for `unchanged`, if they can be
+/// removed.
 fn sweep(directory: &Path, unchanged: Duration) {
     let Ok(entries) = fs::read_dir(directory) else {
         return;

@@ -10,7 +10,7 @@ pub fn declare(to: &mut Declarations) {
 }
 
 impl Workload {
-    /// Declares it, with the metric that it is judged by.
+    /// Declares the workload, with the metric that it is judged by.
     pub fn declare(&self, to: &mut Declarations) {
         let whole = self.whole().map(|name| (name.to_owned(), Role::Whole));
         to.declare(self.name(), Ground::Linux, whole);

@@ -6,12 +6,12 @@ use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
 
-/// A name for parts that, in their order, are all that matters.
+/// A name for a sequence of parts.
 #[derive(Default)]
 pub(super) struct Name(Sha256);
 
 impl Name {
-    /// Adds a part; where it ends matters too.
+    /// Adds a part, and its length.
     pub(super) fn part(mut self, part: impl AsRef<[u8]>) -> Self {
         let part = part.as_ref();
         self.0.update((part.len() as u64).to_le_bytes());
@@ -19,7 +19,7 @@ impl Name {
         self
     }
 
-    /// Adds what is in a file, and how much.
+    /// Adds the content of a file, and its length.
     pub(super) fn file(mut self, path: &Path) -> io::Result<Self> {
         let mut file = File::open(path)?;
         let mut buffer = vec![0; 1 << 18];

@@ -16,9 +16,9 @@ use super::tools::{self, Missing};
 
 /// The keys whose signatures are accepted, unless the user names another file.
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
-/// The archive, where the system's own sources name none.
+/// The archive, if the system's own sources name none.
 const ARCHIVE: &str = "http://deb.debian.org/debian/";
-/// Bytes that the package takes while it is fetched: itself and what is in it.
+/// The bytes that the package takes while it is fetched: its own, and those of its files.
 const ROOM: u64 = 400 << 20;
 
 /// A release's source to fetch.
@@ -59,7 +59,7 @@ pub enum FetchError {
         named(.0)
     )]
     NoKeys(PathBuf),
-    /// The signature of what came is not one of the keys' owners.
+    /// The archive is not signed with one of the keys.
     #[error(
         "{from}: the signature is wrong, nothing was kept; {keyring} accepts none of it: {said}"
     )]
@@ -137,7 +137,7 @@ impl Fetch {
     ///
     /// # Errors
     ///
-    /// [`FetchError`]; nothing is kept then.
+    /// [`FetchError`]. After an error no file is kept.
     pub fn run(&self, cache: &Cache, progress: &dyn Progress) -> Result<Fetched, FetchError> {
         let package = self.release.package();
         tools::check(&tools::to_fetch())
@@ -174,7 +174,7 @@ impl Fetch {
         })
     }
 
-    /// The archive's address in apt's form.
+    /// Returns the archive's address in apt's form.
     fn mirror_address(&self) -> Result<String, FetchError> {
         let Some(mirror) = &self.mirror else { return systems_mirror() };
         if mirror.contains("://") || mirror.starts_with("file:") || mirror.starts_with("copy:") {
@@ -185,7 +185,7 @@ impl Fetch {
     }
 }
 
-/// The mirror of Debian's archive that the system's own sources name.
+/// Returns the mirror of Debian's archive that the system's own sources name.
 fn systems_mirror() -> Result<String, FetchError> {
     let failed = |source| FetchError::Run { program: "apt-get", source };
     let mut command = Command::new("apt-get");
@@ -218,7 +218,8 @@ impl Apt<'_> {
             format!("Dir::Cache={}", place("")),
             format!("Dir::Cache::archives={}", place("archives")),
             "APT::Update::Error-Mode=any".to_owned(),
-            // Of no effect but for root, whose other user could not write into the cache.
+            // This only affects root: apt would run as another user, who cannot write into the
+            // cache.
             "APT::Sandbox::User=root".to_owned(),
             "Acquire::Languages=none".to_owned(),
             "Acquire::http::Timeout=30".to_owned(),
@@ -257,7 +258,7 @@ impl Apt<'_> {
         FetchError::Package { package: self.fetch.release.package(), from: self.from.clone(), said }
     }
 
-    /// The package that apt downloaded, and its version.
+    /// Returns the package that apt downloaded, and its version.
     fn downloaded(&self) -> Result<(PathBuf, String), FetchError> {
         let entries = fs::read_dir(self.directory).map_err(CacheError::at(self.directory))?;
         let mut paths = entries.flatten().map(|entry| entry.path());

@@ -15,7 +15,8 @@ pub(super) struct Field {
 /// The values of a field.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
-    /// Orders of folios up to this one. Read-ahead makes none of order 1, nor do file systems.
+    /// Orders of folios up to this one, without order 1: neither read-ahead nor file systems make
+    /// such folios.
     Order { most: u64 },
     /// Whole numbers between these, both of them included.
     Number { least: u64, most: u64 },
@@ -23,7 +24,7 @@ pub(super) enum Kind {
     Size { least: u64, most: u64, such_as: u64 },
     /// Shares from 1% to 100%.
     Percent,
-    /// All pages, none, or one in so many.
+    /// All pages, none, or one in N.
     Share,
     /// Names.
     Choice(Vec<String>),
@@ -35,7 +36,7 @@ impl Kind {
         Self::Choice(names.iter().map(|name| (*name).to_owned()).collect())
     }
 
-    /// The values that are accepted, for messages.
+    /// Returns the values that are accepted, for messages.
     pub(super) fn accepted(&self) -> String {
         let power = |number: u64| match number {
             ..=0xf_ffff => number.to_string(),
@@ -59,7 +60,7 @@ impl Kind {
         }
     }
 
-    /// The values that are names.
+    /// Returns the values that are names.
     pub(super) fn names(&self) -> Vec<&str> {
         match self {
             Self::Share => vec!["all", "none"],
@@ -68,7 +69,7 @@ impl Kind {
         }
     }
 
-    /// A value in the form that records have, if the text is one.
+    /// Returns a value in the form that records have, if the text is one.
     fn value(&self, text: &str) -> Option<String> {
         let within = |low: u64, high: u64| {
             move |text: &str| number::<u64>(text).filter(|n| (low..=high).contains(n))
@@ -102,15 +103,15 @@ impl Field {
         Self { name: name.to_owned(), kind }
     }
 
-    /// A value in the form that records have.
+    /// Returns a value in the form that records have.
     ///
     /// # Errors
-    /// [`FieldError`] says what is wrong with the text, and what is accepted.
+    /// [`FieldError`] has the fault of the text, and the accepted values.
     pub(super) fn value(&self, text: &str) -> Result<String, FieldError> {
         self.kind.value(text).ok_or_else(|| self.refusal(text))
     }
 
-    /// The error of a text that is no value of it.
+    /// Returns the error of a text that is no value of the field.
     fn refusal(&self, text: &str) -> FieldError {
         let names = self.kind.names();
         let problem =

@@ -13,19 +13,21 @@ use super::room::{KERNEL, MIB, SOURCE, WORK_TREE};
 use super::source::{Source, tarball};
 use super::target::Config;
 
-/// Seconds of one CPU for all objects of a kernel, until this machine's own are known: the first of
-/// 7.3.4 took 192 s on an idle virtual machine with two CPUs (AMD EPYC), and the source's unpacking
-/// 14 s.
+/// The seconds of one CPU for all objects of a kernel, until this machine's own are known. The
+/// first
+/// build of 7.3.4 took 192 s on an idle virtual machine with two CPUs (AMD EPYC), and the unpacking
+/// of its source 14 s.
 const CPU_SECONDS: u64 = 2 * (192 + 14);
-/// The part of that for each other kernel: one that differs in a file took 19 s there. One that
+/// The divisor for each other kernel: one that differs in a file took 19 s on that machine. One
+/// that
 /// differs in a header of many files takes as long as the first.
 const OTHER_KERNEL: u64 = 10;
-/// The file of the cache with the seconds that its last first build took, of one CPU.
+/// The file of the cache with the seconds of one CPU that its latest first build took.
 const TOOK: &str = "first-build-took";
 /// The bytes of a fetched source as a package.
 const PACKAGE: u64 = 160 * MIB;
 
-/// An estimate.
+/// An estimate of a first build.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FirstBuild {
     /// The configurations that no kernel was built for yet.
@@ -39,7 +41,7 @@ pub struct FirstBuild {
 }
 
 impl FirstBuild {
-    /// The estimate for configurations that no kernel was built for; `None` if there are none.
+    /// Estimates the configurations that no kernel was built for; `None` if there are none.
     pub(super) fn estimate(
         cache: &Cache,
         kernels: &[Kernel],
@@ -75,14 +77,14 @@ impl FirstBuild {
         Some(Self { configs, seconds, cpus, mib: bytes / MIB })
     }
 
-    /// Keeps how long a first build took with so many compilers at once.
+    /// Stores the time that a first build took with this number of compilers at once.
     pub(super) fn took(cache: &Cache, seconds: u64, jobs: usize) -> Result<(), CacheError> {
         let place = cache.root().join(TOOK);
         fs::write(&place, (seconds * cpus(jobs) as u64).to_string()).map_err(CacheError::at(&place))
     }
 }
 
-/// CPUs that so many compilers keep busy.
+/// Returns the number of CPUs that this number of compilers keeps busy.
 fn cpus(jobs: usize) -> usize {
     thread::available_parallelism().map_or(1, usize::from).min(jobs).max(1)
 }

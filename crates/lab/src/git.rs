@@ -27,11 +27,11 @@ pub enum GitError {
     },
 }
 
-/// Variables that name a repository in place of the directory: git sets them for what it starts.
+/// Variables that name a repository in place of the directory: git sets them for its children.
 const REPOSITORY: [&str; 5] =
     ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX"];
 
-/// Git in a directory, without what the user's terminal has to do with.
+/// Returns a git command for a directory. It is independent of the user's terminal and language.
 pub(super) fn command(directory: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new("git");
     command.arg("-C").arg(directory).args(arguments);
@@ -76,8 +76,8 @@ fn run(
         command.stdin(Stdio::piped());
     }
     let mut child = command.spawn().map_err(failed)?;
-    // What it says before it has read all is far less than a pipe holds. One that ends without
-    // reading says why.
+    // Git prints far less than a pipe holds before it has read all. If it ends without reading, its
+    // message has the reason.
     let fed = match (child.stdin.take(), input) {
         (Some(mut stdin), Some(input)) => stdin.write_all(input),
         _ => Ok(()),
@@ -92,7 +92,7 @@ fn run(
     Err(GitError::Failed { command, directory, said })
 }
 
-/// The same, of an answer that is text of one line.
+/// Runs git as [`git`] does, and returns its answer of one line as text.
 pub(super) fn line(directory: &Path, arguments: &[&str]) -> Result<String, GitError> {
     let answer = git(directory, arguments, None)?;
     Ok(String::from_utf8_lossy(&answer).trim().to_owned())

@@ -23,9 +23,9 @@ const PROGRAM: &str = "workload";
 const OWN: &str = "pageout-lab";
 /// The unit of a region that profiles are divided by.
 const PAGE: &str = "4K page";
-/// The most lines of a compiler's that a message has.
+/// The most lines of a compiler's messages that an error shows.
 const SAID_LINES: usize = 12;
-/// The benchmark's sources that it has too.
+/// The benchmark's sources that workloads are compiled with too.
 const OF_BENCH: [&str; 17] = [
     "cache.h",
     "clock.c",
@@ -73,7 +73,7 @@ pub struct Given {
     pub(super) files: Vec<(String, String)>,
 }
 
-/// A field with its value where none is given, in the form that records have.
+/// A field with its default value, in the form that records have.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct GivenField {
     pub(super) field: Field,
@@ -91,14 +91,14 @@ pub(super) struct GivenMetric {
 /// The origin of a metric, and its unit.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Measure {
-    /// Instructions of a region, each of this.
+    /// Instructions of a region, per this unit.
     Region { per: String },
     /// A counter of the workload's own.
     Counter { unit: String },
 }
 
 impl GivenField {
-    /// The default, and the other values where they are names: `lru=classic (or mglru)`.
+    /// Returns the default, and the other values if they are names: `lru=classic (or mglru)`.
     pub(super) fn words(&self) -> String {
         let Self { field, default } = self;
         let names = field.kind.names().into_iter();
@@ -111,13 +111,13 @@ impl GivenField {
 }
 
 impl Given {
-    /// The metrics of which one direction is better.
+    /// Returns the metrics of which one direction is better.
     pub(super) fn costs(&self) -> Vec<&str> {
         let judged = self.metrics.iter().filter(|metric| metric.better != Better::Neither);
         judged.map(|metric| metric.name.as_str()).collect()
     }
 
-    /// The pages that a profile of it is divided by.
+    /// Returns the pages that a profile of it is divided by.
     pub(super) fn pages(&self) -> Pages {
         let is_whole = |of: &&GivenMetric| Some(&of.name) == self.whole.as_ref();
         match self.metrics.iter().find(is_whole) {
@@ -128,13 +128,13 @@ impl Given {
         }
     }
 
-    /// The value of a field where none is given.
+    /// Returns a field's default value.
     pub(super) fn default(&self, field: &str) -> Option<&str> {
         let found = self.fields.iter().find(|of| of.field.name == field);
         found.map(|of| of.default.as_str())
     }
 
-    /// The error of a field that it does not have.
+    /// Returns the error of a field that it does not have.
     pub(super) fn lacks(&self, field: &str) -> FieldError {
         let names: Vec<&str> = self.fields.iter().map(|of| &*of.field.name).collect();
         match names.is_empty() {
@@ -149,7 +149,8 @@ impl Given {
         }
     }
 
-    /// The program, compiled for an architecture.
+    /// Returns the program's path, after compiling it for an architecture unless it is in the
+    /// cache.
     pub(super) fn compiled(
         &self,
         arch: Arch,
@@ -170,7 +171,7 @@ impl Given {
         Ok(directory.join(PROGRAM))
     }
 
-    /// All files by their names: the user's, and ours in a folder.
+    /// Returns all files by their names: the user's, and ours in a folder.
     fn sources(&self) -> Vec<(String, String)> {
         let of_bench = assets::BENCH.iter().filter(|(name, _)| OF_BENCH.contains(name));
         let own = of_bench.chain(assets::WORKLOAD);
@@ -186,20 +187,20 @@ impl Given {
         to: &Path,
     ) -> Result<(), InitrdError> {
         let files: Vec<_> = sources.iter().map(|(name, text)| (&**name, &**text)).collect();
-        // What is only warned of is the user's own affair.
+        // The user decides about warnings.
         let options: [&Path; 3] = ["-Wno-error".as_ref(), "-I".as_ref(), OWN.as_ref()];
         compile(compiler, PROGRAM, &files, &options, to).map_err(|error| self.own(error))
     }
 
-    /// The error of a program of ours, as one of this workload.
+    /// Turns a compiler's error about a program of ours into one about this workload.
     fn own(&self, error: InitrdError) -> InitrdError {
         let InitrdError::Compile { compiler, said, .. } = error else { return error };
         let said = said.lines().take(SAID_LINES).collect::<Vec<_>>().join("\n");
         InitrdError::CompileGiven { compiler, name: self.name.clone(), said }
     }
 
-    /// The fields and metrics as C has them for the program. Names and units have no character
-    /// that C would read otherwise.
+    /// Returns the fields and metrics as C source for the program. Names and units have no
+    /// character that needs an escape in C.
     pub(super) fn declared_c(&self) -> String {
         let mut text = format!(
             "#include \"declared.h\"\n\nconst bool declared_warm_up = {};\n\n\

@@ -83,7 +83,7 @@ pub(super) struct Guest {
 }
 
 impl Guest {
-    /// Makes what is not there yet.
+    /// Makes the files that are not in the cache yet.
     pub(super) fn open(
         arch: Arch,
         cache: &Cache,
@@ -114,7 +114,7 @@ impl Guest {
     }
 }
 
-/// A cpio archive (newc) without times, owners or any other thing that differs between runs.
+/// Writes a cpio archive (newc) without times, owners or anything else that differs between runs.
 pub(super) fn archive(files: &[(&str, u32, Vec<u8>)], mut out: impl Write) -> io::Result<()> {
     const REGULAR: u32 = 0o100_000;
     for (number, (name, mode, content)) in (1..).zip(files) {
@@ -128,7 +128,7 @@ pub(super) fn archive(files: &[(&str, u32, Vec<u8>)], mut out: impl Write) -> io
     out.flush()
 }
 
-/// The directory of our programs, compiled for an architecture.
+/// Returns the directory of our programs, compiled for an architecture.
 fn programs(arch: Arch, cache: &Cache, progress: &dyn Progress) -> Result<PathBuf, InitrdError> {
     let compiler = arch.compiler();
     let mut key = Name::default().part(version(&compiler)?);
@@ -175,9 +175,9 @@ pub(super) fn compile(
     Err(InitrdError::Compile { compiler: compiler.to_owned(), program, said })
 }
 
-/// The directory of the file system's blocks.
+/// Returns the directory of the file system's blocks.
 fn file_system(cache: &Cache, progress: &dyn Progress) -> Result<PathBuf, InitrdError> {
-    // Elsewhere than on every user's path.
+    // It is in a directory that not every user's path has.
     let mkfs = tools::find("mkfs.xfs").unwrap_or_else(|| "mkfs.xfs".into());
     let mkfs_version = Command::new(&mkfs).arg("-V").output();
     let failed = |source| BuildError::Run { program: "mkfs.xfs".to_owned(), source };
@@ -205,7 +205,7 @@ fn make_file_system(mkfs: &Path, to: &Path) -> Result<(), InitrdError> {
     Ok(fs::write(&path, blocks).map_err(CacheError::at(&path))?)
 }
 
-/// The blocks of an image that are not all zero, each after its offset in bytes.
+/// Returns the blocks of an image that are not all zero, each after its offset in bytes.
 fn non_zero_blocks(mut image: impl Read) -> io::Result<Vec<u8>> {
     let mut blocks = Vec::new();
     let mut block = [0; BLOCK];

@@ -1,4 +1,5 @@
-//! Kernel configuration: what our fragments and the user ask for, and whether it took.
+//! Kernel configuration: the options that our fragments and the user ask for, and the check that
+//! the kernel took them.
 
 use pageout_experiment::named;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,22 +11,22 @@ use super::assets;
 use super::target::Config;
 use super::tree;
 
-/// Stands between the choices of a fragment's line, of which the first that a kernel takes is
+/// The separator between the choices of a fragment's line. The first that a kernel takes is
 /// chosen.
 const OR: &str = " or ";
-/// The last choice where a kernel may do without.
+/// The last choice if a kernel may do without the option.
 const NOTHING: &str = "nothing";
 const PREFIX: &str = "CONFIG_";
 
 /// An option and its value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ConfigOption {
-    /// `CONFIG_LRU_GEN`.
+    /// The name: `CONFIG_LRU_GEN`.
     name: String,
     value: String,
 }
 
-/// Not `NAME=VALUE`.
+/// The error of a text that is not `NAME=VALUE`.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("expected NAME=VALUE, such as LRU_GEN=y, with y, n, a number or a \"text\"")]
 pub struct NotAnOption;
@@ -88,14 +89,14 @@ pub struct NotTaken {
     config: Config,
     /// The options as asked, and why: `CONFIG_LRU_GEN=y (it has no such option)`.
     missing: Vec<String>,
-    /// What make made of them.
+    /// The configuration that make wrote.
     file: PathBuf,
-    /// What does without them.
+    /// The arguments that ask for a kernel without them: `--config-option LRU_GEN=n`.
     without: Vec<String>,
 }
 
 impl Wish {
-    /// What a configuration asks for, with the user's own options in place of ours.
+    /// Returns the options that a configuration asks for, with the user's own in place of ours.
     pub(super) fn new(config: Config, users: &[ConfigOption]) -> Self {
         let fragments = match config {
             Config::Arm64_4K | Config::Arm64_4KSwap => {
@@ -114,7 +115,7 @@ impl Wish {
         wish
     }
 
-    /// Adds what is wanted, in place of what was said of its options before.
+    /// Adds a wanted option, in place of earlier ones that name one of its choices.
     fn add(&mut self, wanted: Wanted) {
         let names = |of: &Wanted| -> BTreeSet<String> {
             of.choices.iter().map(|option| option.name.clone()).collect()
@@ -124,7 +125,7 @@ impl Wish {
         self.wanted.push(wanted);
     }
 
-    /// Names all that is asked for.
+    /// Returns a text that names all wanted options.
     pub(super) fn key(&self) -> String {
         let line = |wanted: &Wanted| {
             let choices = wanted.choices.iter().map(ConfigOption::line);
@@ -134,14 +135,18 @@ impl Wish {
         self.wanted.iter().map(line).collect()
     }
 
-    /// The choices that are tried, in the form of a configuration file.
+    /// Returns the choices that are tried, in the form of a configuration file.
     pub(super) fn options(&self) -> String {
         let chosen = self.wanted.iter().filter_map(|wanted| wanted.choices.get(wanted.chosen));
         chosen.map(|option| option.line() + "\n").collect()
     }
 
-    /// Looks at what make made of the options, in `file`: whether all took. Where one did not that
-    /// has another choice, that is tried next.
+    /// Compares the configuration `made` that make wrote to `file` with the wanted options. Returns
+    /// true if it has all of them, and false if other choices are to be tried next.
+    ///
+    /// # Errors
+    ///
+    /// [`NotTaken`] if an option did not take and no choice is left to try.
     pub(super) fn took(&mut self, made: &str, file: &Path, tree: &Path) -> Result<bool, NotTaken> {
         let made = options(made);
         let mut goes_on = false;
@@ -158,7 +163,7 @@ impl Wish {
                 refused.push(wanted.clone());
             }
         }
-        // Another choice may bring what a refused option depends on.
+        // Another choice may set the options that a refused one depends on.
         if goes_on || refused.is_empty() {
             return Ok(!goes_on);
         }
@@ -183,7 +188,7 @@ impl Wish {
 }
 
 impl Wanted {
-    /// A fragment's line: `CONFIG_A=y`, `CONFIG_A=y or CONFIG_B=y`, `CONFIG_A=y or nothing`.
+    /// Parses a fragment's line: `CONFIG_A=y`, `CONFIG_A=y or CONFIG_B=y`, `CONFIG_A=y or nothing`.
     fn parse(line: &str) -> Option<Self> {
         let line = line.split('#').next().unwrap_or_default().trim();
         if line.is_empty() {
@@ -203,7 +208,7 @@ impl ConfigOption {
     }
 }
 
-/// The options of a configuration; one that is not set is `n`.
+/// Returns the options of a configuration with their values; `n` for one that is not set.
 fn options(text: &str) -> BTreeMap<&str, &str> {
     text.lines()
         .filter_map(|line| {
@@ -214,7 +219,7 @@ fn options(text: &str) -> BTreeMap<&str, &str> {
         .collect()
 }
 
-/// The options that a tree's Kconfig files name, as far as they can be read: for a message.
+/// Returns the options that a tree's readable Kconfig files name, for a message.
 fn symbols(tree: &Path) -> BTreeSet<String> {
     let mut symbols = BTreeSet::new();
     for entry in tree::walk(tree, false).into_iter().flatten().flatten() {

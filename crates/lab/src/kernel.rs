@@ -15,7 +15,7 @@ pub const PATCHED: &str = "patched";
 /// A kernel to build and boot.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Kernel {
-    /// As given: `6.12:s4+young_flush=none`.
+    /// The name as given: `6.12:s4+young_flush=none`.
     pub name: String,
     /// The source that it is made from.
     pub source: Source,
@@ -30,14 +30,14 @@ pub struct Kernel {
 /// The reason why kernels were refused.
 #[derive(Debug, thiserror::Error)]
 pub enum KernelError {
-    /// No kernel is called so.
+    /// No kernel has this name.
     #[error("{}", unknown(found, names, kernels))]
     Unknown {
         /// The name that was given.
         found: String,
         /// The names that kernels have.
         names: Vec<String>,
-        /// The same in short.
+        /// The same names, abbreviated: `s1 to s4`.
         kernels: String,
     },
     /// The text before a colon is no release.
@@ -174,7 +174,7 @@ struct Word<'a> {
     text: &'a str,
     release: Option<&'a str>,
     build: &'a str,
-    /// With the plus signs between them; none has any.
+    /// The parameters, with plus signs between them; no parameter has one itself.
     parameters: Option<&'a str>,
 }
 

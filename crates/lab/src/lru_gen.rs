@@ -14,9 +14,9 @@ use pageout_experiment::lru_gen::{Backing, Session, Step};
 
 /// The benchmark's arguments for a session.
 const LINE: &str = "bench session clock=instructions";
-/// Bytes of memory that a session may take: a region's or file's largest size, several times.
+/// The bytes of memory that a session may take: several times the largest size of a region or file.
 const MEMORY: u64 = 512 << 20;
-/// Seconds that a machine gets: more than ten times what the longest session takes.
+/// The seconds that a machine gets: more than ten times those of the longest session.
 const SECONDS: u64 = 240;
 
 /// A kernel's answers to a session.
@@ -24,7 +24,7 @@ const SECONDS: u64 = 240;
 pub struct Captured {
     /// The kernel, its configuration and its processor, in a line that begins with `# `.
     pub header: String,
-    /// The steps and the answers, those as the kernel gave them.
+    /// The steps, and the answers as the kernel gave them.
     pub text: String,
     /// The machine's log, if the kernel warned.
     pub warned: Option<PathBuf>,
@@ -79,7 +79,7 @@ impl Lab<'_> {
     }
 }
 
-/// A session as the test machine reads it: a step a line, with numbers in place of names.
+/// Returns a session in the test machine's form: a step a line, with numbers in place of names.
 fn guest_form(session: &Session) -> String {
     let lines = session.steps.iter().map(|(_, step)| guest_line(session, step) + "\n");
     lines.collect()
@@ -126,8 +126,8 @@ fn guest_line(session: &Session, step: &Step) -> String {
     }
 }
 
-/// The answers of the steps that are to give one, from lines `STEP: TEXT`; `None` where the lines
-/// are not those steps' in their order.
+/// Returns the answers of the steps that give one, from lines `STEP: TEXT`; `None` if the lines are
+/// not those of these steps in their order.
 fn answers(lines: &[String], wanted: impl Iterator<Item = bool>) -> Option<Vec<String>> {
     let lines: Option<Vec<(usize, &str)>> = lines
         .iter()

@@ -17,7 +17,7 @@ use super::git::{GitError, apart};
 use super::patch::{Given, Patch};
 use super::subject::{Subject, one_line};
 
-/// The most mails of a file: more are an archive, and no thread.
+/// The most mails of a file: a file with more is an archive, not a thread.
 const MOST_MAILS: usize = 4096;
 /// The most patches of a series.
 const MOST_PATCHES: usize = 512;
@@ -56,7 +56,7 @@ pub enum MailError {
         /// The subject.
         subject: String,
     },
-    /// Patches that are not there.
+    /// Missing patches.
     #[error("{}: version {version} of the series lacks {missing} of {of}", named(path))]
     Missing {
         /// The file.
@@ -89,10 +89,10 @@ pub enum MailError {
         /// The number of patches that it has.
         found: usize,
     },
-    /// Git refused.
+    /// Git failed.
     #[error(transparent)]
     Git(#[from] GitError),
-    /// A file on the way could not be used.
+    /// A temporary file could not be used.
     #[error(transparent)]
     Cache(#[from] CacheError),
 }
@@ -105,14 +105,14 @@ fn mails(count: usize) -> String {
     }
 }
 
-/// A mail, as far as it tells what it is.
+/// The parts of a mail that identify it.
 struct Mail {
     raw: Vec<u8>,
     /// The subject as it was sent, with tags.
     line: String,
     subject: Subject,
     has_diff: bool,
-    /// The commit that it is made for.
+    /// The commit that the patch is made for.
     base: Option<String>,
 }
 
@@ -131,7 +131,7 @@ impl Mail {
     }
 }
 
-/// The text parts of a mail, decoded.
+/// Returns the text parts of a mail, decoded.
 fn texts<'m>(message: &'m Message<'_>) -> impl Iterator<Item = &'m str> {
     message.parts.iter().filter_map(|part| match &part.body {
         PartType::Text(text) => Some(&**text),
@@ -139,7 +139,7 @@ fn texts<'m>(message: &'m Message<'_>) -> impl Iterator<Item = &'m str> {
     })
 }
 
-/// Returns true for a text that has a diff.
+/// Returns true if a text has a diff.
 pub(super) fn has_diff(text: &str) -> bool {
     let mut lines = text.lines().peekable();
     while let Some(line) = lines.next() {
@@ -154,14 +154,14 @@ pub(super) fn has_diff(text: &str) -> bool {
     false
 }
 
-/// The commit of a line `base-commit: HASH`.
+/// Returns the commit of a line `base-commit: HASH`.
 fn base_commit(line: &str) -> Option<&str> {
     let hash = line.strip_prefix("base-commit: ")?.trim();
     let is_hash = (7..=64).contains(&hash.len()) && hash.bytes().all(|b| b.is_ascii_hexdigit());
     is_hash.then_some(hash)
 }
 
-/// Returns true for mails: the text begins with the line that separates them, or with headers.
+/// Returns true if a text has mails: it begins with the line that separates them, or with headers.
 pub(super) fn are_mails(text: &[u8]) -> bool {
     let head = text.split(|byte| *byte == b'\n').take_while(|line| !line.trim_ascii().is_empty());
     let is_subject =
@@ -169,7 +169,7 @@ pub(super) fn are_mails(text: &[u8]) -> bool {
     text.starts_with(b"From ") || head.into_iter().any(is_subject)
 }
 
-/// The patches of a file of mails, and what was passed over.
+/// Returns the patches of a file of mails, with notes about the mails taken.
 pub(super) fn patches(path: &Path, text: &[u8]) -> Result<Given, MailError> {
     let scratch = tempfile::tempdir().map_err(CacheError::at(path))?;
     let mails = split(path, text, scratch.path())?;
@@ -187,7 +187,7 @@ pub(super) fn patches(path: &Path, text: &[u8]) -> Result<Given, MailError> {
     Ok(Given { patches, notes })
 }
 
-/// The mails of an mbox, or the one mail that the text is.
+/// Splits an mbox into its mails; another text is one mail.
 fn split(path: &Path, text: &[u8], scratch: &Path) -> Result<Vec<Mail>, MailError> {
     let separators = text.split(|byte| *byte == b'\n').filter(|line| line.starts_with(b"From "));
     if separators.count() > MOST_MAILS {
@@ -203,7 +203,7 @@ fn split(path: &Path, text: &[u8], scratch: &Path) -> Result<Vec<Mail>, MailErro
     Ok((1..=count).map(read).collect::<Result<_, _>>()?)
 }
 
-/// The patches of the latest version, in their order.
+/// Returns the patches of the latest version, in their order.
 fn series<'m>(path: &Path, mails: &'m [Mail]) -> Result<Vec<&'m Mail>, MailError> {
     let path = || path.to_owned();
     let of_series =
@@ -223,7 +223,7 @@ fn series<'m>(path: &Path, mails: &'m [Mail]) -> Result<Vec<&'m Mail>, MailError
     }
 }
 
-/// The numbered patches of one version. Of patches that were sent again the last is taken.
+/// Returns the numbered patches of one version. Of patches that were sent again the last is taken.
 fn in_order<'m>(
     path: PathBuf,
     first: &Mail,
@@ -252,7 +252,7 @@ fn in_order<'m>(
     }
 }
 
-/// The numbers from 1 to `of` that are not among those found: `patches 2, 4 to 6`.
+/// Returns the numbers from 1 to `of` that are not among those found: `patches 2, 4 to 6`.
 fn missing(found: impl Iterator<Item = u32>, of: u32) -> Option<String> {
     let mut gaps = Vec::new();
     let (mut next, mut lacking) = (1, 0);
@@ -269,7 +269,7 @@ fn missing(found: impl Iterator<Item = u32>, of: u32) -> Option<String> {
     (lacking > 0).then(|| format!("{noun} {}", gaps.join(", ")))
 }
 
-/// A mail's patch, decoded by git.
+/// Returns a mail's patch, decoded by git.
 fn decoded(mail: &Mail, scratch: &Path) -> Result<Vec<u8>, MailError> {
     let options = ["mailinfo", "-k", "--encoding=UTF-8", "--no-scissors", "--quoted-cr=strip"];
     apart(scratch, &[&options[..], &["message", "patch"]].concat(), Some(&mail.raw))?;
@@ -277,7 +277,8 @@ fn decoded(mail: &Mail, scratch: &Path) -> Result<Vec<u8>, MailError> {
     Ok(std::fs::read(&file).map_err(CacheError::at(&file))?)
 }
 
-/// Lines that say what was taken, where there was a choice, and what it is made for.
+/// Returns lines that name the mails taken, if there was a choice, and the commit that the patches
+/// are made for.
 fn notes(path: &Path, mails: &[Mail], taken: &[&Mail]) -> Vec<String> {
     let path = named(path);
     let version = taken[0].subject.version;

@@ -73,14 +73,14 @@ pub enum WorkloadError {
     Manifest {
         /// The file that it stands in.
         path: PathBuf,
-        /// From 1 on.
+        /// The line's number, from 1.
         line: usize,
         /// The mistake, and what is accepted.
         problem: String,
     },
 }
 
-/// The manifest as it is written.
+/// The manifest as the file has it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
@@ -125,11 +125,11 @@ struct WrittenMetric {
 struct At(usize, String);
 
 impl Given {
-    /// Reads a workload: a C file whose manifest is a comment of it, or a directory with the
-    /// manifest `workload.toml` and C files.
+    /// Reads a workload: a C file with its manifest in a comment, or a directory with the manifest
+    /// `workload.toml` and C files.
     ///
     /// # Errors
-    /// [`WorkloadError`] names the file, and where it can the line.
+    /// [`WorkloadError`] names the file, and the line if the fault is in one.
     pub fn read(path: &Path) -> Result<Self, WorkloadError> {
         let found = if path.is_dir() { of_directory(path)? } else { of_file(path)? };
         let given = Self::of(found)?;
@@ -176,14 +176,14 @@ fn of_file(path: &Path) -> Result<Found, WorkloadError> {
     of_text(path, read(path)?)
 }
 
-/// The same of a C file's text.
+/// Finds the manifest in a C file's text.
 fn of_text(path: &Path, text: String) -> Result<Found, WorkloadError> {
     let none = || WorkloadError::NoManifest { path: path.to_owned() };
     let begin = text.find(BEGIN).ok_or_else(none)? + BEGIN.len();
     let end = begin + text[begin..].find(END).ok_or_else(none)?;
     let before = text[..begin].matches('\n').count();
     let manifest = text[begin..end].to_owned();
-    // The compiler's messages have the name.
+    // The compiler's messages show the name.
     let name = path.file_name().and_then(|name| name.to_str());
     let name = name.filter(|name| name.ends_with(".c") && !name.starts_with('-'));
     let name = name.unwrap_or("workload.c").to_owned();
@@ -214,7 +214,7 @@ fn at<T>(of: &Spanned<T>, problem: impl ToString) -> At {
     At(of.span().start, problem.to_string())
 }
 
-/// A name or unit that C and records can have as it is.
+/// Checks that C and records can have a name or unit without escapes, and returns it.
 fn plain(what: &str, more: &str, text: &Spanned<String>) -> Result<String, At> {
     let longest = if what == "unit" { LONGEST_UNIT } else { LONGEST_NAME };
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || more.contains(c);
@@ -299,7 +299,7 @@ impl Written {
         }
     }
 
-    /// Refuses a name that two fields or two metrics have.
+    /// Returns an error if two fields or two metrics have one name.
     fn check_names(&self) -> Result<(), At> {
         let fields: Vec<_> = self.field.iter().map(|of| &of.get_ref().name).collect();
         let metrics: Vec<_> = self.metric.iter().map(|of| &of.get_ref().name).collect();

@@ -1,4 +1,4 @@
-//! Machines booted with a plan, and what they bring home.
+//! Machines that are booted with a plan, and their results.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,7 +27,7 @@ use super::target::{Arch, Config, Cpu};
 use pageout_experiment::this_machine::{available_memory, this_run};
 
 /// Seconds that a machine gets to boot, and again for each run of the benchmark and each GiB that
-/// it maps: more than ten times what they take where two machines share two slow CPUs.
+/// it maps: more than ten times what they take if two machines share two slow CPUs.
 const SECONDS: u64 = 120;
 /// The factor by which a run is slower with the plugin.
 const PROFILED: u32 = 10;
@@ -39,13 +39,13 @@ pub struct Runs {
     pub cpus: Vec<Cpu>,
     /// The runs of the benchmark.
     pub plan: Vec<Bench>,
-    /// Samples of each, where it is not the benchmark's own choice.
+    /// The samples of each run; `None` leaves their number to the benchmark.
     pub samples: Option<u16>,
     /// The longest time for a machine, if the lab does not choose it.
     pub limit: Option<Duration>,
     /// The function to count instructions under, if any.
     pub profile: Option<String>,
-    /// Atomics, invalidations, barriers and cache lines are counted besides instructions.
+    /// True if atomics, invalidations, barriers and cache lines are counted besides instructions.
     pub counts: bool,
 }
 
@@ -56,7 +56,7 @@ pub struct Measured {
     pub built: Vec<Built>,
     /// The records, with fields `config` and `cpu`.
     pub records: Vec<Record>,
-    /// A profile for each machine, where they were asked for.
+    /// A profile for each machine, if profiles were asked for.
     pub profiles: Vec<Profiled>,
     /// The emulators, as they call themselves.
     pub emulators: Vec<String>,
@@ -104,12 +104,12 @@ pub struct Profiled {
     pub pages: u64,
 }
 
-/// A machine to boot, and what it is to do. Each run of the benchmark has a machine of its own, so
-/// that what it finds does not depend on the runs before it.
+/// A machine to boot, and its work. Each run of the benchmark has a machine of its own, so that its
+/// results do not depend on the runs before it.
 pub(super) struct Job {
     pub(super) config: Config,
     pub(super) cpu: Cpu,
-    /// The place in the plan of what it runs.
+    /// The index in the plan of the run.
     pub(super) place: usize,
     /// The benchmark's arguments.
     pub(super) line: String,
@@ -130,15 +130,15 @@ pub(super) struct Job {
     pub(super) host: Host,
 }
 
-/// What machines of an architecture take of this one.
+/// The files and the emulator of this machine that machines of an architecture use.
 #[derive(Clone)]
 pub(super) struct Host {
     guest: Guest,
-    /// The emulator, as it calls itself.
+    /// The emulator's own name and version.
     emulator: String,
 }
 
-/// What a machine brought home.
+/// The results of a machine.
 pub(super) struct Brought {
     title: String,
     emulator: String,
@@ -147,13 +147,13 @@ pub(super) struct Brought {
     pub(super) answers: Vec<String>,
     profile: Option<Profile>,
     pages: Pages,
-    /// Its log, if its kernel warned.
+    /// The machine's log, if its kernel warned.
     pub(super) warned: Option<PathBuf>,
 }
 
 impl Lab<'_> {
     /// Builds every kernel under every configuration, boots each on every processor that runs it
-    /// as soon as it is there, several at a time, and brings back the records.
+    /// as soon as it is built, several at a time, and returns the records.
     ///
     /// # Errors
     ///
@@ -176,13 +176,13 @@ impl Lab<'_> {
         Ok(measured)
     }
 
-    /// The same, as far as kernels are built and machines come to their end: what is not is handed
-    /// on. A kernel that is not built, or whose machine gives no result, ends it, unless it is to
-    /// `keep_going`. One that the benchmark finds wrong never does.
+    /// Runs as [`Self::run`] does, but returns the failures of kernels beside the results of the
+    /// others. A kernel that is not built, or whose machine gives no result, ends the work unless
+    /// `keep_going` is set. A kernel that the benchmark finds wrong never ends it.
     ///
     /// # Errors
     ///
-    /// The first failure that is none of the kernels'.
+    /// The first failure of the lab itself.
     pub fn attempt(
         &self,
         kernels: &[Kernel],
@@ -227,7 +227,7 @@ impl Lab<'_> {
     }
 
     /// Builds every kernel under every configuration, and boots each for every run of the plan on
-    /// every processor that runs it. `result` is what is made of each machine that was booted.
+    /// every processor that runs it. `result` makes a result of each machine that was booted.
     fn boot_each<R: Send>(
         &self,
         kernels: &[Kernel],
@@ -237,7 +237,7 @@ impl Lab<'_> {
         result: impl Fn(Built, &Job, &AtomicBool, Result<Brought, LabError>) -> Result<R, LabError>
         + Sync,
     ) -> Result<Done<R>, LabError> {
-        // On several CPUs it is the plugin that counts, also where nobody asked for it.
+        // On several CPUs the plugin counts, even if no profile was asked for.
         let root = |bench: &Bench| match &runs.profile {
             Some(root) => Some(root.clone()),
             None => (bench.plugin_counts() || runs.counts).then(|| RECLAIM.to_owned()),
@@ -297,7 +297,7 @@ impl Lab<'_> {
         })
     }
 
-    /// The selftest's programs, with the harness of each source.
+    /// Compiles the selftest's programs, with the harness of each source.
     fn selftests(
         &self,
         sources: &Sources,
@@ -313,7 +313,7 @@ impl Lab<'_> {
         Ok(programs)
     }
 
-    /// The programs of a user's workload: a plan has no more than one.
+    /// Compiles a user's workload for each architecture: a plan has no more than one workload.
     fn givens(
         &self,
         given: &Given,
@@ -324,7 +324,7 @@ impl Lab<'_> {
         arches.into_iter().map(program).collect()
     }
 
-    /// The machines to boot: `each` names those of a kernel on a processor.
+    /// Returns the machines to boot: `each` returns those of a kernel on a processor.
     pub(super) fn jobs(
         &self,
         wanted: &[Wanted],
@@ -347,7 +347,7 @@ impl Lab<'_> {
                 items.extend(jobs.into_iter().map(|job| (place, job)));
             }
         }
-        // A column of the table is a kernel: those of one row stand together.
+        // A column of the table is a kernel, so that the machines of one row are neighbours.
         items.sort_by_key(|(_, job)| (job.config, job.cpu));
         self.progress.expect(items.len());
         let memory = items.iter().map(|(_, job)| qemu::memory(job.config, job.file_size)).max();

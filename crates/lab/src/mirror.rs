@@ -1,4 +1,4 @@
-//! The tree that is built: the pristine one by hard links, with patched files in their place.
+//! The tree that is built: hard links to the pristine tree, and patched files in their place.
 //!
 //! Make looks at times, so a file is written, with the time of writing, only where its content
 //! differs from what was built before: going from one kernel to another compiles what the patches
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use super::source::Pristine;
 use super::tree::walk;
 
-/// What patches make of files, by their paths in the tree: a file, or nothing where it is deleted.
+/// The files that patches make, by their paths in the tree; `None` for a deleted file.
 pub(super) type Staged = BTreeMap<PathBuf, Option<Patched>>;
 
 /// A file that patches made.
@@ -24,7 +24,7 @@ pub(super) struct Patched {
     pub(super) mode: u32,
 }
 
-/// A file or directory of the tree that could not be brought about.
+/// The error of a file or directory of the tree that could not be made.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot prepare the tree to build: {}", named(path))]
 pub struct MirrorError {
@@ -41,7 +41,7 @@ impl MirrorError {
     }
 }
 
-/// Makes `to` what `from` is with the staged files.
+/// Makes the tree `to` equal to `from` with the staged files.
 pub(super) fn mirror(from: &Pristine, staged: &Staged, to: &Path) -> Result<(), MirrorError> {
     fs::create_dir_all(to).map_err(MirrorError::at(to))?;
     let mut wanted = BTreeSet::new();
@@ -66,7 +66,7 @@ pub(super) fn mirror(from: &Pristine, staged: &Staged, to: &Path) -> Result<(), 
     remove_others(to, to, &wanted)
 }
 
-/// Makes `place` the same as `original`, by a hard link where nothing is there.
+/// Makes `place` equal to `original`, by a hard link if nothing is there.
 fn same(original: &Path, place: &Path) -> io::Result<()> {
     let wanted = fs::symlink_metadata(original)?;
     let found = fs::symlink_metadata(place).ok();
@@ -104,10 +104,10 @@ fn same(original: &Path, place: &Path) -> io::Result<()> {
     same(original, place)
 }
 
-/// A hard link, or a copy with the file's own time where the tree is on another file system.
+/// Makes a hard link, or a copy with the file's own time if the tree is on another file system.
 fn link(original: &Path, place: &Path, wanted: &Metadata) -> io::Result<()> {
     match fs::hard_link(original, place) {
-        // Also where the system lets no one link the files of others.
+        // The system may also forbid links to the files of other users.
         Err(error)
             if [io::ErrorKind::CrossesDevices, io::ErrorKind::PermissionDenied]
                 .contains(&error.kind()) =>
@@ -119,14 +119,14 @@ fn link(original: &Path, place: &Path, wanted: &Metadata) -> io::Result<()> {
     }
 }
 
-/// Gives the place this content, unless it has it.
+/// Writes content to a place that has other content or another mode.
 fn put(place: &Path, content: &[u8], mode: u32) -> io::Result<()> {
     if let Ok(found) = fs::symlink_metadata(place) {
         let same_mode = found.mode() & 0o111 == mode & 0o111;
         if found.is_file() && same_mode && fs::read(place)? == content {
             return Ok(());
         }
-        // What is there may be a link to the pristine file.
+        // The file there may be a link to the pristine one.
         remove(place, &found)?;
     }
     if let Some(parent) = place.parent() {
@@ -140,7 +140,7 @@ fn remove(place: &Path, found: &Metadata) -> io::Result<()> {
     if found.is_dir() { fs::remove_dir_all(place) } else { fs::remove_file(place) }
 }
 
-/// Removes what is in the tree and not wanted: files that an earlier kernel's patches added.
+/// Removes unwanted files of the tree: those that an earlier kernel's patches added.
 fn remove_others(
     root: &Path,
     directory: &Path,

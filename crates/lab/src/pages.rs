@@ -2,20 +2,20 @@
 
 use pageout_record::schema::Record;
 
-/// The metric that counts them.
+/// The metric that counts the pages.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Pages {
     /// Pages of the kernel's that the benchmark reclaimed, or else mapped.
     Ours,
-    /// 4K pages that a region of a workload got through.
+    /// 4K pages that a region of a workload processed.
     Region(String),
     /// None: the workload is not judged by a region of 4K pages.
     None,
 }
 
 impl Pages {
-    /// The 4K pages of all samples, where a page of the kernel's is so many; none if there were
-    /// none.
+    /// Returns the 4K pages of all samples, of which a page of the kernel's has `small_pages`;
+    /// `None` if there were none.
     pub(super) fn count(&self, records: &[Record], small_pages: u64) -> Option<u64> {
         let sum = |name: &str| {
             let metrics = records.iter().flat_map(|record| &record.metrics);

@@ -1,11 +1,11 @@
-//! Several pieces of work at once, their results in order, all of them stopped by the first error.
+//! Several pieces of work at once. Their results keep their order, and the first error stops all.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
-/// Does `work` on every item, `at_once` of them at a time, in their order. Work is to end soon once
-/// `stop` is set, by the first error or by others; what it returns then is dropped.
+/// Does `work` on every item, `at_once` of them at a time, in their order. The first error sets
+/// `stop`, as other threads may. Work must end soon after that, and its result is dropped.
 pub(super) fn each<T: Sync, R: Send, E: Send>(
     items: &[T],
     at_once: usize,
@@ -24,7 +24,7 @@ pub(super) fn each<T: Sync, R: Send, E: Send>(
             match work(item) {
                 Ok(result) => results.lock().expect("no panics")[index] = Some(result),
                 Err(error) => {
-                    // What follows is of our own making.
+                    // Later errors come from our own stop.
                     if !stop.swap(true, Ordering::Relaxed) {
                         *first_error.lock().expect("no panics") = Some(error);
                     }

@@ -1,4 +1,4 @@
-//! Patches as they are given: diffs, mails, and threads of mails.
+//! The user's patches: diffs, mails, and threads of mails.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use super::subject::Subject;
 pub struct Patch {
     /// The file, or the place in a file of mails, for messages.
     pub name: String,
-    /// The subject without its tags, or else the name.
+    /// The subject without its tags, or the name if there is no subject.
     pub subject: String,
     /// The diff; other text may stand around it.
     pub diff: Vec<u8>,
@@ -51,7 +51,7 @@ pub(super) struct Given {
 }
 
 impl Patch {
-    /// A patch of the lab's own, as `git format-patch` writes it.
+    /// Makes a patch of the lab's own, from the output of `git format-patch`.
     pub(super) fn shipped(name: &str, text: &str) -> Self {
         let mail = MessageParser::new().parse_headers(text);
         let subject = mail.as_ref().and_then(|mail| mail.subject()).unwrap_or(name);
@@ -59,7 +59,7 @@ impl Patch {
         Self { name, subject, diff: text.into(), file: None }
     }
 
-    /// The patch of a series, named by its number and its subject.
+    /// Names the patch of a series by its number and its subject.
     pub(super) fn numbered(self, number: usize) -> Self {
         Self { name: format!("{number} (`{}`)", self.subject), file: None, ..self }
     }
@@ -93,7 +93,7 @@ fn unpacked(bytes: Vec<u8>) -> io::Result<Vec<u8>> {
     }
 }
 
-/// The text with line ends of Unix, where all of them are of another system.
+/// Converts the line ends of a text to those of Unix, if all are of another system.
 fn without_carriage_returns(text: Vec<u8>) -> Vec<u8> {
     let count = |of: &[u8]| text.windows(of.len()).filter(|found| *found == of).count();
     let ends = count(b"\r\n");

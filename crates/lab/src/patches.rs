@@ -25,7 +25,7 @@ pub enum PatchError {
         /// The patch.
         patch: String,
     },
-    /// A diff that cannot be read, such as one that was cut off.
+    /// A diff that cannot be read, for example because it was cut off.
     #[error("patch {patch}: {said}")]
     Malformed {
         /// The patch.
@@ -33,7 +33,7 @@ pub enum PatchError {
         /// The message of git.
         said: String,
     },
-    /// The patch says that a binary file differs, and not what is in it.
+    /// The patch says that a binary file differs, but does not have its content.
     #[error(
         "patch {patch}: no content of the binary file `{file}`: expected it as `git \
         format-patch` or `git diff --binary` writes it"
@@ -60,7 +60,7 @@ pub enum PatchError {
         /// The path.
         file: String,
     },
-    /// Some of it does not fit.
+    /// Some hunks do not fit.
     #[error("patch {patch} does not apply: {}; log and rejects are in {}",
         failed.join(", "), named(rejects))]
     Failed {
@@ -86,7 +86,7 @@ impl PatchError {
     }
 }
 
-/// The tree's files as the patches, one after another, make them.
+/// Returns the tree's files after the patches, applied one after another.
 pub(super) fn stage(tree: &Path, patches: &[Patch], cache: &Cache) -> Result<Staged, PatchError> {
     let scratch = cache.scratch()?;
     let mut touched = BTreeSet::new();
@@ -116,8 +116,8 @@ fn read(place: &Path) -> io::Result<Patched> {
     Ok(Patched { content: fs::read(place)?, mode: fs::metadata(place)?.mode() })
 }
 
-/// The files that a patch reads or writes: their names after it, and before it, where renames and
-/// copies have others.
+/// Returns the files that a patch reads or writes: their names after it, and the earlier names of
+/// renames and copies.
 fn files(patch: &Patch, scratch: &Path) -> Result<BTreeSet<PathBuf>, PatchError> {
     let name = || patch.name.clone();
     let mut files = BTreeSet::new();
@@ -137,7 +137,7 @@ fn files(patch: &Patch, scratch: &Path) -> Result<BTreeSet<PathBuf>, PatchError>
             error => error.into(),
         })?;
         for line in counted.split(|byte| *byte == 0).filter(|line| !line.is_empty()) {
-            // After the numbers of lines that are added and removed.
+            // The path follows the numbers of lines that are added and removed.
             let path = line.splitn(3, |byte| *byte == b'\t').nth(2).unwrap_or_default();
             let path = Path::new(OsStr::from_bytes(path));
             let file = named(path);
@@ -153,8 +153,8 @@ fn files(patch: &Patch, scratch: &Path) -> Result<BTreeSet<PathBuf>, PatchError>
     }
 }
 
-/// The file that `diff` names in place of a change: `Binary files a/x and b/x differ`. Git passes
-/// over such lines where they are not its own.
+/// Returns the file that `diff` names in place of a change: `Binary files a/x and b/x differ`. Git
+/// ignores such lines that it did not write itself.
 fn binary_of_diff(diff: &[u8]) -> Option<String> {
     let lines = diff.split(|byte| *byte == b'\n');
     let names = |line: &[u8]| {
@@ -227,7 +227,7 @@ fn failure(
     Ok(PatchError::Failed { patch: patch.name.clone(), failed, rejects })
 }
 
-/// Each file with its rejected hunks, or with what git says of it.
+/// Returns each file with its rejected hunks, or with git's message about it.
 fn misfits(log: &str) -> Vec<String> {
     let mut failed: Vec<String> = Vec::new();
     let mut lines = log.lines().peekable();

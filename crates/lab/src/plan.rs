@@ -1,4 +1,4 @@
-//! What the benchmark is to do in the test machine: scenarios and their fields, a line each.
+//! The benchmark's runs in the test machine: scenarios and their fields, a line each.
 
 use super::given::Given;
 use super::kconfig::ConfigOption;
@@ -8,7 +8,7 @@ use super::scenario::Scenario;
 use super::workload::Workload;
 use pageout_experiment::fields::{FieldError, list, pairs, parse_size};
 
-/// The file size if none is given, in bytes, and as the benchmark has it.
+/// The file size if none is given, in bytes: the benchmark's own default.
 const DEFAULT_SIZE: u64 = 1 << 30;
 /// The most samples that the benchmark takes.
 const MOST_SAMPLES: u16 = 100;
@@ -23,22 +23,22 @@ pub struct Needs {
 }
 
 impl Needs {
-    /// Swap and nothing else.
+    /// Only swap.
     pub const SWAP: Self = Self { swap: true, options: Vec::new() };
 }
 
-/// One run of the benchmark.
+/// A run of the benchmark.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Bench {
-    /// What it does.
+    /// The workload that it runs.
     pub workload: Workload,
     /// The fields given; the program has defaults for the others.
     fields: Vec<(String, String)>,
 }
 
 impl Bench {
-    /// The runs that `FIELD=VALUE` arguments ask for: where fields have lists, every combination,
-    /// the last field's values changing fastest.
+    /// Returns the runs that `FIELD=VALUE` arguments ask for. Lists of values give every
+    /// combination, in which the last field's values change fastest.
     ///
     /// # Errors
     ///
@@ -65,11 +65,11 @@ impl Bench {
         Ok(all)
     }
 
-    /// Refuses a number of samples where one of `plan` takes none, or not so many.
+    /// Checks that every run of `plan` can take this number of samples.
     ///
     /// # Errors
     ///
-    /// [`FieldError`] for the first that does.
+    /// [`FieldError`] for the first that cannot.
     pub fn check_samples(plan: &[Self], samples: Option<u16>) -> Result<(), FieldError> {
         let Some(samples) = samples else { return Ok(()) };
         for Self { workload, .. } in plan {
@@ -87,11 +87,12 @@ impl Bench {
         Ok(())
     }
 
-    /// Refuses to count more than instructions where one of `plan` has no pages to share it out to.
+    /// Checks that every run of `plan` reclaims pages: counts other than instructions are per
+    /// reclaimed page.
     ///
     /// # Errors
     ///
-    /// [`FieldError`] for the first that has none.
+    /// [`FieldError`] for the first that does not.
     pub fn check_counts(plan: &[Self]) -> Result<(), FieldError> {
         let reclaims = |bench: &&Self| match bench.workload {
             Workload::Ours(scenario) => scenario.whole() == Some(profile::WHOLE),
@@ -103,8 +104,8 @@ impl Bench {
         Err(FieldError::together(other.workload.name().to_owned(), problem))
     }
 
-    /// The program and its arguments on a kernel of this name; the samples are for those that take
-    /// them. Without the plugin, the emulator's clock counts.
+    /// Returns the program and its arguments on a kernel of this name. Workloads that take no
+    /// samples ignore `samples`. Without the plugin, the emulator's clock counts.
     pub(super) fn line(&self, kernel: &str, samples: Option<u16>, with_plugin: bool) -> String {
         let mut line = format!("{} {}", self.program(), self.workload.name());
         for (field, value) in &self.fields {
@@ -118,7 +119,7 @@ impl Bench {
         line
     }
 
-    /// The program of the test machine that does it.
+    /// Returns the program of the test machine that runs it.
     const fn program(&self) -> &'static str {
         match self.workload {
             Workload::Ours(_) => "bench",
@@ -126,7 +127,8 @@ impl Bench {
         }
     }
 
-    /// The metrics of its records of which one direction is better. The others count what was done.
+    /// Returns the metrics of its records of which one direction is better. The others only count
+    /// work.
     pub fn costs(&self) -> Vec<&str> {
         match &self.workload {
             _ if self.plugin_counts() => profile::costs(self.cpus()),
@@ -135,12 +137,12 @@ impl Bench {
         }
     }
 
-    /// The metric that its workload is judged by; `None`: it only counts.
+    /// Returns the metric that its workload is judged by; `None` if it only counts.
     pub fn whole(&self) -> Option<&str> {
         self.workload.whole()
     }
 
-    /// CPUs of the machine it is to run on.
+    /// Returns the number of CPUs of its machine.
     pub(super) fn cpus(&self) -> u8 {
         match &self.workload {
             Workload::Given(given) => given.cpus,
@@ -149,8 +151,9 @@ impl Bench {
         }
     }
 
-    /// Whether it is the plugin that counts its instructions, as on more than one CPU. What only
-    /// counts otherwise has none to count.
+    /// Returns true if the plugin counts its instructions: on more than one CPU, unless the
+    /// workload
+    /// counts other things than instructions.
     pub(super) fn plugin_counts(&self) -> bool {
         let only_counts = match self.workload {
             Workload::Ours(scenario) => {
@@ -161,7 +164,7 @@ impl Bench {
         self.cpus() > 1 && !only_counts
     }
 
-    /// The pages that a profile of it is divided by.
+    /// Returns the pages that a profile of it is divided by.
     pub(super) fn pages(&self) -> Pages {
         match &self.workload {
             Workload::Ours(_) => Pages::Ours,
@@ -169,7 +172,7 @@ impl Bench {
         }
     }
 
-    /// The program with a manifest that it runs, if it is one.
+    /// Returns the program with a manifest that it runs, if it is one.
     pub(super) fn given(&self) -> Option<&Given> {
         match &self.workload {
             Workload::Given(given) => Some(given),
@@ -177,12 +180,13 @@ impl Bench {
         }
     }
 
-    /// Whether it runs the selftest's program.
+    /// Returns true if it runs the selftest's program.
     pub(super) fn is_selftest(&self) -> bool {
         self.workload == Workload::Ours(Scenario::Selftest)
     }
 
-    /// Needs of the kernels that a plan runs on. All runs of a plan are of one workload.
+    /// Returns the needs of the kernels that a plan runs on. All runs of a plan are of one
+    /// workload.
     pub fn needs(plan: &[Self]) -> Needs {
         match plan.first().map(|bench| &bench.workload) {
             None => Needs::default(),
@@ -195,14 +199,14 @@ impl Bench {
         }
     }
 
-    /// Bytes that it maps, besides what every machine has.
+    /// Returns the bytes that it maps, besides those of every machine.
     pub(super) fn mapped(&self) -> u64 {
         let declared = self.given().and_then(|given| given.memory);
         let size = || self.field("size").and_then(|size| parse_size(size).ok());
         declared.or_else(size).unwrap_or(DEFAULT_SIZE)
     }
 
-    /// The value of a field: the one given, or that of the manifest.
+    /// Returns the value of a field: the one given, or else the manifest's default.
     fn field(&self, name: &str) -> Option<&str> {
         let given = self.fields.iter().find(|(field, _)| *field == name);
         let default = || self.given().and_then(|of| of.default(name));
@@ -276,7 +280,7 @@ mod tests {
             let costs = bench.costs();
             let lower = record.metrics.iter().filter(|metric| metric.better == Better::Lower);
             let lower: Vec<_> = lower.map(|metric| metric.name.as_str()).collect();
-            // Stored before lines and barriers of stores were counted.
+            // The records were stored before lines and barriers for stores were counted.
             let counted = |cost: &&&str| lower.contains(cost);
             assert_eq!(costs.iter().filter(counted).copied().collect::<Vec<_>>(), lower);
             seen.insert((record.scenario.as_str(), costs.len()));

@@ -12,26 +12,26 @@ use super::digest::Name;
 use super::initrd::InitrdError;
 use super::progress::Progress;
 
-/// The compiler of this machine, and how it is called.
+/// The compiler of this machine, and its options.
 const COMPILER: &str = "gcc";
 const OPTIONS: [&str; 4] = ["-O2", "-shared", "-fPIC", "-fvisibility=hidden"];
-/// What is compiled; the other files are its headers.
+/// The file that is compiled; the other files are its headers.
 const SOURCE: &str = "profile.c";
 
-/// The plugin with what it is told.
+/// The plugin with its arguments.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plugin<'a> {
     pub(super) object: &'a Path,
-    /// Lines of an address and the name of the function there.
+    /// The file of symbols: lines of an address and the name of the function there.
     pub(super) symbols: &'a Path,
     /// The function under which it counts.
     pub(super) root: &'a str,
-    /// Where it writes.
+    /// The file that it writes.
     pub(super) out: &'a Path,
 }
 
 impl Plugin<'_> {
-    /// The emulator's option.
+    /// Returns the value of the emulator's option `-plugin`.
     pub(super) fn argument(&self) -> OsString {
         let mut argument = escape(self.object.as_os_str().as_encoded_bytes());
         for (name, value) in [
@@ -46,7 +46,7 @@ impl Plugin<'_> {
     }
 }
 
-/// The emulator takes a comma in a value if it is doubled.
+/// Doubles the commas of a value: single ones separate the emulator's options.
 fn escape(value: &[u8]) -> OsString {
     let mut escaped = Vec::new();
     for byte in value {
@@ -55,7 +55,7 @@ fn escape(value: &[u8]) -> OsString {
     std::os::unix::ffi::OsStringExt::from_vec(escaped)
 }
 
-/// The text symbols of a kernel's System.map, by address.
+/// Returns the text symbols of a kernel's System.map, sorted by address.
 pub(super) fn text_symbols(system_map: &str) -> String {
     let symbols = system_map.lines().filter_map(|line| {
         let mut words = line.split(' ');
@@ -63,12 +63,12 @@ pub(super) fn text_symbols(system_map: &str) -> String {
         ["t", "T", "w", "W"].contains(&kind).then_some((address, name))
     });
     let mut symbols: Vec<_> = symbols.collect();
-    // Addresses have all their digits.
+    // Addresses have leading zeros, so that they sort as text.
     symbols.sort();
     symbols.iter().map(|(address, name)| format!("{address} {name}\n")).collect()
 }
 
-/// The plugin, compiled.
+/// Returns the plugin's path, after compiling it unless it is in the cache.
 pub(super) fn compiled(cache: &Cache, progress: &dyn Progress) -> Result<PathBuf, InitrdError> {
     let mut key = Name::default().part(version(COMPILER)?);
     for part in OPTIONS.iter().chain(assets::PLUGIN.iter().flat_map(|(name, text)| [name, text])) {

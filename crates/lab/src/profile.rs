@@ -1,5 +1,5 @@
-//! What a run cost, function by function: the plugin's counts by call path, summed, as records, as
-//! a table and as folded stacks.
+//! The costs of a run, function by function: the plugin's counts by call path, summed, as records,
+//! as a table and as folded stacks.
 
 mod samples;
 #[cfg(test)]
@@ -15,51 +15,52 @@ use pageout_experiment::metrics::counted;
 use samples::Sample;
 pub(super) use samples::{RECLAIM, WHOLE, costs};
 
-/// What the plugin's lines look like.
+/// The form of the plugin's line of a call path.
 const PATH_LINE: &str = "root;callee;... INSTRUCTIONS CALLS CAS ATOMICS TLBI DSB DSBST LINES";
+/// The beginning of its last line.
 const LAST_LINE: &str = "# lost-returns ";
 
-/// The unit of instructions, as the benchmark's of times under counting.
+/// The unit of instructions. The benchmark has the same for times that the emulator's clock counts.
 const INSTRUCTIONS: &str = "instructions/4K page";
 const PER_PAGE: &str = "per 4K page";
 
-/// Why a profile cannot be read.
+/// The reason why a profile cannot be read.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ProfileError {
-    /// A line that is none of the plugin's.
+    /// A line that the plugin does not write.
     #[error(
         "line {line} of the profile, `{text}`, is neither `{PATH_LINE}`, `{}` nor \
          `{LAST_LINE}NUMBER`",
         samples::LINE
     )]
     Line {
-        /// Its number, from 1.
+        /// The line's number, from 1.
         line: usize,
-        /// What it says.
+        /// The line's text.
         text: String,
     },
-    /// A path from elsewhere.
+    /// A path that begins with another function than the first path does.
     #[error("line {line} of the profile begins with `{found}`; every path begins with `{root}`")]
     Root {
-        /// Its number, from 1.
+        /// The line's number, from 1.
         line: usize,
-        /// What it begins with.
+        /// The function that the path begins with.
         found: String,
-        /// What the first one begins with.
+        /// The function that the first path begins with.
         root: String,
     },
     /// The emulator was ended before it wrote everything.
     #[error("the profile ends without `{LAST_LINE}NUMBER`: the emulator was stopped too early")]
     Truncated,
-    /// The plugin and the benchmark do not agree on what a sample is.
+    /// The plugin and the benchmark counted different numbers of samples.
     #[error("the profile has {found} samples, the benchmark's record {expected}")]
     Samples {
-        /// Those of the profile.
+        /// The number of the profile's samples.
         found: usize,
-        /// Those of the record.
+        /// The number of the record's samples.
         expected: usize,
     },
-    /// There is nothing to profile.
+    /// The profile has no call path.
     #[error("the profile is empty: its root function never ran")]
     Empty,
 }
@@ -67,17 +68,17 @@ pub enum ProfileError {
 /// Counts of instructions and of the lines that they touch.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Costs {
-    /// All of them.
+    /// All instructions.
     pub instructions: u64,
     /// Compare-and-swaps; on x86-64, locked ones.
     pub compare_and_swaps: u64,
-    /// Other atomic read-modify-writes; where they are loops, each try.
+    /// Other atomic read-modify-writes. If they are loops, each try counts.
     pub atomics: u64,
     /// Invalidations of TLB entries.
     pub invalidations: u64,
-    /// Full barriers that wait for them and for all accesses: DSB on arm64, none on x86-64.
+    /// Full barriers, which wait for invalidations and all accesses: DSB on arm64, none on x86-64.
     pub barriers: u64,
-    /// Barriers that wait for stores alone: DSB ISHST and its kind.
+    /// Barriers that wait only for stores: DSB ISHST and its kind.
     pub store_barriers: u64,
     /// Lines of 64 bytes that a CPU loaded from or stored to for the first time in a sample.
     pub lines: u64,
@@ -86,7 +87,7 @@ pub struct Costs {
 /// A metric of costs: its name, and the count.
 type Count = (&'static str, fn(&Costs) -> u64);
 
-/// The metrics of costs beside instructions.
+/// The metrics of costs besides instructions.
 const COUNTS: [Count; 6] = [
     ("compare-and-swaps", |costs| costs.compare_and_swaps),
     ("other atomics", |costs| costs.atomics),
@@ -97,7 +98,7 @@ const COUNTS: [Count; 6] = [
 ];
 
 impl Costs {
-    /// Takes the plugin's columns, without calls.
+    /// Makes costs of the plugin's columns, without that of calls.
     const fn of(columns: [u64; 7]) -> Self {
         let [
             instructions,
@@ -135,7 +136,7 @@ impl Costs {
     }
 }
 
-/// A call path, from the root, and what its last function cost itself when called by it.
+/// A call path, from the root, and the costs of its last function itself when called by this path.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct CallPath {
     functions: Vec<String>,
@@ -146,21 +147,21 @@ struct CallPath {
 /// A function's part in a profile.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Function {
-    /// Its symbol. Functions of one name are one.
+    /// The function's symbol. Functions of one name are counted as one.
     pub name: String,
-    /// How often it was called.
+    /// The number of its calls.
     pub calls: u64,
     /// Instructions of its own.
     pub exclusive: u64,
-    /// Costs of it and all that it called. What recursion passes several times counts once.
+    /// Costs of the function and of all that it called. In recursion they count once.
     pub inclusive: Costs,
 }
 
-/// What ran under one function of the kernel.
+/// The profile of all that ran under one function of the kernel.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Profile {
     paths: Vec<CallPath>,
-    /// What each of the benchmark's samples cost, where it told their ends.
+    /// The costs of each of the benchmark's samples, if it marked their ends.
     samples: Vec<Sample>,
     lost_returns: u64,
 }
@@ -168,7 +169,7 @@ pub struct Profile {
 impl FromStr for Profile {
     type Err = ProfileError;
 
-    /// Reads what the plugin wrote.
+    /// Parses the text that the plugin wrote.
     fn from_str(text: &str) -> Result<Self, ProfileError> {
         let mut paths: Vec<CallPath> = Vec::new();
         let (mut samples, mut lost_returns) = (Vec::new(), None);
@@ -199,7 +200,7 @@ impl FromStr for Profile {
     }
 }
 
-/// A path's line.
+/// Parses the line of a path.
 fn path(line: &str) -> Option<CallPath> {
     let (functions, numbers) = line.split_once(' ')?;
     let functions: Vec<String> = functions.split(';').map(str::to_owned).collect();
@@ -218,20 +219,20 @@ impl Profile {
         &self.paths[0].functions[0]
     }
 
-    /// What everything cost.
+    /// Returns the costs of everything that ran.
     pub fn total(&self) -> Costs {
         let mut total = Costs::default();
         self.paths.iter().for_each(|path| total.add(&path.own));
         total
     }
 
-    /// Returns to where no call was seen to come from. With any, paths are not to be trusted;
-    /// instructions are counted all the same.
+    /// The number of function returns whose call was not seen. If there are any, paths are not
+    /// reliable; instructions are counted all the same.
     pub fn lost_returns(&self) -> u64 {
         self.lost_returns
     }
 
-    /// All functions, those with the most instructions of their own first.
+    /// Returns all functions, those with the most instructions of their own first.
     pub fn functions(&self) -> Vec<Function> {
         let mut functions: BTreeMap<&str, Function> = BTreeMap::new();
         for path in &self.paths {
@@ -257,8 +258,8 @@ impl Profile {
         functions
     }
 
-    /// A record a function, told by the field `function` from `run`, whose metrics are left out.
-    /// So many `pages` were reclaimed in all of it.
+    /// Returns a record for each function: a copy of `run` with the field `function`, and with the
+    /// function's metrics in place of the run's. Counts are divided by `pages`.
     pub fn records(&self, run: &Record, pages: u64) -> Vec<Record> {
         let record = |function: Function| {
             let mut record = run.clone();
@@ -269,8 +270,10 @@ impl Profile {
         self.functions().into_iter().map(record).collect()
     }
 
-    /// A table in lines of at most so many `columns`: the `top` functions that have the most
-    /// instructions of their own, above a line of everything; all counts a page of so many `pages`.
+    /// Returns a table in lines of at most `columns`: the `top` functions with the most
+    /// instructions
+    /// of their own, then a line for the others and one for everything. Counts are divided by
+    /// `pages`.
     pub fn table(&self, top: usize, pages: u64, columns: usize) -> String {
         let total = self.total();
         let per_page =
@@ -325,7 +328,7 @@ impl Profile {
         text
     }
 
-    /// Lines of a path and its instructions, as flame graph programs read them.
+    /// Returns lines of a path and its instructions, as flame graph programs read them.
     pub fn folded(&self) -> String {
         let line =
             |path: &CallPath| format!("{} {}\n", path.functions.join(";"), path.own.instructions);

@@ -1,27 +1,28 @@
-//! How long work is told to whoever asked for it.
+//! Reports of the progress of long work.
 
-/// Is told of pieces of work; several may be under way at once.
+/// A receiver of reports about pieces of work. Several may be under way at once.
 pub trait Progress: Sync {
-    /// Work begins; it ends when the task is dropped.
+    /// Reports that a piece of work begins. It ends when the task is dropped.
     fn begin(&self, what: &str) -> Box<dyn Task + '_>;
 
-    /// The same of one of the pieces that are expected.
+    /// Reports that one of the expected pieces begins. It ends when the task is dropped.
     fn begin_piece(&self, what: &str) -> Box<dyn Task + '_>;
 
-    /// So many more pieces of work are to come.
+    /// Reports that `pieces` more pieces of work are to come.
     fn expect(&self, pieces: usize);
 
-    /// Something to know before or after.
+    /// Reports a fact that is of use before or after the work.
     fn note(&self, text: &str);
 }
 
 /// A piece of work under way.
 pub trait Task: Send {
-    /// So many steps are done, of so many where that is known; `now` is what is worked on.
+    /// Reports that `done` steps are done, of `of` if their number is known. `now` names the
+    /// current step.
     fn tell(&self, done: u64, of: Option<u64>, now: &str);
 }
 
-/// Tells nobody.
+/// A receiver that ignores all reports.
 #[derive(Debug)]
 pub struct Silent;
 

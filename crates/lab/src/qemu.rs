@@ -7,8 +7,8 @@ use std::path::Path;
 use super::plugin::Plugin;
 use super::target::{Arch, Config, Cpu};
 
-/// MiB of memory besides the benchmark's file: what keeps background reclaim asleep, whose
-/// watermarks grow with the size of a huge page.
+/// Returns the MiB of memory besides the benchmark's file. They keep background reclaim asleep,
+/// whose watermarks grow with the size of a huge page.
 const fn other_memory_mib(config: Config) -> u64 {
     match config {
         Config::Arm64_64K => 4096,
@@ -16,7 +16,7 @@ const fn other_memory_mib(config: Config) -> u64 {
     }
 }
 
-/// The same on every architecture.
+/// The arguments that are the same on every architecture.
 pub(super) const COMMON: [&str; 19] = [
     "-icount",
     "shift=0,sleep=off",
@@ -39,7 +39,7 @@ pub(super) const COMMON: [&str; 19] = [
     "-no-user-config",
 ];
 
-/// Bytes of memory of a machine whose benchmark maps a file of so many bytes.
+/// Returns the bytes of memory of a machine whose benchmark maps a file of `file_size` bytes.
 pub(super) fn memory(config: Config, file_size: u64) -> u64 {
     file_size + (other_memory_mib(config) << 20)
 }
@@ -49,7 +49,8 @@ pub(super) fn memory(config: Config, file_size: u64) -> u64 {
 pub(super) struct Machine<'a> {
     pub(super) config: Config,
     pub(super) cpu: Cpu,
-    /// How many CPUs it has; they run one at a time, by turns that instructions decide.
+    /// The number of CPUs. They run one at a time, in turns whose length is counted in
+    /// instructions.
     pub(super) cpus: u8,
     /// Bytes of the benchmark's file.
     pub(super) file_size: u64,
@@ -57,37 +58,40 @@ pub(super) struct Machine<'a> {
     pub(super) initrd: &'a Path,
     /// Boot parameters besides our own.
     pub(super) parameters: &'a [String],
-    /// What counts its instructions, if anything does.
+    /// The plugin that counts its instructions, if there is one.
     pub(super) plugin: Option<Plugin<'a>>,
 }
 
 impl Machine<'_> {
-    /// The emulator and its arguments.
+    /// Returns the emulator and its arguments.
     pub(super) fn command(&self) -> Vec<OsString> {
         let arch = self.config.arch();
         let (machine, console) = match arch {
             Arch::Arm64 => ("virt,gic-version=3,dtb-randomness=off", "ttyAMA0"),
-            // The kernel has no ACPI to tell it of clocks. Calibrating the local APIC's timer would
-            // take half a minute here; the TSC counts one a nanosecond, and there is no other
-            // clock to check it against. On one CPU the kernel would patch its lock prefixes out,
-            // by which atomics are known.
+            // Without ACPI the kernel does not learn of clocks. Calibrating the local APIC's timer
+            // would take half a minute here. The TSC counts one a nanosecond, and there is no other
+            // clock to check it against. On one CPU the kernel would patch out its lock prefixes,
+            // by which the plugin knows atomics.
             Arch::X86_64 => {
                 ("q35", "ttyS0 nolapic_timer tsc=reliable tsc_early_khz=1000000 noreplace-smp")
             }
         };
         let cpu = match (arch, self.cpu) {
-            // Authenticating pointers the architecture's way costs the emulator much time.
+            // The architecture's own algorithm for pointer authentication would cost the emulator
+            // much
+            // time.
             (Arch::Arm64, Cpu::Max) => "max,pauth-impdef=on",
             (_, cpu) => cpu.name(),
         };
         let memory = format!("{}M", memory(self.config, self.file_size) >> 20);
         let mut command: Vec<OsString> = vec![arch.qemu().into()];
         command.extend(["-M", machine, "-cpu", cpu, "-m", &memory].map(Into::into));
-        // A package each: of the cores of one, the table that the kernel reads has the first alone.
+        // Each CPU is a package: of a package's cores, the table that the kernel reads has only the
+        // first.
         let smp = format!("{0},sockets={0}", self.cpus);
         command.extend(["-smp".into(), smp.into()]);
         command.extend(COMMON.map(Into::into));
-        // Up to warnings: under `quiet` nobody would see what WARN() and lockdep say.
+        // Messages up to warnings are printed: `quiet` would hide those of WARN() and lockdep.
         let mut parameters = format!("console={console} loglevel=5 panic=-1");
         for parameter in self.parameters {
             parameters += &format!(" {parameter}");

@@ -1,4 +1,4 @@
-//! What the lab counted on real kernels, stored with it as record files.
+//! The lab's counts on real kernels, stored with it as record files.
 
 /// Linux 6.12.117 and our backport of the batches to it.
 pub static LINUX_6_12: &str = include_str!(concat!(env!("OUT_DIR"), "/linux-6.12.json"));

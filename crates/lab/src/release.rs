@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use super::assets::{BEFORE_7_3, File, QUESTIONS_7_3, QUEUE_7_3, SERIES};
 use super::patch::Patch;
 
-/// The batches that Linux 7.3 has and kernels before it had not, in the order in which a kernel
-/// without any of them is made.
+/// The kernels without one of the batches that Linux 7.3 has and kernels before it had not. Their
+/// patches make the kernel without any batch in this order.
 const BATCHES: [&str; 3] = ["no-young", "no-mglru", "no-unmap"];
-/// The kernel without any of them.
+/// The kernel without any batch.
 const NO_BATCH: &str = "no-batch";
 /// The kernel as it is released.
 pub(super) const STOCK: &str = "stock";
@@ -28,7 +28,7 @@ impl Release {
     /// Every release, the reference first.
     pub const ALL: [Self; 2] = [Self::Linux7_3, Self::Linux6_12];
 
-    /// Its number.
+    /// The release's number.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Linux7_3 => "7.3",
@@ -49,12 +49,12 @@ impl Release {
         }
     }
 
-    /// What the package installs, by its file name.
+    /// Returns the name of the file that the package installs.
     pub(super) fn tarball(self) -> String {
         format!("{}.tar.xz", self.package())
     }
 
-    /// Where the package installs it.
+    /// Returns the path at which the package installs that file.
     pub(super) fn installed(self) -> PathBuf {
         PathBuf::from("/usr/src").join(self.tarball())
     }
@@ -67,7 +67,7 @@ impl Release {
         }
     }
 
-    /// What a kernel before the batches and one after them are called.
+    /// The names of a kernel before the batches and of one after them.
     pub const fn before_and_after(self) -> [&'static str; 2] {
         match self {
             Self::Linux7_3 => [NO_BATCH, STOCK],
@@ -75,8 +75,8 @@ impl Release {
         }
     }
 
-    /// The patches that make the kernel of a name out of this release; `None` if it has none of
-    /// that name.
+    /// Returns the patches that make the kernel of a name out of this release; `None` if no kernel
+    /// of the release has that name.
     pub(super) fn patches(self, build: &str) -> Option<Vec<Patch>> {
         if build == STOCK {
             return Some(Vec::new());
@@ -93,7 +93,7 @@ impl Release {
         }
     }
 
-    /// The names of its kernels.
+    /// Returns the names of its kernels.
     pub(super) fn names(self) -> Vec<String> {
         let alone: Vec<&str> = match self {
             Self::Linux7_3 => {
@@ -110,7 +110,7 @@ impl Release {
         alone.chain((1..=patches).map(|nr| format!("{letter}{nr}"))).collect()
     }
 
-    /// The kernels that it has, in short, for messages.
+    /// Returns the names of its kernels, abbreviated for messages.
     pub(super) fn kernels(self) -> String {
         let others = match self {
             Self::Linux7_3 => {
@@ -124,7 +124,7 @@ impl Release {
     }
 }
 
-/// The kernel that a patch makes, by the patch's file name.
+/// Returns the name of the kernel that a patch makes, from the patch's file name.
 fn kernel_of(file: &str) -> &str {
     file.strip_suffix(".patch").unwrap_or(file)
 }
@@ -133,7 +133,8 @@ fn named(files: &[File], kernel: &str) -> Option<Patch> {
     files.iter().find(|(file, _)| kernel_of(file) == kernel).map(patch)
 }
 
-/// The first patches of a series, as many as the kernel's name says after its letter: `s3`.
+/// Returns the first patches of a series. The kernel's name has their number after its letter:
+/// `s3`.
 fn up_to(letter: char, series: &[File], kernel: &str) -> Option<Vec<Patch>> {
     let last = (1..=series.len()).find(|n| kernel == format!("{letter}{n}"))?;
     Some(series[..last].iter().map(patch).collect())

@@ -1,4 +1,6 @@
-//! Room on the cache's disk: stated before anything is built, and refused where there is less.
+//! Room on the cache's disk: it is stated before any build, and work that needs more than is free
+//! is
+//! refused.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -13,12 +15,13 @@ use super::progress::Progress;
 pub(super) const MIB: u64 = 1 << 20;
 /// The bytes that a release's source takes unpacked: 7.3.4 takes 1.8 GB.
 pub(super) const SOURCE: u64 = 1800 * MIB;
-/// What a work tree and its objects take: links to the source, and what make writes.
+/// The bytes that a work tree and its objects take: links to the source, and the files that make
+/// writes.
 pub(super) const WORK_TREE: u64 = 300 * MIB;
-/// What is kept of a kernel: its image, symbols, configuration and log.
+/// The bytes that are kept of a kernel: its image, symbols, configuration and log.
 pub(super) const KERNEL: u64 = 12 * MIB;
 
-/// Says what building so many kernels takes, in these work trees.
+/// Reports the room that building `missing` kernels in these work trees takes, as [`check`] does.
 pub(super) fn to_build(
     cache: &Cache,
     missing: usize,
@@ -34,8 +37,8 @@ pub(super) fn to_build(
     check(cache, &format!("building {missing} {kernels}"), needed, progress)
 }
 
-/// The bytes that a package's file takes unpacked, as its own index has it. An eighth is for blocks
-/// that files do not fill: a tenth of 7.3.4. A file without an index counts as a release.
+/// Returns the bytes that a package's file takes unpacked, by its own index. An eighth is added for
+/// blocks that files do not fill: 7.3.4 needs a tenth. A file without an index counts as a release.
 pub(super) fn of_package(tarball: &Path) -> u64 {
     let listed = Command::new("xz").args(["--robot", "--list"]).arg(tarball).output();
     let uncompressed = listed.ok().filter(|output| output.status.success()).and_then(|output| {
@@ -46,8 +49,8 @@ pub(super) fn of_package(tarball: &Path) -> u64 {
     uncompressed.map_or(SOURCE, |bytes| bytes + bytes / 8)
 }
 
-/// The bytes that the files of a commit's tree take in blocks of 4 KiB. A tree that git cannot list
-/// counts as a release.
+/// Returns the bytes that the files of a commit's tree take in blocks of 4 KiB. A tree that git
+/// cannot list counts as a release.
 pub(super) fn of_tree(repository: &Path, tree: &str) -> u64 {
     let Ok(listed) = git::git(repository, &["ls-tree", "-r", "--long", tree], None) else {
         return SOURCE;
@@ -57,7 +60,7 @@ pub(super) fn of_tree(repository: &Path, tree: &str) -> u64 {
     files.lines().filter_map(size).map(|bytes| bytes.next_multiple_of(4096)).sum()
 }
 
-/// Says what something takes, and refuses it where there is less.
+/// Reports the room that `what` takes, or returns an error if less is free.
 pub(super) fn check(
     cache: &Cache,
     what: &str,

@@ -16,9 +16,9 @@ pub enum Scenario {
     MixedMappings,
     /// Random calls of the kernel's young helpers, held against a model.
     HelperCalls,
-    /// Pages in constant use beside a stream: how many are reclaimed by mistake.
+    /// Pages in constant use beside a stream, to count those reclaimed by mistake.
     HotPages,
-    /// The kernel selftest of young bits, as it is sent to the kernel's maintainers.
+    /// The kernel selftest of young bits, in the form that is sent to the kernel's maintainers.
     Selftest,
 }
 
@@ -47,7 +47,7 @@ impl Scenario {
         }
     }
 
-    /// The metric that it is judged by; `None`: it only counts.
+    /// The metric that it is judged by; `None` if it only counts.
     pub const fn whole(self) -> Option<&'static str> {
         match self {
             Self::ReclaimFile | Self::ReclaimShmem => Some("reclaim"),
@@ -56,12 +56,12 @@ impl Scenario {
         }
     }
 
-    /// The scenario of a name.
+    /// Returns the scenario of a name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|scenario| scenario.name() == name)
     }
 
-    /// Returns true for a name of a field of it.
+    /// Returns true if it has a field of this name.
     pub fn has_field(self, name: &str) -> bool {
         self.fields().iter().any(|field| field.name == name)
     }
@@ -101,8 +101,8 @@ impl Scenario {
         }
     }
 
-    /// The error of a field that it does not have: it says which scenarios have it, or else which
-    /// one was probably meant.
+    /// Returns the error of a field that it does not have. The error names the scenarios that have
+    /// it, or else the field that was probably meant.
     pub(super) fn lacks(self, field: &str) -> FieldError {
         let others = Self::ALL.into_iter().filter(|other| other.has_field(field));
         let others: Vec<_> = others.map(Self::name).collect();

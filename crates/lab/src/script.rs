@@ -2,12 +2,12 @@
 
 use super::assets::{BENCH, SCRIPT};
 
-/// The line of the script's template that the benchmark's source takes the place of.
+/// The line of the script's template that the benchmark's source replaces.
 const MARKER: &str = "@BENCH_SOURCES@\n";
-/// Ends a file in the script; no line of the benchmark is this.
+/// The line that ends a file in the script. No line of the benchmark is equal to it.
 const END: &str = "END_OF_BENCH_SOURCE";
 
-/// The script.
+/// Returns the script.
 pub fn script() -> String {
     let file = |(name, text): &(&str, &str)| {
         let end = if text.ends_with('\n') { "" } else { "\n" };

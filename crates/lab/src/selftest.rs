@@ -16,7 +16,7 @@ const FILE: &str = "tools/testing/selftests/mm/folio_young.c";
 /// The program.
 const PROGRAM: &str = "selftest";
 
-/// The program, compiled for an architecture.
+/// Returns the program's path, after compiling it for an architecture unless it is in the cache.
 pub(super) fn compiled(
     arch: Arch,
     source: &Pristine,
@@ -31,7 +31,7 @@ pub(super) fn compiled(
     }
     let directory = cache.made("selftests", &key.finish(), progress, |to| {
         let harness = source.directory.join("tools/testing/selftests");
-        // Another release's harness may have something to warn of.
+        // The compiler may warn of another release's harness.
         let options = ["-Wno-error".as_ref(), "-I".as_ref(), harness.as_path(), "-I".as_ref()];
         let options: Vec<&Path> = [&options[..], &[&source.directory]].concat();
         compile(&compiler, PROGRAM, &[("selftest.c", &text)], &options, to)
@@ -39,7 +39,7 @@ pub(super) fn compiled(
     Ok(directory.join(PROGRAM))
 }
 
-/// The text of a file that a patch adds.
+/// Returns the text of a file that a patch adds.
 fn added(patch: &str, path: &str) -> String {
     let header = format!("+++ b/{path}\n@@ -0,0 +1,");
     let (_, rest) = patch.split_once(&header).expect("the patch adds the file");

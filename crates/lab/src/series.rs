@@ -13,10 +13,10 @@ use super::tools::{self, Missing};
 /// The kernel before the first patch.
 pub const BASE: &str = "base";
 
-/// Patches in their order, and what they are patches of.
+/// Patches in their order, and the source that they change.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Series {
-    /// What the first patch is a patch of.
+    /// The source that the first patch changes.
     pub base: Source,
     /// The patches, one or more.
     pub patches: Vec<Patch>,
@@ -24,13 +24,13 @@ pub struct Series {
     pub notes: Vec<String>,
 }
 
-/// Why there is no series.
+/// The reason why there is no series.
 #[derive(Debug, thiserror::Error)]
 pub enum SeriesError {
     /// Git is missing.
     #[error(transparent)]
     Missing(#[from] Missing),
-    /// Git refused.
+    /// Git failed.
     #[error(transparent)]
     Git(#[from] GitError),
     /// A text that is no range.
@@ -54,17 +54,17 @@ pub enum SeriesError {
     Merge {
         /// The commit, abbreviated.
         commit: String,
-        /// Its subject.
+        /// The commit's subject.
         subject: String,
     },
-    /// A range whose end does not have its beginning behind it.
+    /// A range whose beginning is no ancestor of its end.
     #[error("{base} is not among the ancestors of {head}: expected {begins}..{head}")]
     NotBehind {
         /// The beginning.
         base: String,
         /// The end.
         head: String,
-        /// Where both lines part.
+        /// The commit at which both lines part.
         begins: String,
     },
     /// A file without patches that could be taken.
@@ -73,12 +73,13 @@ pub enum SeriesError {
 }
 
 impl Series {
-    /// The commits of a range `BASE..HEAD` of the tree's repository. Those that change no file are
-    /// passed over: cover letters are kept in such.
+    /// Reads the commits of a range `BASE..HEAD` of the tree's repository. Commits that change no
+    /// file are skipped: some developers keep cover letters in them.
     ///
     /// # Errors
     ///
-    /// [`SeriesError`]: what is no range, an empty one, one with a merge commit, and what git says.
+    /// [`SeriesError`] for a text that is no range, for a range that is empty, has a merge commit
+    /// or does not begin at an ancestor of its end, and for failures of git.
     pub fn of_range(tree: &Path, range: &str) -> Result<Self, SeriesError> {
         tools::check(&[tools::git()])?;
         let not_a_range = || SeriesError::NotARange(range.to_owned());
@@ -122,12 +123,13 @@ impl Series {
         Ok(Self { base: Source::Commit(commit), patches, notes: Vec::new() })
     }
 
-    /// The patches of a file of mails: a thread as lore has it, what `b4 am` writes, or `git
-    /// format-patch --stdout`.
+    /// Reads the patches of a file of mails: a thread as lore has it, or the output of `b4 am` or
+    /// `git format-patch --stdout`.
     ///
     /// # Errors
     ///
-    /// [`SeriesError`]: a file that cannot be read, mails that are no series, and what git says.
+    /// [`SeriesError`] for a file that cannot be read, mails that are no series, and failures of
+    /// git.
     pub fn of_mails(path: &Path, base: Source) -> Result<Self, SeriesError> {
         tools::check(&[tools::git()])?;
         let Given { patches, notes } = patch::read(path)?;
@@ -136,12 +138,13 @@ impl Series {
         Ok(Self { base, patches, notes })
     }
 
-    /// The kernel before the first patch, then one for each patch, with all patches before it.
+    /// Returns the kernel before the first patch, then one for each patch, with all patches up to
+    /// it.
     pub fn kernels(&self) -> Vec<Kernel> {
         (0..=self.patches.len()).map(|patches| self.kernel(patches)).collect()
     }
 
-    /// The kernel before the first patch, and the one with all patches.
+    /// Returns the kernel before the first patch, and the one with all patches.
     pub fn ends(&self) -> [Kernel; 2] {
         [0, self.patches.len()].map(|patches| self.kernel(patches))
     }
@@ -165,9 +168,9 @@ struct Committed {
     subject: String,
 }
 
-/// The hash of a commit.
+/// Returns the hash of a commit.
 fn commit(tree: &Path, name: &str) -> Result<String, SeriesError> {
-    // In a repository it fails for a name alone.
+    // After this check the next command can fail only because of the name.
     line(tree, &["rev-parse", "--git-dir"])?;
     let found = line(tree, &["rev-parse", "--verify", "--quiet", &format!("{name}^{{commit}}")]);
     found.map_err(|error| match error {
@@ -178,7 +181,7 @@ fn commit(tree: &Path, name: &str) -> Result<String, SeriesError> {
     })
 }
 
-/// The commits of a range, the oldest first.
+/// Returns the commits of a range, the oldest first.
 fn commits(tree: &Path, from: &str, to: &str) -> Result<Vec<Committed>, GitError> {
     let range = format!("{from}..{to}");
     let words = ["rev-list", "--reverse", "--topo-order", "--encoding=UTF-8"];
@@ -196,7 +199,7 @@ fn commits(tree: &Path, from: &str, to: &str) -> Result<Vec<Committed>, GitError
     Ok(commits)
 }
 
-/// What a commit changes, whatever the user's configuration makes of a diff.
+/// Returns the diff of a commit, independent of the user's settings for diffs.
 fn diff(tree: &Path, commit: &str) -> Result<Vec<u8>, GitError> {
     let plain = ["--full-index", "--no-renames", "--no-color", "--no-ext-diff", "--no-textconv"];
     let prefixes = ["--src-prefix=a/", "--dst-prefix=b/", "--no-commit-id"];

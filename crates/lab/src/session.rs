@@ -1,4 +1,4 @@
-//! The lab at work: what it takes, and kernels built.
+//! The lab at work: the checks before it starts, and the building of kernels.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,7 +23,7 @@ use super::tools::{self, Missing};
 use super::transcript::Fault;
 use super::under_way::UnderWay;
 
-/// Why the lab gave up.
+/// The reason why the lab gave up.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
     /// Programs or packages are missing.
@@ -35,7 +35,7 @@ pub enum LabError {
     /// A kernel was not built.
     #[error(transparent)]
     Build(#[from] BuildError),
-    /// What a machine boots into was not made.
+    /// The initrd of a machine was not made.
     #[error(transparent)]
     Initrd(#[from] InitrdError),
     /// A machine gave no records.
@@ -44,18 +44,18 @@ pub enum LabError {
     /// Records that break a rule of the format.
     #[error("the test machine's records: {0}")]
     Invalid(#[from] InvalidRecord),
-    /// A profile that the plugin did not write as it should.
+    /// A profile that is not of the plugin's form.
     #[error("{machine}: {source}")]
     Profile {
-        /// Which machine.
+        /// The machine's name in messages.
         machine: String,
-        /// What is wrong.
+        /// The fault of the profile.
         source: ProfileError,
     },
     /// A function to profile that the kernel does not have.
     #[error("kernel {kernel} has no function `{root}`: --root takes a function of System.map")]
     NoFunction {
-        /// Which kernel.
+        /// The kernel's name.
         kernel: String,
         /// The function.
         root: String,
@@ -66,19 +66,19 @@ pub enum LabError {
          a workload whose whole is a region per 4K page"
     )]
     NoPages {
-        /// Which machine.
+        /// The machine's name in messages.
         machine: String,
     },
     /// A session that was not answered step by step.
     #[error("{machine}: the answers are not those of the session's steps")]
     NoAnswers {
-        /// Which machine.
+        /// The machine's name in messages.
         machine: String,
     },
     /// No schedules were searched.
     #[error(transparent)]
     Search(#[from] SearchError),
-    /// A processor that no configuration given runs on.
+    /// A configuration that none of the given processors runs.
     #[error("no processor for {config}: {} is for arm64 alone, expected max", Cpu::NeoverseN1)]
     NoCpu {
         /// The configuration.
@@ -87,8 +87,8 @@ pub enum LabError {
 }
 
 impl LabError {
-    /// Whether it tells of the kernel at hand, and not of the lab: others may still be built, and
-    /// run.
+    /// Returns true if the kernel at hand is at fault, and not the lab: other kernels may still be
+    /// built and run.
     pub(super) const fn is_of_a_kernel(&self) -> bool {
         match self {
             Self::Build(BuildError::Patch(error)) => error.is_of_the_patch(),
@@ -98,25 +98,26 @@ impl LabError {
         }
     }
 
-    /// Whether the benchmark came to its end, and found the kernel wrong.
+    /// Returns true if the benchmark came to its end and found the kernel wrong.
     pub fn is_a_wrong_kernel(&self) -> bool {
         matches!(self, Self::Boot(BootError::Failed(failed))
             if matches!(failed.fault, Fault::Wrong { .. }))
     }
 }
 
-/// What becomes of the others when a kernel is not built.
+/// The treatment of the other kernels after one was not built.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum OnFailure {
-    /// They are left alone.
+    /// The other kernels are not built.
     End,
-    /// They are built, and run.
+    /// The other kernels are built and run.
     GoOn,
 }
 
 impl OnFailure {
-    /// Whether a failure is one of its own, and not of our making after another one; the others are
-    /// told to stop unless they go on.
+    /// Returns true if a failure has its own cause: it does not follow from `stop`, which an
+    /// earlier
+    /// failure set. With [`Self::End`] this failure sets `stop` for the others.
     pub(super) fn is_own(self, stop: &AtomicBool) -> bool {
         match self {
             Self::End => !stop.swap(true, Ordering::Relaxed),
@@ -125,26 +126,26 @@ impl OnFailure {
     }
 }
 
-/// Kernels that were not built, of which one configuration has one image.
+/// Kernels that share one image, which was not built.
 #[derive(Debug)]
 pub struct NotBuilt {
     /// Their names.
     pub kernels: Vec<String>,
-    /// How they are configured.
+    /// The configuration of the kernels.
     pub config: Config,
-    /// Why.
+    /// The reason.
     pub error: LabError,
 }
 
-/// What came of kernels and of the work on them.
+/// The outcome of the kernels and of the work on them.
 pub(super) struct Done<R> {
-    /// Of all work that was done, in its order.
+    /// The results of all work that was done, in its order.
     pub(super) results: Vec<R>,
     pub(super) not_built: Vec<NotBuilt>,
 }
 
 impl<R> Done<R> {
-    /// The results, if every kernel was built.
+    /// Returns the results if every kernel was built, else the first reason why one was not.
     pub(super) fn whole(self) -> Result<Vec<R>, LabError> {
         match self.not_built.into_iter().next() {
             Some(NotBuilt { error, .. }) => Err(error),
@@ -153,29 +154,29 @@ impl<R> Done<R> {
     }
 }
 
-/// Where and how the lab works.
+/// The lab's directory and settings.
 pub struct Lab<'a> {
-    /// What it keeps between runs.
+    /// The directory that it keeps between runs.
     pub cache: Cache,
-    /// What is asked for of every kernel's configuration, besides or in place of our own.
+    /// The options that are asked of every kernel's configuration, besides or in place of our own.
     pub options: Vec<ConfigOption>,
     /// The places where every kernel gets points for giving up a turn, if there are any.
     pub points: Option<Points>,
-    /// How many compilers run at once, and how many machines.
+    /// The number of compilers that run at once, and of machines.
     pub jobs: usize,
-    /// Whom it tells.
+    /// The receiver of its progress.
     pub progress: &'a dyn Progress,
 }
 
-/// A kernel under a configuration, by its place among those planned, as it is booted: kernels may
-/// differ in boot parameters alone.
+/// A kernel to boot under a configuration, with the index of its plan. Kernels that differ only in
+/// boot parameters share a plan.
 pub(super) struct Wanted {
     pub(super) plan: usize,
     pub(super) kernel: Kernel,
     pub(super) config: Config,
 }
 
-/// Pieces of work, each with the place of its kernel, and how many of them may be done at once.
+/// Pieces of work, each with the index of its kernel, and the number that may be done at once.
 pub(super) struct Work<T> {
     pub(super) items: Vec<(usize, T)>,
     pub(super) at_once: usize,
@@ -184,7 +185,7 @@ pub(super) struct Work<T> {
 /// The sources of kernels, opened.
 pub(super) type Sources = BTreeMap<Source, Pristine>;
 
-/// What is to be built, what of it is wanted, and what cannot be.
+/// The kernels to build, those wanted of them by name, and those that cannot be built.
 struct Planning<'s> {
     plans: Vec<Planned<'s>>,
     wanted: Vec<Wanted>,
@@ -199,12 +200,13 @@ struct Making<'a> {
 }
 
 impl Lab<'_> {
-    /// Refuses to begin what could not be brought to its end: without the programs that building
-    /// takes, and booting on those processors if that is to come.
+    /// Checks that work can come to its end: that the programs for building are there, and with
+    /// `cpus` also those for booting on these processors.
     ///
     /// # Errors
     ///
-    /// [`LabError::Missing`] and [`LabError::NoCpu`].
+    /// [`LabError::Missing`] for missing programs, and [`LabError::NoCpu`] for a configuration that
+    /// none of the processors runs.
     pub fn check(
         &self,
         kernels: &[Kernel],
@@ -230,7 +232,7 @@ impl Lab<'_> {
         FirstBuild::estimate(&self.cache, kernels, configs, self.jobs)
     }
 
-    /// Builds every kernel under every configuration, as far as they are not there.
+    /// Builds every kernel under every configuration, unless it was built before.
     ///
     /// # Errors
     ///
@@ -243,10 +245,10 @@ impl Lab<'_> {
         self.build_for(kernels, configs, OnFailure::End, each, |built, (), _| Ok(built))?.whole()
     }
 
-    /// Builds every kernel under every configuration, as far as they are not there, and does the
-    /// work of each as soon as it is there, several pieces at once. `work_of` names the work by the
-    /// place of its kernel, and may read the kernels' sources; the results are in the same order.
-    /// The first piece of work that fails ends all.
+    /// Builds every kernel under every configuration, unless it was built before, and does its work
+    /// as soon as it is built, several pieces at once. `work_of` returns the pieces with the index
+    /// of their kernel, and may read the kernels' sources. The results are in the order of the
+    /// pieces. The first piece of work that fails ends all.
     pub(super) fn build_for<T: Sync, R: Send>(
         &self,
         kernels: &[Kernel],
@@ -266,7 +268,7 @@ impl Lab<'_> {
         room::to_build(&self.cache, missing.len(), &trees, self.progress)?;
         self.progress.expect(missing.len());
         let Work { items, at_once } = work_of(&wanted, &sources)?;
-        // Kernels that are there come first, so that nothing waits while it could be done.
+        // Kernels that were built before come first, so that no work waits that could be done.
         let mut order: Vec<usize> = (0..plans.len()).collect();
         order.sort_by_key(|plan| !plans[*plan].built.is_there());
         let turn =
@@ -283,7 +285,7 @@ impl Lab<'_> {
             let done = parallel::each(&turns, at_once, stop, |item| {
                 let (place, item) = &items[*item];
                 let Wanted { plan, kernel, .. } = &wanted[*place];
-                // Why it is not there the builder tells.
+                // The builder returns the reason why it was not built.
                 if !under_way.wait(*plan) {
                     return Ok(None);
                 }
@@ -305,8 +307,8 @@ impl Lab<'_> {
         Ok(Done { results, not_built })
     }
 
-    /// Builds what is not there, in its order, until all is done or other work failed. What failed
-    /// and why, by places of plans.
+    /// Builds the missing kernels in order, until all are built or other work failed. Returns the
+    /// indices of the plans that failed, with their errors.
     fn make(
         &self,
         Making { plans, order, on_failure }: Making<'_>,
@@ -358,8 +360,8 @@ impl Lab<'_> {
         Ok(sources)
     }
 
-    /// What is to be built, each once, and the kernels that are wanted of it; all of them, or those
-    /// before the first whose patches do not apply.
+    /// Plans the builds, each once, and lists the kernels that are wanted of them. With
+    /// [`OnFailure::End`] the plan ends at the first kernel whose patches do not apply.
     fn plan<'s>(
         &self,
         kernels: &[Kernel],

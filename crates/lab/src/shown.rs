@@ -4,11 +4,11 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// Bytes of a text, at most: ten thousand cgroups on eight nodes.
+/// The most bytes of a text: enough for ten thousand cgroups on eight nodes.
 pub const MAX_LRU_GEN: u64 = 16 << 20;
-/// Characters of a cgroup's path, at most: the kernel's `PATH_MAX`.
+/// The most bytes of a cgroup's path: the kernel's `PATH_MAX`.
 const LONGEST_PATH: usize = 4096;
-/// Nodes, at most: the largest `MAX_NUMNODES` of any architecture.
+/// The most nodes: the largest `MAX_NUMNODES` of any architecture.
 const NODES: u32 = 1024;
 
 /// A generation of a cgroup on a node.
@@ -31,23 +31,22 @@ pub struct Generation {
 /// Pages of one type in a generation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Pages {
-    /// The number printed. Linux 7.3 prints no negative one; kernels that print their counters as
-    /// they are do.
+    /// The printed number. Linux 7.3 prints no negative one; kernels that print raw counters do.
     pub count: i64,
-    /// True behind the mark `x`: the generation no longer exists for this type.
+    /// True if the mark `x` follows: the generation no longer exists for this type.
     pub is_gone: bool,
 }
 
 /// The cgroups of a text.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Shown {
-    /// In the order of the text.
+    /// The generations, in the order of the text.
     pub generations: Vec<Generation>,
-    /// Lines of tiers and walks, which `lru_gen_full` has besides.
+    /// The number of lines of tiers and walks, which only `lru_gen_full` has.
     pub passed_over: usize,
 }
 
-/// The line that was refused, and why.
+/// The line that was refused, and the reason.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{origin}:{line}: {problem}")]
 pub struct ShownError {
@@ -55,7 +54,7 @@ pub struct ShownError {
     pub origin: String,
     /// The line, from 1.
     pub line: usize,
-    /// The fault of it.
+    /// The fault of the line.
     pub problem: Misread,
 }
 
@@ -133,7 +132,7 @@ impl Shown {
     }
 }
 
-/// The beginning of a line, without characters that a terminal would obey.
+/// Returns the beginning of a line, without characters that a terminal would obey.
 fn excerpt(line: &str) -> String {
     let start: String = line.trim().chars().take(EXCERPT).flat_map(char::escape_default).collect();
     if line.trim().chars().nth(EXCERPT).is_some() { start + "..." } else { start }
@@ -145,7 +144,7 @@ enum Line<'t> {
     Memcg(u64, &'t str),
     Node(u32),
     Generation(u64, u64, [Pages; 2]),
-    /// Of `lru_gen_full`: a tier, or the figures of the last walk.
+    /// A line of only `lru_gen_full`: a tier, or the figures of the last walk.
     Detail,
 }
 

@@ -1,4 +1,5 @@
-//! Where kernel source comes from: Debian's packages, unpacked once, or a tree of the user's.
+//! Kernel source: Debian's packages and commits of the user's, unpacked once, or a tree of the
+//! user's.
 
 use pageout_experiment::named;
 use std::fs::{self, File};
@@ -17,54 +18,54 @@ use super::tree::{self, TreeError};
 /// The folder of the cache for sources that were fetched.
 pub(super) const FETCHED: &str = "fetched";
 
-/// Where kernel source comes from.
+/// The origin of kernel source.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Source {
     /// Debian's package of a release.
     Debian(Release),
     /// A tree of the user's, which is never written to.
     Tree(PathBuf),
-    /// What is in a commit of the user's.
+    /// The files of a commit of the user's.
     Commit(Commit),
 }
 
 /// A commit in a repository, which is never written to.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Commit {
-    /// The repository: all its work trees have one.
+    /// The repository's directory, which all of its work trees share.
     pub repository: PathBuf,
     /// The hash of the commit.
     pub commit: String,
-    /// The hash of what is in it.
+    /// The hash of the commit's tree.
     pub tree: String,
 }
 
-/// Kernel source as it was before patches.
+/// Kernel source before patches.
 #[derive(Clone, Debug)]
 pub(super) struct Pristine {
     pub(super) directory: PathBuf,
-    /// Names it among other sources in the cache: where it is built.
+    /// The source's name in the cache, which is a part of the paths that it is built in.
     pub(super) id: String,
-    /// Names what is in it: a user's tree may change.
+    /// A name for the source's content: a user's tree may change.
     pub(super) content: String,
-    /// Whether it is the user's: it may hold what a build left.
+    /// True for the user's own tree: it may hold files that a build left.
     pub(super) is_users: bool,
-    /// What it is, for people.
+    /// The source's name for people.
     pub(super) title: String,
 }
 
-/// Why there is no source.
+/// The reason why there is no source.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
-    /// The user's tree is none.
+    /// The user's directory has no kernel source.
     #[error("{} is not a kernel source tree: it has no {missing}", named(tree))]
     NotATree {
-        /// Which directory.
+        /// The directory.
         tree: PathBuf,
-        /// What such a tree has.
+        /// The file that every kernel tree has.
         missing: &'static str,
     },
-    /// The cache would be a part of what is built.
+    /// The cache would be a part of the source.
     #[error(
         "the cache {} is in the tree {}: give --cache another directory",
         named(cache),
@@ -76,20 +77,20 @@ pub enum SourceError {
         /// The tree.
         tree: PathBuf,
     },
-    /// The package's file cannot be read.
+    /// The package's file or the user's tree cannot be read.
     #[error("cannot read {}", named(path))]
     Read {
-        /// Which file.
+        /// The file or directory.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// The package's file cannot be unpacked.
+    /// The package's file or the commit cannot be unpacked.
     #[error("cannot unpack {}: tar {outcome}", named(path))]
     Unpack {
-        /// Which file.
+        /// The file, or the commit's repository.
         path: PathBuf,
-        /// How tar ended, and what it said.
+        /// The status of tar, and its messages.
         outcome: String,
     },
     /// A file of the user's tree cannot be read.
@@ -101,7 +102,7 @@ pub enum SourceError {
 }
 
 impl Source {
-    /// The releases whose kernels can be made from it: a user's tree may be of any.
+    /// Returns the releases whose kernels can be made from it: a user's tree may be of any.
     pub(super) fn releases(&self) -> &[Release] {
         match self {
             Self::Debian(release) => std::slice::from_ref(release),
@@ -109,7 +110,7 @@ impl Source {
         }
     }
 
-    /// The source, unpacked if need be.
+    /// Opens the source, and unpacks it if need be.
     pub(super) fn open(
         &self,
         cache: &Cache,
@@ -126,13 +127,14 @@ impl Source {
     }
 }
 
-/// The package's file: where the package installs it, or else where it was fetched to.
+/// Returns the package's file: the one that the package installed, or else the one that was
+/// fetched.
 pub(super) fn tarball(release: Release, cache: &Cache) -> Option<PathBuf> {
     let fetched = cache.place(FETCHED, release.package()).join(release.tarball());
     [release.installed(), fetched].into_iter().find(|path| path.is_file())
 }
 
-/// Refuses a directory that has no kernel source, by the name that the user knows it by.
+/// Returns an error if the directory has no kernel source; `tree` is the user's name for it.
 fn check(directory: &Path, tree: &Path) -> Result<(), SourceError> {
     let needed = ["Makefile", "Kconfig", "mm/Makefile"];
     let missing = needed.into_iter().find(|needed| !directory.join(needed).is_file());
@@ -140,8 +142,8 @@ fn check(directory: &Path, tree: &Path) -> Result<(), SourceError> {
     missing.map_or(Ok(()), refused)
 }
 
-/// What is in a commit, unpacked once. All commits of a repository are built in one place: what
-/// differs between them is compiled, and nothing else.
+/// Unpacks the files of a commit, once. All commits of a repository are built in one place, so that
+/// only the files that differ between them are compiled.
 fn committed(of: &Commit, cache: &Cache, progress: &dyn Progress) -> Result<Pristine, SourceError> {
     let Commit { repository, commit, tree } = of;
     let content = tree::name_in_git(tree);
@@ -156,7 +158,7 @@ fn committed(of: &Commit, cache: &Cache, progress: &dyn Progress) -> Result<Pris
         let mut git = git::command(repository, &["archive", "--format=tar", tree]);
         let mut git = git.stderr(Stdio::null()).spawn().map_err(failed)?;
         let archive = git.stdout.take().expect("standard output is a pipe");
-        // The time of each file is when it was unpacked: equal times mean equal content.
+        // Each file gets the time of its unpacking: equal times mean equal content.
         let tell = |bytes| task.tell(bytes >> 20, None, "MiB");
         let unpacked = untar(repository, archive, &["--touch"], to, tell);
         let status = git.wait().map_err(failed)?;
@@ -214,7 +216,8 @@ fn unpack(tarball: &Path, to: &Path, progress: &dyn Progress) -> Result<(), Sour
     untar(tarball, file, &["--xz", "--strip-components=1"], to, tell)
 }
 
-/// Unpacks what is read, telling how many bytes that was; `path` is what messages call it.
+/// Unpacks an archive from `from`, and reports the bytes read so far to `tell`. `path` is its name
+/// in messages.
 fn untar(
     path: &Path,
     mut from: impl Read,
@@ -249,7 +252,7 @@ fn untar(
     let fed = feed().map_err(|source| SourceError::Read { path: path.to_owned(), source });
     drop(stdin);
     let output = tar.wait_with_output().map_err(|error| failed(error.to_string()))?;
-    // Tar's own words come before those of a pipe that it no longer reads.
+    // Tar's own error has precedence over that of a pipe that it no longer reads.
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
         return Err(failed(format!("ended with {}: {}", output.status, said.trim())));
@@ -257,7 +260,7 @@ fn untar(
     fed
 }
 
-/// The version that a tree's makefile states.
+/// Returns the version that a tree's makefile states.
 fn version(tree: &Path) -> String {
     let makefile = fs::read_to_string(tree.join("Makefile")).unwrap_or_default();
     let value = |name: &str| {
@@ -274,7 +277,7 @@ mod tests {
     use super::*;
     use tempfile::tempdir;
 
-    /// A tree with the fewest files that make one.
+    /// Makes a tree with the fewest files that a kernel tree needs.
     fn small_tree(at: &Path) {
         let makefile = "# SPDX\nVERSION = 6\nPATCHLEVEL = 12\nSUBLEVEL = 117\nEXTRAVERSION =\n";
         for (path, text) in [("Makefile", makefile), ("Kconfig", ""), ("mm/Makefile", "obj-y\n")] {

@@ -5,7 +5,7 @@
 pub(super) struct Subject {
     /// True for an answer to another mail.
     pub(super) is_reply: bool,
-    /// The version of the series: 1 where none is given.
+    /// The version of the series; 1 if none is given.
     pub(super) version: u32,
     /// The patch's number in the series and how many there are; cover letters have number 0.
     pub(super) place: Option<(u32, u32)>,
@@ -47,12 +47,12 @@ impl Subject {
     }
 }
 
-/// A subject without characters that a terminal or a list of results would obey.
+/// Replaces the characters of a subject that a terminal or a list of results would obey.
 pub(super) fn one_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// The text after a mark such as `Re:`, in any language's abbreviation before a tag.
+/// Returns the text after a mark such as `Re:`, or any language's abbreviation before a tag.
 fn after_reply_mark(text: &str) -> Option<&str> {
     let (mark, after) = text.split_once(':')?;
     let is_word = (2..=4).contains(&mark.len()) && mark.bytes().all(|b| b.is_ascii_alphabetic());

@@ -12,7 +12,7 @@ pub enum Arch {
 }
 
 impl Arch {
-    /// Its name to the kernel's make.
+    /// The architecture's name in the kernel's make.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Arm64 => "arm64",
@@ -20,7 +20,7 @@ impl Arch {
         }
     }
 
-    /// What compilers and QEMU call it.
+    /// The architecture's name in compilers and QEMU.
     const fn gnu_name(self) -> &'static str {
         match self {
             Self::Arm64 => "aarch64",
@@ -28,17 +28,17 @@ impl Arch {
         }
     }
 
-    /// Whether programs of this architecture run here.
+    /// Returns true if programs of this architecture run here.
     pub fn is_native(self) -> bool {
         self.gnu_name() == std::env::consts::ARCH
     }
 
-    /// What stands before the names of the compiler and its tools: nothing where they are native.
+    /// Returns the prefix of the names of the compiler and its tools: none if they are native.
     pub fn tool_prefix(self) -> String {
         if self.is_native() { String::new() } else { format!("{}-linux-gnu-", self.gnu_name()) }
     }
 
-    /// Its C compiler.
+    /// Returns the name of the C compiler.
     pub fn compiler(self) -> String {
         self.tool_prefix() + "gcc"
     }
@@ -76,7 +76,7 @@ impl Arch {
         }
     }
 
-    /// Where make leaves it.
+    /// The path at which make leaves that kernel.
     pub const fn image(self) -> &'static str {
         match self {
             Self::Arm64 => "arch/arm64/boot/Image",
@@ -121,15 +121,16 @@ impl Config {
         Self::ALL.into_iter().find(|config| config.name() == name)
     }
 
-    /// The configuration with 4K pages of this machine's architecture, with swap or without; that
-    /// of arm64 where there is none.
+    /// Returns the configuration with 4K pages of this machine's architecture, with swap or
+    /// without;
+    /// that of arm64 if there is none.
     pub fn native(with_swap: bool) -> Self {
         let has = |config: &Self| config.has_swap() == with_swap;
         let native = Self::ALL.into_iter().filter(has).find(|config| config.arch().is_native());
         native.unwrap_or(if with_swap { Self::Arm64_4KSwap } else { Self::Arm64_4K })
     }
 
-    /// 4K pages in a page.
+    /// The number of 4K pages in a page.
     pub const fn small_pages(self) -> u64 {
         match self {
             Self::Arm64_64K => 16,
@@ -137,7 +138,8 @@ impl Config {
         }
     }
 
-    /// Whether its kernels swap, and keep the history of one generation as sessions show it.
+    /// Returns true if its kernels swap, and keep the history of one generation as sessions show
+    /// it.
     pub const fn has_swap(self) -> bool {
         matches!(self, Self::Arm64_4KSwap | Self::X86_64Swap)
     }
@@ -154,9 +156,10 @@ impl Config {
 /// A processor that QEMU emulates.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Cpu {
-    /// All that the emulator can do.
+    /// A processor with all features that the emulator has.
     Max,
-    /// Neoverse N1, of 2019: sets the accessed bit itself, broadcasts range invalidations not yet.
+    /// Neoverse N1, of 2019: it sets the accessed bit itself, but cannot broadcast range
+    /// invalidations yet.
     NeoverseN1,
 }
 
@@ -177,7 +180,7 @@ impl Cpu {
         Self::ALL.into_iter().find(|cpu| cpu.name() == name)
     }
 
-    /// Whether it runs programs of the architecture.
+    /// Returns true if it runs programs of the architecture.
     pub const fn runs(self, arch: Arch) -> bool {
         matches!((self, arch), (Self::Max, _) | (Self::NeoverseN1, Arch::Arm64))
     }

@@ -24,26 +24,26 @@ enum What {
     Program(String),
     /// A header of the C compiler's.
     Header { compiler: String, header: &'static str },
-    /// A C library to link programs with that stand alone.
+    /// A C library for statically linked programs.
     StaticLibrary { compiler: String },
     /// The source of a release, which is known to be missing.
     Source(Release),
 }
 
-/// What is not there.
+/// The programs, files and sources that are missing.
 #[derive(PartialEq, Eq, Debug, thiserror::Error)]
 #[error("missing {}\ninstall with: apt-get install {}{}",
     listed.join(", "), packages.join(" "), or_fetched(without_source))]
 pub struct Missing {
-    /// Each with its package.
+    /// Their names, each with its package.
     listed: Vec<String>,
     /// The packages, each once.
     packages: Vec<&'static str>,
-    /// The releases whose source is among it.
+    /// The releases whose source is missing.
     without_source: Vec<Release>,
 }
 
-/// What else helps where a source is missing.
+/// Returns the part of the message about sources that can be fetched or given instead.
 fn or_fetched(without_source: &[Release]) -> String {
     let fetch = |release: &Release| format!("`pageout lab source --kernel {release}`");
     let fetches: Vec<String> = without_source.iter().map(fetch).collect();
@@ -57,7 +57,7 @@ fn or_fetched(without_source: &[Release]) -> String {
     )
 }
 
-/// What it takes to build a kernel.
+/// Returns the needs of building a kernel.
 pub(super) fn to_build(arch: Arch) -> Vec<Need> {
     let mut needs = vec![
         program("make", "make"),
@@ -77,7 +77,7 @@ pub(super) fn to_build(arch: Arch) -> Vec<Need> {
     needs
 }
 
-/// What it takes to have a source.
+/// Returns the needs of a source.
 pub(super) fn sources(source: &Source, cache: &Cache) -> Vec<Need> {
     let release = match source {
         Source::Debian(release) => release,
@@ -91,17 +91,17 @@ pub(super) fn sources(source: &Source, cache: &Cache) -> Vec<Need> {
     needs
 }
 
-/// What it takes to read a series.
+/// Returns the need of reading a series.
 pub(super) fn git() -> Need {
     program("git", "git")
 }
 
-/// What it takes to fetch a source.
+/// Returns the needs of fetching a source.
 pub(super) fn to_fetch() -> Vec<Need> {
     vec![program("apt-get", "apt"), program("dpkg-deb", "dpkg")]
 }
 
-/// What it takes to boot it with the benchmark.
+/// Returns the needs of booting a kernel with the benchmark.
 pub(super) fn to_boot(arch: Arch) -> Vec<Need> {
     let library = What::StaticLibrary { compiler: arch.compiler() };
     vec![
@@ -117,11 +117,11 @@ fn program(name: &str, package: &'static str) -> Need {
     Need { what: What::Program(name.to_owned()), package }
 }
 
-/// Refuses to go on without what is needed, all of it in one message.
+/// Checks that all needs are there.
 ///
 /// # Errors
 ///
-/// [`Missing`].
+/// [`Missing`] lists all that are not, in one message.
 pub(super) fn check(needs: &[Need]) -> Result<(), Missing> {
     let needs: BTreeSet<&Need> = needs.iter().collect();
     let missing: Vec<&Need> = needs.into_iter().filter(|need| !need.what.is_there()).collect();
@@ -141,8 +141,8 @@ pub(super) fn check(needs: &[Need]) -> Result<(), Missing> {
     })
 }
 
-/// A program in one of the directories where programs are, the system's own among them: they are
-/// not on the path of every user.
+/// Finds a program in the directories of the user's path, and in the system's own directories,
+/// which not every user's path has.
 pub(super) fn find(name: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     let directories = env::split_paths(&path).chain(["/usr/sbin", "/sbin"].map(PathBuf::from));
@@ -171,7 +171,7 @@ impl What {
     }
 }
 
-/// Whether a compiler, which is there, takes a text.
+/// Returns true if a compiler, which is there, compiles a text.
 fn compiles(compiler: &str, options: &[&str], text: &str) -> bool {
     let child = Command::new(compiler)
         .args(options)
@@ -183,7 +183,7 @@ fn compiles(compiler: &str, options: &[&str], text: &str) -> bool {
     let Ok(mut child) = child else {
         return false;
     };
-    // One that ends without reading has refused.
+    // A compiler that ends without reading has refused the text.
     let _ = child.stdin.take().expect("standard input is a pipe").write_all(text.as_bytes());
     child.wait().is_ok_and(|status| status.success())
 }

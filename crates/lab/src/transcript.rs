@@ -1,8 +1,8 @@
-//! What the test machine says on its serial line, understood line by line.
+//! The test machine's output on its serial line, parsed line by line.
 
 use pageout_record::schema::{Ground, Record};
 
-/// What a line that is not the kernel's own begins with.
+/// The beginnings of lines that are not the kernel's own.
 const RECORD: &str = "record ";
 const ANSWER: &str = "session ";
 const ENDED: &str = "lab: exit ";
@@ -11,14 +11,15 @@ const DONE: &str = "lab: done";
 const BENCH: &str = "bench: ";
 const WRONG: &str = "bench: wrong: ";
 
-/// What stands in a panic's line.
+/// The text by which a panic's line is known.
 const PANIC: &str = "Kernel panic - not syncing";
 
-/// A machine's words so far.
+/// A machine's output so far.
 #[derive(Default, Debug)]
 pub(super) struct Transcript {
-    /// What the benchmark's runs gave, in order; the last is under way.
+    /// The benchmark's runs that ended, in order.
     runs: Vec<BenchRun>,
+    /// The run that did not end yet.
     under_way: BenchRun,
     lines: usize,
     panic: Option<String>,
@@ -28,37 +29,37 @@ pub(super) struct Transcript {
     done: bool,
 }
 
-/// One run of the benchmark.
+/// A run of the benchmark.
 #[derive(Default, Debug)]
 struct BenchRun {
     records: Vec<Record>,
-    /// Of a session.
+    /// The answers of a session.
     answers: Vec<String>,
     status: i32,
-    /// Its messages.
+    /// The messages of the benchmark.
     said: Vec<String>,
-    /// What the kernel did wrong.
+    /// The kernel's wrong results, as the benchmark reports them.
     wrong: Vec<String>,
 }
 
-/// Why a machine was stopped.
+/// The reason why a machine was stopped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Stopped {
-    /// It ran for so many seconds.
+    /// The machine ran for this many seconds.
     Time { seconds: u64 },
-    /// It said so much.
+    /// The machine printed this much.
     Output { mib: usize },
 }
 
-/// What all runs gave, in order.
+/// The results of all runs, in order.
 #[derive(Default, Debug)]
 pub(super) struct Brought {
     pub(super) records: Vec<Record>,
     pub(super) answers: Vec<String>,
 }
 
-/// Why what was said is no result. Which machine said it, and where all of it stands, is told by
-/// the error around it.
+/// The reason why a machine's output is no result. The error around it names the machine and the
+/// file with its whole output.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Fault {
     /// The kernel panicked.
@@ -75,7 +76,7 @@ pub enum Fault {
         /// Runs asked for.
         of: usize,
     },
-    /// Nothing came to an end in time.
+    /// The runs did not end in time.
     #[error(
         "it was not done after {seconds} s, with {done} of {of} runs of the benchmark; stopped"
     )]
@@ -87,7 +88,7 @@ pub enum Fault {
         /// Runs asked for.
         of: usize,
     },
-    /// It said more than any run says.
+    /// The machine printed more than any run does.
     #[error("it printed more than {mib} MiB, with {done} of {of} runs of the benchmark; stopped")]
     Output {
         /// The limit.
@@ -100,34 +101,35 @@ pub enum Fault {
     /// A run of the benchmark failed.
     #[error("`{line}` ended with status {status}: {said}")]
     Bench {
-        /// Its arguments.
+        /// The benchmark's arguments.
         line: String,
-        /// Its exit status.
+        /// The exit status.
         status: i32,
-        /// Its messages.
+        /// The benchmark's messages.
         said: String,
     },
-    /// The kernel gave a wrong result: no failure of the benchmark, but what it is to find.
+    /// The kernel gave a wrong result, which the benchmark is there to find: it did not fail
+    /// itself.
     #[error("`{line}` found the kernel wrong: {wrong}")]
     Wrong {
         /// The benchmark's arguments.
         line: String,
-        /// What was wrong.
+        /// The wrong results.
         wrong: String,
     },
     /// A run gave no record.
     #[error("`{line}` ended without a record or an answer")]
     NoRecord {
-        /// Its arguments.
+        /// The benchmark's arguments.
         line: String,
     },
-    /// A record that is none.
+    /// A record that cannot be read.
     #[error("a record cannot be read: {0}")]
     BadRecord(String),
 }
 
 impl Transcript {
-    /// Takes the next line, without its end.
+    /// Parses the next line, without its newline.
     pub(super) fn take(&mut self, line: &str) {
         self.lines += 1;
         if let Some(json) = line.strip_prefix(RECORD) {
@@ -140,7 +142,7 @@ impl Transcript {
             self.under_way.answers.push(answer.to_owned());
         } else if let Some(status) = line.strip_prefix(ENDED) {
             let mut run = std::mem::take(&mut self.under_way);
-            // A status that is no number is no success.
+            // A status that is not a number counts as a failure.
             run.status = status.trim().parse().unwrap_or(-1);
             self.runs.push(run);
         } else if let Some(wrong) = line.strip_prefix(WRONG) {
@@ -163,18 +165,18 @@ impl Transcript {
         self.bad_record.get_or_insert_with(|| format!("line {line}: {problem}"));
     }
 
-    /// Whether nothing more is to come: the machine is about to end.
+    /// Returns true if the machine is about to end, and gives no more results.
     pub(super) fn is_over(&self) -> bool {
         self.done || self.panic.is_some()
     }
 
-    /// Lines in which the kernel warns.
+    /// The number of lines in which the kernel warns.
     pub(super) fn warnings(&self) -> usize {
         self.warnings
     }
 
-    /// What all runs gave, if every one of `plan` succeeded; else the first fault. The machine ran
-    /// until it ended, or was stopped.
+    /// Returns the results of all runs if every run of `plan` succeeded, else the first fault. The
+    /// machine ended by itself, unless it was `stopped`.
     pub(super) fn finish(
         self,
         plan: &[String],
@@ -250,7 +252,7 @@ mod tests {
         transcript.finish(&plan, stopped).map(|brought| brought.records.len())
     }
 
-    /// What machines really said.
+    /// Parses the output of a real machine.
     fn recorded(log: &str, plan: usize) -> Result<Vec<Record>, Fault> {
         let mut transcript = Transcript::default();
         log.lines().for_each(|line| transcript.take(line.trim_end_matches('\r')));

@@ -1,4 +1,4 @@
-//! What is in a tree of the user's: its files, and a name for their content.
+//! The content of a tree of the user's: its files, and a name for them.
 
 use pageout_experiment::named;
 use std::collections::HashSet;
@@ -16,21 +16,21 @@ use super::digest::Name;
 use super::git::{GitError, git, line};
 use super::progress::Progress;
 
-/// The folder of the cache for names of trees' contents, by what the file system says of them.
+/// The folder of the cache for names of trees' contents, by the state that the file system reports.
 const KNOWN: &str = "contents";
 
-/// Why a tree's content has no name.
+/// The reason why a tree's content has no name.
 #[derive(Debug, thiserror::Error)]
 pub enum TreeError {
     /// A file or directory in it cannot be read.
     #[error("cannot read {}", named(path))]
     Read {
-        /// Which.
+        /// The path.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// Git does not say what is in it.
+    /// Git does not list the tree.
     #[error(transparent)]
     Git(#[from] GitError),
     /// The cache cannot be used.
@@ -45,10 +45,11 @@ impl TreeError {
     }
 }
 
-/// The files of a tree, in the order of their names. Of a user's tree under version control, those
-/// that git tracks or does not ignore: what a build in the tree left would be taken for this
-/// build's. Without a repository the rules say nothing: those of Debian's source package ignore all
-/// of the kernel.
+/// Returns the files of a tree, in the order of their names. In a user's tree under version control
+/// they are those that git tracks or does not ignore: files that a build in the tree left would be
+/// taken for this build's. Without a repository, ignore rules do not count: those of Debian's
+/// source
+/// package ignore all of the kernel.
 pub(super) fn walk(
     directory: &Path,
     is_users: bool,
@@ -65,8 +66,9 @@ pub(super) fn walk(
     Ok(walk.map(move |entry| entry.map_err(failed)))
 }
 
-/// The files under a directory that git tracks, also if its rules ignore them, or does not ignore,
-/// and the directories that lead to them; `None` without a repository.
+/// Returns the files under a directory that git does not ignore, or tracks although its rules
+/// ignore
+/// them, and the directories that lead to them; `None` without a repository.
 fn known_to_git(directory: &Path) -> Result<Option<HashSet<PathBuf>>, TreeError> {
     if !is_in_repository(directory)? {
         return Ok(None);
@@ -82,22 +84,22 @@ fn is_in_repository(directory: &Path) -> Result<bool, TreeError> {
     Ok(full.ancestors().any(|above| above.join(".git").exists()))
 }
 
-/// A name for the content of a tree of git's, by its hash.
+/// Returns a name for the content of one of git's trees, by its hash.
 pub(super) fn name_in_git(hash: &str) -> String {
     format!("git-{hash}")
 }
 
-/// The hash of what was committed last, if the files are that and no others.
+/// Returns the hash of the last commit's tree, if the files are exactly those.
 fn committed(tree: &Path) -> Result<Option<String>, TreeError> {
     if !is_in_repository(tree)? || !line(tree, &["status", "--porcelain", "--", "."])?.is_empty() {
         return Ok(None);
     }
-    // It fails where nothing was committed, which is no fault of the tree.
+    // Git fails if nothing was committed, which is no fault of the tree.
     Ok(line(tree, &["rev-parse", "--verify", "--quiet", "HEAD:./"]).ok())
 }
 
-/// A name for what is in a user's tree. Git knows it where all is committed. Else the files are
-/// read where anything that the file system says of them is new, and only then.
+/// Returns a name for the content of a user's tree. Git knows it if all is committed. Else the
+/// files are read, but only if the state that the file system reports has changed.
 pub(super) fn content(
     tree: &Path,
     cache: &Cache,
@@ -136,7 +138,8 @@ pub(super) fn content(
     Ok(name)
 }
 
-/// A name for all that the file system says of a tree's files: it changes whenever one is written.
+/// Returns a name for the state of a tree's files that the file system reports: it changes whenever
+/// one is written.
 fn state(tree: &Path) -> Result<String, TreeError> {
     let mut name = Name::default().part(tree.as_os_str().as_encoded_bytes());
     for entry in walk(tree, true)? {
@@ -145,7 +148,7 @@ fn state(tree: &Path) -> Result<String, TreeError> {
             fs::symlink_metadata(entry.path()).map_err(TreeError::at(entry.path()))?;
         name = name.part(relative(&entry, tree).as_os_str().as_encoded_bytes());
         let times = [of.mtime(), of.mtime_nsec(), of.ctime(), of.ctime_nsec()];
-        // A directory's times say only that an entry came or went, which the walk sees.
+        // A directory's times show only that an entry came or went, which the walk sees.
         let times = if of.is_dir() { [0; 4] } else { times };
         for number in times {
             name = name.part(number.to_le_bytes());

@@ -2,7 +2,7 @@
 
 use std::sync::{Condvar, Mutex, PoisonError};
 
-/// What has become of the kernels so far.
+/// The kernels' states so far.
 pub(super) struct UnderWay {
     states: Mutex<Vec<State>>,
     changed: Condvar,
@@ -12,27 +12,27 @@ pub(super) struct UnderWay {
 enum State {
     ToCome,
     There,
-    /// It was not built, and will not be.
+    /// The kernel was not built, and will not be.
     Failed,
 }
 
 impl UnderWay {
-    /// So many kernels, none of them there.
+    /// Returns the states of `kernels` kernels, none of which is built yet.
     pub(super) fn new(kernels: usize) -> Self {
         Self { states: Mutex::new(vec![State::ToCome; kernels]), changed: Condvar::new() }
     }
 
-    /// A kernel is there.
+    /// Notes that a kernel is built.
     pub(super) fn is_there(&self, kernel: usize) {
         self.change(|states| states[kernel] = State::There);
     }
 
-    /// A kernel was not built.
+    /// Notes that a kernel was not built.
     pub(super) fn failed(&self, kernel: usize) {
         self.change(|states| states[kernel] = State::Failed);
     }
 
-    /// Those that are not there by now will not be.
+    /// Notes that no further kernel will be built: those to come have failed.
     pub(super) fn is_over(&self) {
         self.change(|states| {
             for state in states.iter_mut().filter(|state| **state == State::ToCome) {
@@ -41,7 +41,7 @@ impl UnderWay {
         });
     }
 
-    /// Waits for a kernel: whether it is there.
+    /// Waits for a kernel, and returns true if it was built.
     pub(super) fn wait(&self, kernel: usize) -> bool {
         let states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
         let to_come = |states: &mut Vec<State>| states[kernel] == State::ToCome;

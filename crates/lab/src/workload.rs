@@ -40,24 +40,24 @@ impl Workload {
         &OURS
     }
 
-    /// The workload of the lab's of a name.
+    /// Returns the lab's workload of a name.
     pub fn named(name: &str) -> Option<&'static Self> {
         OURS.iter().find(|of| of.name() == name)
     }
 
-    /// The names of the lab's workloads.
+    /// Returns the names of the lab's workloads.
     pub fn names() -> Vec<&'static str> {
         OURS.iter().map(Self::name).collect()
     }
 
-    /// A sentence about it, and its fields with their defaults, if it has a manifest.
+    /// Returns a sentence about it, and its fields with their defaults, if it has a manifest.
     pub fn about(&self) -> Option<(&str, String)> {
         let Self::Given(given) = self else { return None };
         let fields: Vec<_> = given.fields.iter().map(GivenField::words).collect();
         Some((&given.about, fields.join("  ")))
     }
 
-    /// The names of its fields, and the values of each that are names.
+    /// Returns the names of its fields, and the values of each that are names.
     pub fn field_names(&self) -> Vec<(String, Vec<String>)> {
         let names = |field: Field| {
             let values = field.kind.names().into_iter().map(str::to_owned).collect();
@@ -66,7 +66,7 @@ impl Workload {
         self.fields().into_iter().map(names).collect()
     }
 
-    /// Returns true for a name of a field of it.
+    /// Returns true if it has a field of this name.
     pub fn has_field(&self, name: &str) -> bool {
         self.fields().iter().any(|field| field.name == name)
     }
@@ -79,7 +79,7 @@ impl Workload {
         }
     }
 
-    /// The metric that it is judged by; `None`: it only counts.
+    /// The metric that it is judged by; `None` if it only counts.
     pub fn whole(&self) -> Option<&str> {
         match self {
             Self::Ours(scenario) => scenario.whole(),
@@ -94,7 +94,7 @@ impl Workload {
         }
     }
 
-    /// The error of a field that it does not have.
+    /// Returns the error of a field that it does not have.
     pub(super) fn lacks(&self, field: &str) -> FieldError {
         match self {
             Self::Ours(scenario) => scenario.lacks(field),

@@ -47,6 +47,7 @@ const PLAIN: &[&str] = &[
     "crates/exhibits/",
     "crates/experiment/",
     "crates/host/",
+    "crates/lab/",
     "crates/machine/",
     "crates/model/",
     "crates/paging/",

@@ -1,5 +1,5 @@
-//! Costs of each sample of a benchmark: on several CPUs, where a clock would tell the time of all
-//! of them, and where more than instructions is asked for.
+//! Costs of each sample of a benchmark. They replace the benchmark's clock on several CPUs, where
+//! it would count the instructions of all of them, and serve counts of more than instructions.
 
 use pageout_record::schema::{Better, Metric, Record};
 
@@ -9,20 +9,20 @@ use pageout_experiment::metrics::counted;
 /// The function under which the kernel does all of a reclaim that a cgroup is asked for.
 pub(crate) const RECLAIM: &str = "try_to_free_mem_cgroup_pages";
 
-/// What a sample's line begins with.
+/// The beginning of a sample's line.
 pub(super) const START: &str = "# sample ";
-/// What it looks like.
+/// The form of a sample's line.
 pub(super) const LINE: &str =
     "# sample INSTRUCTIONS CAS ATOMICS TLBI DSB DSBST LINES INTERRUPTS INSTRUCTIONS CAS ...";
 
 /// The counts of one sample.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Sample {
-    /// Under the root.
+    /// Costs under the root.
     root: Costs,
-    /// Interrupts by which other CPUs were made to call functions meanwhile.
+    /// Interrupts that made other CPUs call functions meanwhile.
     interrupts: u64,
-    /// Of other CPUs in these, from entry to return.
+    /// Costs of other CPUs in these interrupts, from entry to return.
     others: Costs,
 }
 
@@ -38,7 +38,7 @@ impl Sample {
     }
 }
 
-/// A metric of its own: its name and unit, and where a sample has it.
+/// A metric: its name, its unit, and the function that reads it from a sample.
 type Column = (&'static str, &'static str, fn(&Sample) -> u64);
 
 /// The metric of the instructions of a reclaim.
@@ -56,19 +56,20 @@ const OTHERS: [Column; 6] = [
     ("other CPU: lines first touched", PER_PAGE, |sample| sample.others.lines),
 ];
 
-/// The names of those metrics on a machine of so many CPUs.
+/// Returns the names of all metrics that samples give on a machine with this number of CPUs.
 pub(crate) fn costs(cpus: u8) -> Vec<&'static str> {
     let others = OTHERS.iter().map(|(name, ..)| *name).filter(|_| cpus > 1);
     [WHOLE].into_iter().chain(COUNTS.map(|(name, _)| name)).chain(others).collect()
 }
 
 impl Profile {
-    /// Adds to the benchmark's one record what its samples cost on so many CPUs, a reclaimed 4K
-    /// page, of which so many are a page of the kernel's.
+    /// Adds the samples' costs per reclaimed 4K page to the benchmark's one record. A page of the
+    /// kernel's has `small_pages` 4K pages. With more than one of `cpus` the costs of other CPUs
+    /// are added too.
     ///
     /// # Errors
     ///
-    /// [`ProfileError::Samples`] where the record has not as many.
+    /// [`ProfileError::Samples`] if the record has another number of samples.
     pub(crate) fn add_to(
         &self,
         record: &mut Record,

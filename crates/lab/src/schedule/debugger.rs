@@ -1,12 +1,12 @@
-//! The emulator's debugging socket: a machine stopped, read, written and let go on, by the remote
-//! protocol of gdb.
+//! The emulator's debugging socket, which stops, reads, writes and continues a machine by the
+//! remote protocol of gdb.
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Bytes of the machine's memory that one packet carries.
+/// The most bytes of the machine's memory that one packet carries.
 const CHUNK: usize = 1024;
 /// The pause between tries to connect.
 const TICK: Duration = Duration::from_millis(5);
@@ -24,7 +24,7 @@ fn unexpected(what: &str) -> io::Error {
 }
 
 impl Debugger {
-    /// Connects as soon as the emulator listens, for as long as it is alive.
+    /// Connects as soon as the emulator listens; returns an error if the emulator ends before.
     pub(super) fn connect(path: &Path, is_alive: &mut dyn FnMut() -> bool) -> io::Result<Self> {
         let until = Instant::now() + ANSWER;
         let socket = loop {
@@ -49,7 +49,7 @@ impl Debugger {
         self.socket.write_all(format!("${packet}#{sum:02x}").as_bytes())
     }
 
-    /// The next packet; what acknowledges ours is passed over.
+    /// Returns the next packet, and skips acknowledgements of ours.
     fn answer(&mut self) -> io::Result<String> {
         loop {
             if let Some(packet) = self.packet() {
@@ -88,7 +88,7 @@ impl Debugger {
         while bytes.len() < size {
             let length = CHUNK.min(size - bytes.len());
             let hex = self.ask(&format!("m{:x},{length:x}", address + bytes.len() as u64))?;
-            // An error is `E` and two digits, which would be hexadecimal too.
+            // An error is `E` and two digits, all of them hexadecimal digits too.
             let is_whole = hex.len() == 2 * length;
             let read: Option<Vec<u8>> = hex.as_bytes().chunks(2).map(byte).collect();
             match read.filter(|_| is_whole) {
@@ -114,7 +114,7 @@ impl Debugger {
         self.done(&format!("Z1,{address:x},1"))
     }
 
-    /// Has one CPU execute one instruction, and no other CPU any.
+    /// Has one CPU execute one instruction, while the other CPUs stand still.
     pub(super) fn step(&mut self, cpu: u64) -> io::Result<()> {
         match self.ask(&format!("vCont;s:{:x}", cpu + 1))? {
             stopped if stopped.starts_with('T') => Ok(()),
@@ -122,7 +122,9 @@ impl Debugger {
         }
     }
 
-    /// Runs the machine until it stops; `None` where it does not until then.
+    /// Runs the machine until it stops; `None` if it does not within `limit`, or `is_stopped`
+    /// returns
+    /// true.
     pub(super) fn run(
         &mut self,
         limit: Duration,
@@ -134,7 +136,7 @@ impl Debugger {
         let stopped = loop {
             match self.answer() {
                 Ok(packet) if packet.starts_with(['T', 'S']) => break Some(()),
-                // What the machine prints, or that it is gone.
+                // The machine is gone. Other packets have its output.
                 Ok(packet) if packet.starts_with(['W', 'X']) => {
                     return Err(io::ErrorKind::UnexpectedEof.into());
                 }
@@ -157,7 +159,7 @@ impl Debugger {
         self.answer().map(|_| ())
     }
 
-    /// Gives a command to the emulator's monitor, and returns what it says.
+    /// Sends a command to the emulator's monitor, and returns its answer.
     pub(super) fn monitor(&mut self, command: &str) -> io::Result<String> {
         let hex: String = command.bytes().map(|byte| format!("{byte:02x}")).collect();
         let mut said = String::new();
@@ -171,7 +173,7 @@ impl Debugger {
     }
 }
 
-/// A byte of two digits.
+/// Parses a byte of two hexadecimal digits.
 fn byte(digits: &[u8]) -> Option<u8> {
     u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
 }
@@ -182,7 +184,9 @@ mod tests {
     use std::os::unix::net::UnixListener;
     use tempfile::tempdir;
 
-    /// A debugger that answers these packets in turn, and what it was asked.
+    /// Runs `ask` with a debugger that answers these packets in turn, and returns also the packets
+    /// that
+    /// it was sent.
     fn with<R>(answers: &[&str], ask: impl FnOnce(&mut Debugger) -> R) -> (R, String) {
         let directory = tempdir().unwrap();
         let path = directory.path().join("gdb");

@@ -1,14 +1,16 @@
-//! Lists with fewer turns, where no turn of a list can just be left out: what else may fail too.
+//! Lists with fewer turns, if no turn of a list can just be left out: other lists that may fail
+//! too.
 
 use super::layout::Listed;
 
 /// Rounds that one turn may be given up for in place of several.
 const HOLDS: [u64; 4] = [2, 4, 8, 16];
-/// Passes of the same point before and behind, in steps.
+/// Earlier and later passes of the same point, in steps.
 const PASSES: [i64; 4] = [-1, 1, -2, 2];
 
-/// Lists with a turn less, the likeliest first: another turn takes longer in its place, then
-/// another one is at an earlier or later pass of its point, then two are left out at once.
+/// Returns lists with a turn less, the likeliest to fail first: another turn takes longer in its
+/// place, then another one is at an earlier or later pass of its point, then two are left out at
+/// once.
 pub(super) fn fewer(listed: &[Listed]) -> Vec<Vec<Listed>> {
     let mut pairs: Vec<(usize, usize)> = (0..listed.len())
         .flat_map(|out| (0..listed.len()).map(move |other| (out, other)))

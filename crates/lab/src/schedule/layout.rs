@@ -20,8 +20,8 @@ const EVENT_BYTES: usize = 3 * WORD + MAX_TEXT;
 pub(super) const FOUND_HEAD: usize = 7 * WORD;
 const EVENTS_AT: usize = FOUND_HEAD + MAX_TURNS * TURN_WORDS * WORD;
 
-/// A turn to give up: the `nth` time that a CPU comes to a point, for so many rounds of the other
-/// CPUs. At point 0: the `nth` time that any comes to any.
+/// A turn to give up: the `nth` time that a CPU comes to a point, for `hold` rounds of the other
+/// CPUs. Point 0 stands for the `nth` time that any CPU comes to any point.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Listed {
     /// The address after the call.
@@ -40,7 +40,7 @@ pub(super) struct Ready {
 }
 
 impl Ready {
-    /// Bytes that it is read from.
+    /// The number of bytes that it is read from.
     pub(super) const SIZE: usize = 2 * WORD;
 
     pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
@@ -56,16 +56,17 @@ pub(super) struct Orders {
     pub(super) rate: u64,
     /// Nanoseconds of the machine's time after which the run hangs.
     pub(super) limit: u64,
-    /// Priorities of CPUs, if they have any: the highest that comes to points goes on, and turns
-    /// listed for no point put the CPU that comes there below all others.
+    /// Priorities of CPUs, if they have any. The CPU with the highest that comes to points goes on.
+    /// A turn that is listed for no point puts the CPU that comes there below all others.
     pub(super) priorities: Vec<u64>,
-    /// Addresses between which alone points count, the end excluded; without any, all do.
+    /// The only addresses between which points count, the end excluded; without any, all points
+    /// count.
     pub(super) ranges: Vec<[u64; 2]>,
     pub(super) listed: Vec<Listed>,
 }
 
 impl Orders {
-    /// The bytes of `pageout_orders`, up to the last turn.
+    /// Returns the bytes of `pageout_orders`, up to the last turn.
     pub(super) fn bytes(&self) -> Vec<u8> {
         let ranges = self.ranges.len().min(MAX_RANGES);
         let mut words = vec![LAYOUT, 0, self.seed, self.rate, self.limit];
@@ -84,7 +85,7 @@ impl Orders {
     }
 }
 
-/// The end of a run, as the kernel says.
+/// The end of a run, as the kernel reports it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// The run is not over.
@@ -95,7 +96,7 @@ pub enum Verdict {
     CheckFailed,
     /// The kernel panicked.
     Panicked,
-    /// The run did not end in the machine's time that it has.
+    /// The run did not end within its limit of the machine's time.
     Hung,
 }
 
@@ -103,7 +104,7 @@ impl Verdict {
     const ALL: [Self; 5] =
         [Self::Running, Self::Passed, Self::CheckFailed, Self::Panicked, Self::Hung];
 
-    /// True where the kernel or its workload is wrong.
+    /// Returns true if the kernel or its workload is wrong.
     pub const fn is_failure(self) -> bool {
         matches!(self, Self::CheckFailed | Self::Panicked | Self::Hung)
     }
@@ -130,7 +131,7 @@ pub(super) struct Given {
     pub(super) time: u64,
 }
 
-/// A line that the workload said, or the kernel at its end.
+/// A line that the workload printed, or the kernel at its end.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Event {
     /// The CPU's number.
@@ -143,15 +144,15 @@ pub struct Event {
     pub text: String,
 }
 
-/// The numbers that a run brought.
+/// The numbers that a run gave.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Found {
     pub(super) verdict: Verdict,
     /// Points that were passed.
     pub(super) points: u64,
-    /// Of all turns.
+    /// A hash of all turns.
     pub(super) hash: u64,
-    /// Given up, also those that there was no room for.
+    /// The number of turns that were given up, also of those without room in the list.
     pub(super) turns: u64,
     events_said: u64,
     /// Checks that held.
@@ -168,7 +169,7 @@ fn word(bytes: &[u8], place: usize) -> Option<u64> {
 }
 
 impl Found {
-    /// The head of `pageout_found`; the turns and events are still to be read.
+    /// Parses the head of `pageout_found`; the turns and events are still to be read.
     pub(super) fn head(bytes: &[u8]) -> Option<Self> {
         let number = |place| word(bytes, place);
         Some(Self {
@@ -184,19 +185,19 @@ impl Found {
         })
     }
 
-    /// The offset of its turns from its beginning, and their bytes.
+    /// Returns the offset of its turns from its beginning, and their number of bytes.
     pub(super) fn turns_at(&self) -> (usize, usize) {
         let turns = usize::try_from(self.turns).map_or(MAX_TURNS, |turns| turns.min(MAX_TURNS));
         (FOUND_HEAD, turns * TURN_WORDS * WORD)
     }
 
-    /// The same of its events.
+    /// Returns the offset of its events from its beginning, and their number of bytes.
     pub(super) fn events_at(&self) -> (usize, usize) {
         let events = usize::try_from(self.events_said).map_or(MAX_EVENTS, |n| n.min(MAX_EVENTS));
         (EVENTS_AT, events * EVENT_BYTES)
     }
 
-    /// With its turns and events.
+    /// Adds its turns and events.
     pub(super) fn with(mut self, turns: &[u8], events: &[u8]) -> Option<Self> {
         for turn in turns.chunks_exact(TURN_WORDS * WORD) {
             let number = |place| word(turn, place);

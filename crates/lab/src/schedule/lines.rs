@@ -7,8 +7,8 @@ use super::super::build::BuildError;
 
 const UNKNOWN: &str = "line unknown";
 
-/// The file and line of each point in its own function, not in what is inlined there. A point is
-/// the address after its call.
+/// Returns the file and line of each point in its own function, not in a function that is inlined
+/// there. A point is the address after its call.
 pub(super) fn lines(linked: &Path, points: &[u64]) -> Result<Vec<String>, BuildError> {
     if points.is_empty() {
         return Ok(Vec::new());
@@ -23,7 +23,8 @@ pub(super) fn lines(linked: &Path, points: &[u64]) -> Result<Vec<String>, BuildE
     Ok(lines)
 }
 
-/// Of each address, which has a line of its own, the last line: inlined functions come first.
+/// Returns the last line of each address: inlined functions come first. Each address has a line
+/// itself, before its others.
 fn outermost(text: &str) -> Vec<String> {
     let mut lines = Vec::new();
     for line in text.lines() {
@@ -36,7 +37,8 @@ fn outermost(text: &str) -> Vec<String> {
     lines
 }
 
-/// A line of addr2line without the tree, `.../trees/SOURCE/CONFIG/`, nor what follows the number.
+/// Strips the tree, `.../trees/SOURCE/CONFIG/`, and the text after the number from a line of
+/// addr2line.
 fn short(line: &str) -> String {
     let line = line.split(' ').next().unwrap_or_default();
     let inside = line.split_once("/trees/").and_then(|(_, rest)| rest.splitn(3, '/').nth(2));

@@ -1,5 +1,5 @@
-//! A machine whose turns are decided: booted once to the workload's beginning, and gone on with
-//! from there for each run.
+//! A machine whose turns are decided. It is booted once to the workload's beginning, and each run
+//! continues from that state.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -28,7 +28,7 @@ use super::workload::{Program, ProgramError};
 const STATE: &str = "begin";
 /// The time that a machine has to boot.
 const BOOT: Duration = Duration::from_secs(300);
-/// Last lines of a machine that a message shows.
+/// The number of a machine's last lines that a message shows.
 const SHOWN_LINES: usize = 8;
 
 /// Reasons for which a machine gave no result.
@@ -77,19 +77,19 @@ pub enum MachineError {
     Emulator {
         /// The machine.
         title: String,
-        /// The system's words.
+        /// The error of the system.
         source: io::Error,
         /// The machine's last lines.
         said: String,
     },
 }
 
-/// A run's result: the numbers, and the words on the serial line.
+/// A run's result: the numbers, and the output on the serial line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Ran {
     pub(super) found: Found,
     pub(super) serial: Vec<u8>,
-    /// The machine was stopped by the host's clock, which no other run is sure to repeat.
+    /// True if the machine was stopped by the host's clock, which other runs may not repeat.
     pub(super) is_cut_off: bool,
 }
 
@@ -121,9 +121,10 @@ pub(super) struct Machine<'a> {
 struct Emulator {
     child: Child,
     debugger: Debugger,
-    /// With the socket, the image, and the words of the serial line and of the emulator itself.
+    /// The directory with the socket, the image, and the output of the serial line and of the
+    /// emulator itself.
     files: TempDir,
-    /// Bytes of the serial line that earlier runs said.
+    /// The bytes of the serial line that earlier runs printed.
     said: usize,
 }
 
@@ -135,13 +136,13 @@ impl Drop for Emulator {
     }
 }
 
-/// The emulator's words besides those that name files of one run.
+/// Returns the emulator's command line besides the arguments that name files of one run.
 fn line(built: &Built, workload: &Program, initrd: &Path, cpus: u8) -> Vec<OsString> {
     let smp = format!("{cpus},sockets={cpus}");
     let mut line: Vec<OsString> = vec![Arch::X86_64.qemu().into()];
     line.extend(["-M", "q35", "-cpu", "max", "-m", "512M", "-smp", &smp].map(Into::into));
     line.extend(COMMON.map(Into::into));
-    // As for counts; and what the kernel only warns of is a failure here.
+    // The parameters are those of machines that count, but a warning of the kernel is a failure.
     let mut parameters = "console=ttyS0 nolapic_timer tsc=reliable tsc_early_khz=1000000 \
         noreplace-smp loglevel=5 panic=-1 panic_on_warn=1"
         .to_owned();
@@ -159,7 +160,7 @@ fn line(built: &Built, workload: &Program, initrd: &Path, cpus: u8) -> Vec<OsStr
     line
 }
 
-/// The last lines of a machine's words, for messages.
+/// Returns the last lines of a machine's output, for messages.
 fn last(serial: &[u8]) -> String {
     let text = String::from_utf8_lossy(serial);
     let clean = |line: &str| {
@@ -171,13 +172,13 @@ fn last(serial: &[u8]) -> String {
     lines[lines.len().saturating_sub(SHOWN_LINES)..].join("\n")
 }
 
-/// The serial line's words, and those of the emulator itself.
+/// Returns the output of the serial line, and that of the emulator itself.
 fn words(files: &Path) -> Vec<u8> {
     ["serial", "errors"].map(|name| fs::read(files.join(name)).unwrap_or_default()).concat()
 }
 
 impl Emulator {
-    /// Starts it, stopped, on an image.
+    /// Starts the emulator, with the machine stopped, on an image.
     fn start(line: &[OsString], files: TempDir, title: &str) -> Result<Self, MachineError> {
         let at = |name: &str| files.path().join(name);
         let create = |name: &str| File::create(at(name)).map_err(CacheError::at(&at(name)));
@@ -209,12 +210,12 @@ impl Emulator {
         }
     }
 
-    /// The last words of the machine, and of the emulator itself.
+    /// Returns the last lines of the machine, and of the emulator itself.
     fn last(&self) -> String {
         last(&words(self.files.path()))
     }
 
-    /// The serial line's words of this run.
+    /// Returns the serial line's output in this run.
     fn serial(&self) -> Vec<u8> {
         let mut all = fs::read(self.files.path().join("serial")).unwrap_or_default();
         all.split_off(self.said.min(all.len()))
@@ -231,15 +232,16 @@ fn qemu_img(arguments: &[&str]) -> Result<(), MachineError> {
     Err(MachineError::Image(String::from_utf8_lossy(&output.stderr).trim().to_owned()))
 }
 
-/// A directory for one run, with a short name: sockets take no long ones.
+/// Makes a directory for one run. Its name is short, because paths of sockets must be.
 fn scratch() -> Result<TempDir, MachineError> {
     let made = tempfile::Builder::new().prefix("pageout-").tempdir();
     Ok(made.map_err(CacheError::at(&std::env::temp_dir()))?)
 }
 
 impl<'a> Machine<'a> {
-    /// Boots a kernel to the workload's beginning, unless that state is kept: it is named by the
-    /// kernel, the workload and the emulator, so that no other's can be taken.
+    /// Boots a kernel to the workload's beginning, unless that state is in the cache. The state's
+    /// name follows from the kernel, the workload and the emulator, so that no other state is
+    /// taken.
     pub(super) fn open(
         built: &Built,
         workload: &Program,
@@ -282,7 +284,7 @@ impl<'a> Machine<'a> {
         Ok(machine)
     }
 
-    /// Has the debugger do something; if it cannot, the machine's last words are told.
+    /// Runs `work` with the debugger; its error gets the machine's last lines.
     fn on<T>(
         &self,
         emulator: &mut Emulator,
@@ -298,7 +300,7 @@ impl<'a> Machine<'a> {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Boots, and keeps the state in a directory.
+    /// Boots, and saves the state in a directory.
     fn boot(&self, to: &Path) -> Result<(), MachineError> {
         let files = scratch()?;
         let image = files.path().join("state.qcow2");
@@ -324,7 +326,7 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// Goes on from the beginning with these orders, to the end.
+    /// Runs from the workload's beginning to its end, with these orders.
     pub(super) fn run(&self, orders: &Orders) -> Result<Ran, MachineError> {
         let mut emulator = self.begin()?;
         let (found, is_cut_off) = self.on(&mut emulator, |debugger| {
@@ -346,8 +348,8 @@ impl<'a> Machine<'a> {
         self.idle.lock().expect("no panics")
     }
 
-    /// Starts emulators until so many wait. A thread that starts one must outlive its last run: the
-    /// emulator ends with it.
+    /// Starts emulators until `emulators` of them are idle. The thread that starts an emulator must
+    /// outlive its last run: the emulator ends with the thread.
     pub(super) fn fill(&self, emulators: usize) -> Result<(), MachineError> {
         while self.idle().len() < emulators {
             let started = self.start()?;
@@ -361,7 +363,7 @@ impl<'a> Machine<'a> {
         self.idle().clear();
     }
 
-    /// The machine at the workload's beginning, stopped.
+    /// Returns an emulator with the machine stopped at the workload's beginning.
     fn begin(&self) -> Result<Emulator, MachineError> {
         let idle = self.idle().pop();
         let mut emulator = match idle {
@@ -373,7 +375,9 @@ impl<'a> Machine<'a> {
         let said = self.on(&mut emulator, |debugger| debugger.monitor(&load))?;
         let ready = self.on(&mut emulator, |d| d.read(self.addresses.orders, Ready::SIZE))?;
         match Ready::parse(&ready).filter(|ready| ready.layout == LAYOUT) {
-            // The emulator goes on with the CPU that ran last: the same one each time by this.
+            // The emulator continues with the CPU that ran last. This step makes it the same one
+            // each
+            // time.
             Some(Ready { cpu, .. }) if said.trim().is_empty() => {
                 self.on(&mut emulator, |debugger| debugger.step(cpu))?;
             }
@@ -385,11 +389,11 @@ impl<'a> Machine<'a> {
         Ok(emulator)
     }
 
-    /// An emulator that takes the kept state, and stops at the end of each run.
+    /// Starts an emulator that can load the kept state, and stops at the end of each run.
     fn start(&self) -> Result<Emulator, MachineError> {
         let files = scratch()?;
         let image = files.path().join("state.qcow2");
-        // The emulator writes to the image that it goes on from.
+        // The emulator writes to the image that it loads the state from.
         fs::copy(&self.state, &image).map_err(CacheError::at(&image))?;
         let mut emulator = Emulator::start(&self.line, files, &self.title)?;
         self.on(&mut emulator, |debugger| debugger.stop_at(self.addresses.over))?;
@@ -406,7 +410,7 @@ impl<'a> Machine<'a> {
         head.with(&turns, &events).ok_or_else(none)
     }
 
-    /// The bytes of a function's code, from its first address.
+    /// Returns the bytes of the code between two addresses.
     pub(super) fn code(&self, [start, end]: [u64; 2]) -> Result<Vec<u8>, MachineError> {
         let mut emulator = self.begin()?;
         let size = usize::try_from(end - start).unwrap_or(0);

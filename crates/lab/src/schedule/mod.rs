@@ -1,7 +1,7 @@
 //! Schedules of a real kernel: which emulated CPU gives up its turn at which basic block.
 //!
-//! A kernel is built with [`Points`], booted once to the beginning of a [`Program`], and gone on
-//! with from there for each seed. A failure is run again, made small, and kept as a [`Schedule`].
+//! A kernel is built with [`Points`] and booted once to the beginning of a [`Program`]. Each seed
+//! runs from that state. A failure is run again, made small, and kept as a [`Schedule`].
 
 mod debugger;
 mod fewer;
@@ -40,19 +40,20 @@ use search::At;
 /// The results of all kernels.
 #[derive(Clone, Debug)]
 pub struct Scheduled {
-    /// Of each kernel, unless there were no seeds to try.
+    /// The search of each kernel, unless there were no seeds to try.
     pub searched: Vec<Searched>,
-    /// Of each kernel on each schedule that was given, or found on a kernel before it.
+    /// The runs of each schedule, given or found, on every kernel (those found: on every other
+    /// one).
     pub replayed: Vec<(Schedule, Vec<Replayed>)>,
 }
 
 impl Lab<'_> {
-    /// Searches each kernel, and then runs the schedules given, and those found, on every kernel
-    /// (those found: on every other one).
+    /// Searches each kernel, and then runs the given schedules on every kernel, and those found on
+    /// every other one.
     ///
     /// # Errors
     ///
-    /// The first failure of the lab's; a kernel that is wrong is none.
+    /// The first failure of the lab itself; a wrong kernel is not one.
     pub fn schedule(
         &self,
         kernels: &[Kernel],

@@ -11,7 +11,7 @@ use super::super::mirror::{Patched, Staged};
 
 /// Options of the compiler: points, and the lines that they are at.
 const FLAGS: &str = "-g1 -fsanitize-coverage=trace-pc";
-/// Our own objects, which have none.
+/// Our own objects, which get no points.
 const OURS: [&str; 2] = ["pageout_schedule.o", "pageout_lab.o"];
 
 /// The files and directories of a kernel that get points.
@@ -24,7 +24,7 @@ pub enum PointsError {
     /// A path that the kernel's source does not have.
     #[error("--points {0}: this kernel has no such file or directory with a Makefile")]
     NotThere(String),
-    /// A path that is none of a C file or directory in the tree.
+    /// A path that cannot be a C file or directory in the tree.
     #[error(
         "--points {0}: expected a directory of the kernel, such as mm, or a C file of one, \
         such as mm/rmap.c"
@@ -42,7 +42,7 @@ impl Default for Points {
 }
 
 impl Points {
-    /// Directories, whose own C files get points, and C files.
+    /// Takes C files, and directories whose own C files get points.
     ///
     /// # Errors
     ///
@@ -58,7 +58,7 @@ impl Points {
         Ok(Self(places.to_vec()))
     }
 
-    /// Puts the points and their object into what is built.
+    /// Adds the points and their object to the staged makefiles and files.
     pub(in super::super) fn add(
         &self,
         tree: &Path,

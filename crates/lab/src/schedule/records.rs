@@ -7,7 +7,7 @@ use pageout_record::schema::{Basis, Ground, Metric, Record};
 use super::search::{Search, Searched};
 
 impl Searched {
-    /// The record of a kernel's search.
+    /// Returns the record of a kernel's search.
     pub fn record(&self, search: &Search) -> Record {
         let cpus = search.cpus.to_string();
         let [workload, strategy] = [search.workload.text(), search.strategy.to_string()];

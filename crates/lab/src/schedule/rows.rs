@@ -27,7 +27,7 @@ pub struct Row {
 /// Acts of a CPU.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum What {
-    /// The workload said so.
+    /// The workload or the kernel printed a line.
     Event(String),
     /// The CPU gave up its turn, at a file and line.
     Turn(Turn, String),
@@ -39,7 +39,7 @@ impl From<Event> for Row {
     }
 }
 
-/// Text in lines of so many columns at most.
+/// Wraps a text into lines of at most `columns`.
 fn wrapped(text: &str, columns: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
@@ -54,7 +54,7 @@ fn wrapped(text: &str, columns: usize) -> Vec<String> {
     lines
 }
 
-/// The table: microseconds, a column for each CPU, and what the one that is marked did.
+/// Returns the table: microseconds, a column for each CPU, and the act of the marked one.
 pub fn table(rows: &[Row], cpus: u8) -> String {
     let mut text = String::from("        us  CPU");
     let heads: String = (0..cpus).map(|cpu| format!(" {cpu}")).collect();
@@ -89,7 +89,7 @@ pub fn table(rows: &[Row], cpus: u8) -> String {
     text
 }
 
-/// The words for a turn.
+/// Describes a turn.
 fn given(Turn { place, nth, hold, .. }: &Turn, line: &str) -> String {
     let rounds = if *hold == 1 { "1 round".to_owned() } else { format!("{hold} rounds") };
     format!("waits {rounds} in {}(), {line}, pass {nth}", place.function)

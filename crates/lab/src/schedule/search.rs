@@ -31,7 +31,7 @@ pub struct Search {
     pub seeds: RangeInclusive<u64>,
     /// The choice of turns by a seed.
     pub strategy: Strategy,
-    /// Functions that alone have points, if any are named.
+    /// The only functions whose points count, if any are named.
     pub turns_in: Vec<String>,
     /// The machine's time after which a run hangs.
     pub hang: Duration,
@@ -39,9 +39,9 @@ pub struct Search {
     pub limit: Duration,
     /// The most lists of turns that are tried to make a failure small.
     pub tries: usize,
-    /// Runs of a failure in all, to see that it is the same.
+    /// The number of runs of a failure, the first included, to see that it repeats.
     pub replays: usize,
-    /// True to run the seeds behind the first that fails too.
+    /// True if all seeds are run, also those after the first that fails.
     pub all_seeds: bool,
 }
 
@@ -59,7 +59,7 @@ pub enum SearchError {
     NoFunction {
         /// The function.
         function: String,
-        /// Of which kernel.
+        /// The kernel's name.
         kernel: String,
         /// Functions that may be meant.
         hint: String,
@@ -69,7 +69,7 @@ pub enum SearchError {
     NoPoints {
         /// The workload.
         workload: String,
-        /// Of which kernel.
+        /// The kernel's name.
         kernel: String,
     },
 }
@@ -79,11 +79,11 @@ pub enum SearchError {
 pub struct Searched {
     /// The kernel's name.
     pub kernel: String,
-    /// The run without turns: how it failed, if it did, and how many points it passed.
+    /// The failure of the run without turns, if it failed.
     pub control: Option<String>,
-    /// Points of the run without turns.
+    /// The number of points that the run without turns passed.
     pub points: u64,
-    /// Checks that held in it.
+    /// The number of checks that held in that run.
     pub checks: u64,
     /// Seeds that were run.
     pub tried: u64,
@@ -104,17 +104,17 @@ pub struct Replayed {
     pub kernel: String,
     /// The failure, if there was one.
     pub failure: Option<String>,
-    /// Turns that were given up, of so many.
+    /// The number of turns that were given up, and of those in the schedule.
     pub given: (u64, usize),
-    /// Turns whose point was not there, and for which the next of the function was taken.
+    /// The number of turns whose point was not there: the function's nearest one was taken.
     pub moved: usize,
-    /// Turns whose function is not there, or has no points.
+    /// The functions of turns that the kernel does not have, or that have no points.
     pub missing: Vec<String>,
-    /// True where the schedule was found on the same build.
+    /// True if the schedule was found on the same build.
     pub same_build: bool,
 }
 
-/// The failure of a run, if it failed.
+/// Returns the failure of a run, if it failed.
 fn failure(ran: &Ran, limit: Duration) -> Option<String> {
     let name = ran.found.verdict.name();
     let last = ran.found.events.last().map(|event| event.text.clone()).unwrap_or_default();
@@ -130,7 +130,7 @@ fn failure(ran: &Ran, limit: Duration) -> Option<String> {
     warned.map(|line| format!("the kernel warned: {}", line.trim()))
 }
 
-/// A kernel's machine, and what it is searched for.
+/// A kernel's machine, and its search.
 pub(super) struct At<'a> {
     pub(super) machine: Machine<'a>,
     pub(super) search: &'a Search,
@@ -161,7 +161,7 @@ impl<'a> At<'a> {
         Ok(at)
     }
 
-    /// The name of its kernel.
+    /// Returns the name of its kernel.
     pub(super) fn kernel(&self) -> &str {
         &self.built.kernel.name
     }
@@ -177,12 +177,12 @@ impl<'a> At<'a> {
         SearchError::NoFunction { function, kernel, hint }
     }
 
-    /// The addresses of functions, of those that there are.
+    /// Returns the addresses of those functions that the kernel has.
     fn ranges_of(&self, functions: &[String]) -> Vec<[u64; 2]> {
         functions.iter().filter_map(|function| self.machine.symbols.range(function)).collect()
     }
 
-    /// A function's points, in bytes from its beginning.
+    /// Returns a function's points, in bytes from its beginning.
     fn points_of(&self, function: &str) -> Result<Vec<u64>, MachineError> {
         let symbols = &self.machine.symbols;
         let (Some(range), Some(hook)) = (symbols.range(function), symbols.address(HOOK)) else {
@@ -199,12 +199,12 @@ impl<'a> At<'a> {
         self.machine.run(&orders)
     }
 
-    /// The orders of a seed.
+    /// Returns the orders of a seed.
     pub(super) fn orders(&self, seed: u64, points: u64) -> Orders {
         self.search.strategy.orders(seed, points, self.search.cpus)
     }
 
-    /// Runs a list of turns, with what a program draws by a seed.
+    /// Runs a list of turns, with the seed by which the workload may draw.
     pub(super) fn list(&self, seed: u64, listed: &[Listed]) -> Result<Ran, MachineError> {
         self.run(Orders { seed, listed: listed.to_vec(), ..Orders::default() })
     }
@@ -247,7 +247,8 @@ impl<'a> At<'a> {
         Ok(searched)
     }
 
-    /// Tries the seeds, several at once, until one fails: the first of them, and its run.
+    /// Tries the seeds, several at once, until one fails. Returns the first that failed, and its
+    /// run.
     fn seeds(
         &self,
         points: u64,
@@ -280,7 +281,7 @@ impl<'a> At<'a> {
         }
     }
 
-    /// Runs a stored schedule: whether it still fails.
+    /// Runs a stored schedule, and returns its outcome.
     pub(super) fn replay(&self, schedule: &Schedule) -> Result<Replayed, MachineError> {
         let (mut listed, mut moved, mut missing) = (Vec::new(), 0, Vec::new());
         for turn in &schedule.turns {
@@ -307,7 +308,7 @@ impl<'a> At<'a> {
         })
     }
 
-    /// A part of the name of the kernel's build.
+    /// Returns a part of the name of the kernel's build.
     pub(super) fn build(&self) -> String {
         let image = self.built.image();
         let place = image.parent().and_then(Path::file_name).unwrap_or_default();
@@ -316,7 +317,7 @@ impl<'a> At<'a> {
 }
 
 impl Searched {
-    /// True where anything failed, with turns or without.
+    /// Returns true if a run failed, with turns or without.
     pub fn found(&self) -> bool {
         self.control.is_some() || self.failure.is_some()
     }

@@ -1,8 +1,8 @@
 //! The fewest turns that still fail.
 
 /// Removes items as long as the rest fails: halves first, then smaller parts, at last one by one.
-/// `first` says which of several candidates is the first that fails; it may try several at once.
-/// Without any one of the items that are left it passes, as far as `first` tried.
+/// `first` returns the index of the first candidate that fails; it may try several at once. If
+/// `first` tried all candidates, the items that are left pass without any one of them.
 pub(super) fn shrink<T: Clone, E>(
     items: Vec<T>,
     mut first: impl FnMut(&[Vec<T>]) -> Result<Option<usize>, E>,
@@ -12,7 +12,7 @@ pub(super) fn shrink<T: Clone, E>(
         let parts_now = parts.min(kept.len());
         let size = kept.len().div_ceil(parts_now);
         let chunks: Vec<Vec<T>> = kept.chunks(size).map(<[T]>::to_vec).collect();
-        // A part alone is the greatest step; what is left without one the next.
+        // To keep only one part is the greatest step; to leave one part out is the next.
         let alone = if chunks.len() > 2 { chunks.clone() } else { Vec::new() };
         let without = (0..chunks.len()).map(|left_out| {
             let rest = chunks.iter().enumerate().filter(|(place, _)| *place != left_out);
@@ -35,7 +35,7 @@ pub(super) fn shrink<T: Clone, E>(
 mod tests {
     use super::*;
 
-    /// Shrinks 0 to 99 where these together fail; with the number of lists.
+    /// Shrinks 0 to 99, where these items together fail. Returns also the number of lists tried.
     fn shrunk(needed: &[u32]) -> (Vec<u32>, usize) {
         let fails = |candidate: &Vec<u32>| needed.iter().all(|item| candidate.contains(item));
         let mut tries = 0;

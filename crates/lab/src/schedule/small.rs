@@ -1,4 +1,4 @@
-//! A failure made small: the fewest turns that still fail, and what happens then.
+//! A failure made small: the fewest turns that still fail, and the acts of that run.
 
 use std::time::Instant;
 
@@ -26,17 +26,17 @@ pub struct Failure {
     pub points: u64,
     /// Further runs of the seed that were equal to the byte, and how many there were.
     pub equal: (usize, usize),
-    /// The same of the small one.
+    /// Further runs of the small schedule that were equal to the byte, and how many there were.
     pub small_equal: (usize, usize),
     /// Lists of turns that were tried.
     pub tries: usize,
     /// Seconds that they took.
     pub seconds: f64,
-    /// The fewest turns; the seed's own where the list of them did not fail.
+    /// The fewest turns; the seed's own if the list of them did not fail.
     pub schedule: Schedule,
-    /// True where the list of turns fails without the seed.
+    /// True if the list of turns fails without the seed.
     pub is_listed: bool,
-    /// The text.
+    /// The acts of the last run, in their order.
     pub rows: Vec<Row>,
 }
 
@@ -52,8 +52,9 @@ struct Trials<'a> {
 }
 
 impl Trials<'_> {
-    /// The fewest turns found: some are left out, then others take their place, then lists of
-    /// fewer turns are drawn in the same functions, until none of all that fails.
+    /// Returns the fewest turns that were found to fail. Some turns are left out, then others take
+    /// their place, then lists of fewer turns are drawn in the same functions, until none of these
+    /// lists fails.
     fn fewest(&mut self, listed: Vec<Listed>) -> Result<Vec<Listed>, MachineError> {
         let mut kept = shrink(listed, |lists| self.first(lists))?;
         loop {
@@ -69,7 +70,7 @@ impl Trials<'_> {
         }
     }
 
-    /// The same turns, given up for as few rounds as fail.
+    /// Returns the same turns, given up for the fewest rounds that fail.
     fn shortest(&mut self, mut kept: Vec<Listed>) -> Result<Vec<Listed>, MachineError> {
         for place in 0..kept.len() {
             let with = |hold| {
@@ -85,7 +86,7 @@ impl Trials<'_> {
         Ok(kept)
     }
 
-    /// The first of several lists that fails, as long as there are tries left.
+    /// Returns the index of the first list that fails, as long as there are tries left.
     fn first(&mut self, lists: &[Vec<Listed>]) -> Result<Option<usize>, MachineError> {
         let fails = |at: &At<'_>, list: &Vec<Listed>| {
             Ok(at.fails(&at.list(self.seed, list)?).is_some().then_some(()))
@@ -99,7 +100,7 @@ impl Trials<'_> {
         Ok(first.map(|(place, ())| place))
     }
 
-    /// Fewer turns than these that fail, drawn from all points of their functions.
+    /// Returns fewer turns than these that fail, drawn from all points of their functions.
     fn drawn(&mut self, kept: &[Listed]) -> Result<Option<Vec<Listed>>, MachineError> {
         let at = self.at;
         let mut ranges: Vec<[u64; 2]> =
@@ -127,13 +128,13 @@ impl Trials<'_> {
     }
 }
 
-/// The turns that a run gave up.
+/// Returns the turns that a run gave up.
 fn listed(ran: &Ran) -> Vec<Listed> {
     ran.found.given.iter().map(|given| given.listed).collect()
 }
 
 impl At<'_> {
-    /// The fewest turns of a seed that fail, and what happens then.
+    /// Returns the fewest turns of a seed that fail, and the acts of that run.
     pub(super) fn small(
         &self,
         seed: u64,
@@ -169,7 +170,7 @@ impl At<'_> {
         })
     }
 
-    /// These turns as they are kept.
+    /// Returns these turns as a schedule to keep.
     fn schedule(&self, seed: u64, kept: &[Listed], failure: String) -> Schedule {
         Schedule {
             workload: self.search.workload.text(),
@@ -184,8 +185,8 @@ impl At<'_> {
         }
     }
 
-    /// The first of several items for which there is something, and how many were tried; as many
-    /// are tried at once as there are jobs.
+    /// Returns the first of several items for which `find` finds something, and the number that was
+    /// tried. As many are tried at once as there are jobs.
     fn first<T: Sync, R: Send>(
         &self,
         items: &[T],
@@ -205,13 +206,13 @@ impl At<'_> {
         Ok((tried, None))
     }
 
-    /// The number of further runs that are equal to the byte, and of all of them.
+    /// Returns the number of further runs that are equal to the byte, and of all further runs.
     fn equal(
         &self,
         ran: &Ran,
         again: impl Fn() -> Result<Ran, MachineError> + Sync,
     ) -> Result<(usize, usize), MachineError> {
-        // What an emulator ran before must not matter.
+        // An emulator's earlier runs must not matter.
         self.machine.renew();
         let more: Vec<()> = vec![(); self.search.replays.saturating_sub(1).max(1)];
         self.machine.fill(more.len().min(self.jobs))?;
@@ -224,7 +225,7 @@ impl At<'_> {
         Turn { cpu: listed.cpu, place, nth: listed.nth, hold: listed.hold }
     }
 
-    /// All acts of a run, in their order.
+    /// Returns all acts of a run, in their order.
     fn rows(&self, ran: &Ran) -> Result<Vec<Row>, MachineError> {
         let given = &ran.found.given;
         let points: Vec<u64> = given.iter().map(|given| given.listed.point).collect();

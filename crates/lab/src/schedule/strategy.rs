@@ -8,18 +8,18 @@ use fastrand::Rng;
 
 use super::layout::{LOWEST, Listed, MAX_TURNS, Orders};
 
-/// For how many rounds of the others a turn is given up, at most.
+/// The most rounds of the other CPUs for which a turn is given up.
 const MAX_HOLD: u64 = 4;
 
 /// A way to choose turns by a seed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Strategy {
-    /// At one point in so many, whichever a hash of seed, point and CPU takes.
+    /// A turn at one point in this many, chosen by a hash of seed, point and CPU.
     Rate(u64),
-    /// So many turns, at points drawn from all that a run without turns passes.
+    /// A fixed number of turns, at points drawn from all that a run without turns passes.
     Few(u64),
-    /// Priorities of CPUs, drawn, and at so many points less one the CPU that comes there falls
-    /// below all others: Burckhardt, Kothari, Musuvathi, Nagarakatte, "A randomized scheduler with
+    /// Drawn priorities of CPUs. At this many points less one, the CPU that comes there falls below
+    /// all others: Burckhardt, Kothari, Musuvathi, Nagarakatte, "A randomized scheduler with
     /// probabilistic guarantees of finding bugs", ASPLOS 2010.
     Pct(u64),
 }
@@ -62,7 +62,7 @@ impl FromStr for Strategy {
 }
 
 impl Strategy {
-    /// The orders of a seed for so many CPUs, where a run without turns passes so many points.
+    /// Returns the orders of a seed, on `cpus` CPUs, if a run without turns passes `points` points.
     pub(super) fn orders(self, seed: u64, points: u64, cpus: u8) -> Orders {
         match self {
             Self::Rate(rate) => Orders { seed, rate, ..Orders::default() },
@@ -85,7 +85,7 @@ impl Strategy {
     }
 }
 
-/// So many numbers of points, all different, in their order.
+/// Draws `many` different numbers of points.
 fn places(rng: &mut Rng, many: u64, points: u64) -> BTreeSet<u64> {
     let mut at = BTreeSet::new();
     while (at.len() as u64) < many.min(points) {

@@ -1,4 +1,4 @@
-//! Points by name: a function, and how far into it.
+//! Points by name: a function, and an offset into it.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,12 +7,12 @@ use std::str::FromStr;
 #[derive(Clone, Debug)]
 pub(super) struct Symbols(Vec<(u64, String)>);
 
-/// A point: the address after its call, as so many bytes into a function.
+/// A point: the address after its call, as an offset into a function.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Place {
     /// The function's symbol. Of several with one name, `NAME@2` is the second.
     pub function: String,
-    /// Bytes.
+    /// The offset in bytes.
     pub offset: u64,
 }
 
@@ -37,7 +37,7 @@ impl FromStr for Place {
 }
 
 impl Symbols {
-    /// The symbols of a System.map.
+    /// Parses the symbols of a System.map.
     pub(super) fn parse(map: &str) -> Self {
         let mut symbols: Vec<(u64, String)> = map.lines().filter_map(symbol).collect();
         symbols.sort_by_key(|(address, _)| *address);
@@ -52,19 +52,20 @@ impl Symbols {
         Self(symbols)
     }
 
-    /// The address of a symbol.
+    /// Returns the address of a symbol.
     pub(super) fn address(&self, name: &str) -> Option<u64> {
         self.0.iter().find(|(_, of)| of == name).map(|(address, _)| *address)
     }
 
-    /// From a function's first byte to the next function's.
+    /// Returns the addresses of a function's first byte and of the next function's.
     pub(super) fn range(&self, name: &str) -> Option<[u64; 2]> {
         let start = self.address(name)?;
         let end = self.0.iter().map(|(address, _)| *address).find(|address| *address > start)?;
         Some([start, end])
     }
 
-    /// From the first byte of the function that a point is in to the next function's.
+    /// Returns the addresses of the first byte of the function that a point is in, and of the next
+    /// function's.
     pub(super) fn around(&self, point: u64) -> Option<[u64; 2]> {
         let at = self.at(point)?;
         let start = &self.0[at].0;
@@ -73,12 +74,13 @@ impl Symbols {
         Some([*start, (*end).max(point + 1)])
     }
 
-    /// The index of the last symbol before an address: a point stands behind its call.
+    /// Returns the index of the last symbol before an address: a point is the address after its
+    /// call.
     fn at(&self, address: u64) -> Option<usize> {
         self.0.partition_point(|(start, _)| *start < address).checked_sub(1)
     }
 
-    /// The point at an address.
+    /// Returns the point at an address.
     pub(super) fn place(&self, address: u64) -> Place {
         match self.at(address).map(|at| &self.0[at]) {
             Some((start, name)) => Place { function: name.clone(), offset: address - start },
@@ -86,25 +88,25 @@ impl Symbols {
         }
     }
 
-    /// The names of all functions.
+    /// Returns the names of all functions.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|(_, name)| name.as_str())
     }
 }
 
-/// A line of a System.map: address, kind, name.
+/// Parses a line of a System.map: address, kind, name.
 fn symbol(line: &str) -> Option<(u64, String)> {
     let mut words = line.split_whitespace();
     let address = u64::from_str_radix(words.next()?, 16).ok()?;
     let (_kind, name) = (words.next()?, words.next()?);
-    // The compiler's marks of its own are no functions.
+    // The compiler's own marks are not functions.
     (!name.starts_with("__pfx_")).then(|| (address, name.to_owned()))
 }
 
-/// A function's points, by the bytes of its code: behind each call of `target`, in bytes
-/// from its beginning at `start`.
+/// Returns a function's points, found in the bytes of its code: the addresses after each call of
+/// `target`, in bytes from its beginning at `start`.
 pub(super) fn calls(code: &[u8], start: u64, target: u64) -> Vec<u64> {
-    /// A call of x86-64: an opcode, and how far from the next instruction the function is.
+    /// A call of x86-64: this opcode, and the distance from the next instruction to the function.
     const CALL: u8 = 0xe8;
     let is_call = |place: &usize| {
         let distance = code.get(place + 1..place + 5).and_then(|bytes| bytes.try_into().ok());

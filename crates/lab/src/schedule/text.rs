@@ -1,4 +1,4 @@
-//! Schedules as text: what failed, and the turns that have to be given up for it.
+//! Schedules as text: the failure, and the turns to give up to repeat it.
 
 use std::fmt;
 
@@ -7,16 +7,16 @@ use super::symbols::Place;
 /// The first line of a schedule.
 const FIRST: &str = "pageout schedule 1";
 
-/// A turn to give up: the `nth` time that a CPU comes to a point, for so many rounds of the others.
+/// A turn to give up: the `nth` time that a CPU comes to a point, for `hold` rounds of the others.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Turn {
     /// The CPU's number.
     pub cpu: u64,
     /// The point.
     pub place: Place,
-    /// At which time, from 1.
+    /// The number of the time, from 1.
     pub nth: u64,
-    /// For how many rounds.
+    /// The number of rounds.
     pub hold: u64,
 }
 
@@ -31,8 +31,8 @@ pub struct Schedule {
     pub kernel: String,
     /// The build of that kernel: a part of its hash.
     pub build: String,
-    /// Functions that alone gave up turns in the search, if any were named: points elsewhere are
-    /// not counted, which takes time.
+    /// The only functions that gave up turns in the search, if any were named. Points elsewhere are
+    /// not counted, because counting takes time.
     pub turns_in: Vec<String>,
     /// The strategy that found it: `rate=64`.
     pub found: String,
@@ -40,17 +40,17 @@ pub struct Schedule {
     pub seed: u64,
     /// The failure.
     pub failure: String,
-    /// In the order in which they were given up.
+    /// The turns, in the order in which they were given up.
     pub turns: Vec<Turn>,
 }
 
 /// A text that is no schedule.
 #[derive(PartialEq, Eq, Debug, thiserror::Error)]
 pub enum TextError {
-    /// A text that begins otherwise.
+    /// A text with another first line.
     #[error("it is no schedule: the first line is not `{FIRST}`")]
     First,
-    /// A line that says nothing known.
+    /// A line of no known form.
     #[error(
         "line {number}: `{line}`: expected workload, cpus, kernel, build, turns-in, found, seed, \
         failure, or `turn CPU FUNCTION+0xOFFSET NTH HOLD`"
@@ -61,7 +61,7 @@ pub enum TextError {
         /// The line's text.
         line: String,
     },
-    /// A line that is not there.
+    /// A missing line.
     #[error("a line is missing: {0}")]
     Missing(&'static str),
 }
@@ -93,7 +93,7 @@ fn turn(rest: &str) -> Option<Turn> {
 }
 
 impl Schedule {
-    /// Reads what was written.
+    /// Parses the text of a schedule.
     ///
     /// # Errors
     ///

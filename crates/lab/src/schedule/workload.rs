@@ -1,4 +1,4 @@
-//! Programs whose turns are decided, and what their machine boots into.
+//! Programs whose turns are decided, and the initial RAM disk of their machine.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -16,11 +16,11 @@ use super::super::progress::Progress;
 use super::super::target::Arch;
 use super::super::tools;
 
-/// Options of the compiler: programs stand alone, and have threads.
+/// Options of the compiler: programs are linked statically, and have threads.
 const C_OPTIONS: [&str; 6] = ["-std=gnu11", "-O2", "-Wall", "-static", "-s", "-pthread"];
 /// Bytes of the file system that the machine has as /mnt.
 const FILE_SYSTEM: u64 = 16 << 20;
-/// Options that make it the same each time.
+/// Options that make the file system the same each time.
 const MKE2FS: [&str; 9] = [
     "-q",
     "-t",
@@ -32,10 +32,10 @@ const MKE2FS: [&str; 9] = [
     "-E",
     "hash_seed=7061676f-7574-4c61-8000-000000000002",
 ];
-/// The same for the times in it.
+/// The variable that makes the times in it the same.
 const MKE2FS_TIME: (&str, &str) = ("E2FSPROGS_FAKE_TIME", "1577836800");
 
-/// The workloads that come with the lab: name, source, and arguments where none are given.
+/// The workloads that come with the lab: name, source, and arguments if none are given.
 const SHIPPED: [(&str, &str, &str); 4] = [
     ("lost-write", "reports/lost-write/lost_write.c", "2 alone"),
     ("register-check", "schedule/register_check.c", "60"),
@@ -47,7 +47,7 @@ const SHIPPED: [(&str, &str, &str); 4] = [
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Program {
     name: String,
-    /// A C file of the user's; without one it is one of ours.
+    /// A C file of the user's; `None` for a workload of ours.
     file: Option<PathBuf>,
     arguments: Vec<String>,
 }
@@ -55,7 +55,7 @@ pub struct Program {
 /// Reasons for which there is no workload.
 #[derive(Debug, thiserror::Error)]
 pub enum ProgramError {
-    /// No workload is called so.
+    /// No workload has this name.
     #[error("{}", .0)]
     Unknown(UnknownName),
     /// An argument that the machine's command line cannot carry.
@@ -71,7 +71,7 @@ pub enum ProgramError {
         compiler: String,
         /// The program.
         program: String,
-        /// The compiler's words.
+        /// The messages of the compiler.
         said: String,
     },
     /// A user's file cannot be read.
@@ -79,7 +79,7 @@ pub enum ProgramError {
     Read {
         /// The file.
         file: PathBuf,
-        /// The system's words.
+        /// The error of the system.
         source: std::io::Error,
     },
     /// The cache cannot be used.
@@ -88,16 +88,16 @@ pub enum ProgramError {
 }
 
 impl Program {
-    /// The names of those that come with the lab.
+    /// Returns the names of the workloads that come with the lab.
     pub fn names() -> impl Iterator<Item = &'static str> {
         SHIPPED.iter().map(|(name, ..)| *name)
     }
 
-    /// The workload of a text: a name or a C file, then its arguments.
+    /// Parses a workload: a name or a C file, then its arguments.
     ///
     /// # Errors
     ///
-    /// [`ProgramError`] for a name that there is not, and an argument that cannot be passed on.
+    /// [`ProgramError`] for an unknown name, and an argument that cannot be passed on.
     pub fn parse(text: &str) -> Result<Self, ProgramError> {
         let mut words = text.split_whitespace().map(str::to_owned);
         let name = words.next().unwrap_or_default();
@@ -122,7 +122,7 @@ impl Program {
         Ok(Self { name, file, arguments })
     }
 
-    /// The name and arguments, from which it is parsed.
+    /// Returns the name and arguments, in the form that [`Self::parse`] takes.
     pub fn text(&self) -> String {
         [std::slice::from_ref(&self.name), &self.arguments].concat().join(" ")
     }
@@ -131,8 +131,8 @@ impl Program {
         &self.arguments
     }
 
-    /// The directory with the initial RAM disk that runs it, made unless it is there. Its name
-    /// follows from all that is in it.
+    /// Returns the directory with the initial RAM disk that runs it, made unless it is there. Its
+    /// name follows from its content.
     pub(super) fn initrd(
         &self,
         cache: &Cache,
@@ -156,7 +156,7 @@ impl Program {
         cache.made("workloads", &key.finish(), progress, |to| self.make(&compiler, to))
     }
 
-    /// The place of its source below our files.
+    /// Returns the path of its source below our files.
     fn source(&self) -> &'static str {
         let shipped = SHIPPED.iter().find(|(name, ..)| *name == self.name);
         shipped.map_or("", |(_, source, _)| source)
@@ -190,7 +190,7 @@ fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// Compiles a program that finds our headers.
+/// Compiles a program, with our headers in its search path.
 fn compile(compiler: &str, from: &Path, to: &Path, program: &str) -> Result<(), ProgramError> {
     let output = Command::new(compiler)
         .args(C_OPTIONS)
