@@ -1,4 +1,4 @@
-//! Memory of whole pages, alone in its mapping.
+//! Memory of whole pages, the only one in its mapping.
 
 use memmap2::{Advice, MmapMut, MmapOptions};
 use std::io;
@@ -6,19 +6,19 @@ use std::io;
 /// The size of pages that the kernel is asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Pages {
-    /// Base pages alone.
+    /// Only base pages.
     Small,
-    /// Huge ones where there are any.
+    /// Huge pages if the kernel has any.
     Huge,
 }
 
-/// Maps anonymous memory, which takes none until it is touched.
+/// Maps anonymous memory, whose pages are allocated only when they are touched.
 ///
 /// # Errors
-/// The kernel's, if it has no address space or refuses.
+/// The kernel's error, if there is no address space left or it refuses.
 pub(super) fn area(bytes: usize, pages: Pages) -> io::Result<MmapMut> {
     let area = MmapOptions::new().len(bytes).no_reserve_swap().map_anon()?;
-    // A kernel without huge pages refuses either advice, and needs none.
+    // A kernel without huge pages refuses both kinds of advice, and needs neither.
     let _ = area.advise(match pages {
         Pages::Small => Advice::NoHugePage,
         Pages::Huge => Advice::HugePage,
@@ -26,8 +26,9 @@ pub(super) fn area(bytes: usize, pages: Pages) -> io::Result<MmapMut> {
     Ok(area)
 }
 
-/// [`area`] of base pages that the kernel joins with no neighbour, since nothing else in this
-/// process has its flags; only one may live at a time.
+/// Maps an [`area`] of base pages that the kernel joins with no neighbour, since no other mapping
+/// of
+/// this process has its flags. Only one may live at a time.
 ///
 /// # Errors
 /// As [`area`].
@@ -37,7 +38,7 @@ pub(super) fn lone_area(bytes: usize) -> io::Result<MmapMut> {
     Ok(area)
 }
 
-/// Bytes of a base page.
+/// Returns the bytes of a base page.
 pub(super) fn page_size() -> usize {
     rustix::param::page_size()
 }

@@ -8,24 +8,24 @@ use pageout_experiment::this_machine;
 use pageout_machine::platform::{Architecture, Prices};
 use std::io;
 
-/// What was measured.
+/// The results of all measurements.
 #[derive(Debug)]
 pub struct Calibration {
-    /// The CPU's name, as the kernel tells it.
+    /// The CPU's name, as the kernel reports it.
     pub cpu: String,
-    /// On how many cores it was measured.
+    /// The number of cores that were measured on.
     pub cores: usize,
     /// Prices.
     pub prices: Vec<Priced>,
-    /// What else was seen and is no price of the model.
+    /// Other measurements, which are no prices of the model.
     pub seen: Vec<Seen>,
-    /// Pages whose translations each level of the TLB holds, as far as it shows.
+    /// The pages whose translations each level of the TLB holds; `None` if it does not show.
     pub reach: [Option<usize>; 2],
-    /// Prices that could be measured and were not, with the reason.
+    /// Prices that were not measured here, with the reason.
     pub left_out: Vec<(&'static str, String)>,
 }
 
-/// Why nothing was measured.
+/// The reason why no measurement was made.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot measure {what}")]
 pub struct CalibrateError {
@@ -33,14 +33,14 @@ pub struct CalibrateError {
     source: io::Error,
 }
 
-/// Kinds of measurement, each of so many rounds.
+/// The number of kinds of measurement. Each has its own rounds.
 const KINDS: usize = 4;
 
-/// Measures on the given CPUs, the first of which this thread takes meanwhile, what is a price of
-/// the architecture; tells `progress` the steps done and how many there are.
+/// Measures the prices of the architecture on the given CPUs, the first of which this thread takes
+/// meanwhile. Calls `progress` with the number of steps done and of all steps.
 ///
 /// # Errors
-/// What the kernel refused: memory, or a CPU.
+/// [`CalibrateError`] if the kernel refuses memory or a CPU.
 ///
 /// # Panics
 /// If no CPU is given.

@@ -4,17 +4,18 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::fs;
 use std::io;
 
-/// Numbers of CPUs, ascending, no two of one core: threads of a core share its caches and its TLB.
+/// Returns numbers of CPUs, ascending, one of each core: threads of a core share its caches and its
+/// TLB.
 ///
 /// # Errors
-/// The kernel's, if it does not tell.
+/// The kernel's error, if it does not list the CPUs.
 pub fn cores() -> io::Result<Vec<usize>> {
     let allowed = sched_getaffinity(None)?;
     let allowed: Vec<_> = (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu)).collect();
     let first_of_its_core = |cpu: &usize| {
         let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
         let siblings = fs::read_to_string(path).ok().and_then(|text| parse_list(&text));
-        // A kernel that does not say which CPUs share a core has none that do.
+        // If the kernel does not list the CPUs that share a core, none do.
         let siblings = siblings.unwrap_or_default();
         siblings.iter().filter(|sibling| allowed.contains(sibling)).all(|sibling| cpu <= sibling)
     };
@@ -31,22 +32,22 @@ fn parse_list(text: &str) -> Option<Vec<usize>> {
     Some(cpus)
 }
 
-/// Keeps this thread to a CPU.
+/// Binds this thread to a CPU.
 ///
 /// # Errors
-/// The kernel's, if the CPU is no longer there or no longer allowed.
+/// The kernel's error, if the CPU is no longer there or no longer allowed.
 pub(super) fn pin(cpu: usize) -> io::Result<()> {
     let mut one = CpuSet::new();
     one.set(cpu);
     Ok(sched_setaffinity(None, &one)?)
 }
 
-/// Keeps this thread to one CPU for as long as it lives, then to those it had before.
+/// A guard that binds this thread to one CPU. Dropping it allows the earlier CPUs again.
 #[derive(Debug)]
 pub(super) struct Pinned(CpuSet);
 
 impl Pinned {
-    /// As [`pin`].
+    /// Binds this thread as [`pin`] does.
     pub(super) fn to(cpu: usize) -> io::Result<Self> {
         let before = sched_getaffinity(None)?;
         pin(cpu)?;
@@ -56,7 +57,7 @@ impl Pinned {
 
 impl Drop for Pinned {
     fn drop(&mut self) {
-        // What was permitted before may be so no longer; then the thread stays where it is.
+        // The earlier CPUs may no longer be permitted; then the thread stays on this one.
         let _ = sched_setaffinity(None, &self.0);
     }
 }

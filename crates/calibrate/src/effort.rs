@@ -1,26 +1,26 @@
-//! How much is measured.
+//! The effort of measuring.
 
 use pageout_experiment::this_machine;
 use std::time::Duration;
 
-/// How much to measure.
+/// The amount of measurements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Effort {
-    /// Repetitions of everything,
+    /// The most repetitions of each kind of measurement.
     pub(super) rounds: usize,
-    /// or as many as begin within the time, for each kind of measurement.
+    /// The time within which repetitions of each kind begin.
     pub(super) budget: Duration,
-    /// Memory over which loads are far.
+    /// The bytes of memory that far loads are spread over.
     pub(super) far_bytes: usize,
-    /// Pages touched where each has a line of page tables for itself; they take address space, and
-    /// memory for their tables.
+    /// The number of pages that are touched of which each has its own line of page tables. They
+    /// take address space, and memory for their tables.
     pub(super) sparse_entries: usize,
-    /// Memory cleared, and as much copied.
+    /// The bytes of memory that are cleared, and that are copied.
     pub(super) copied_bytes: usize,
 }
 
 impl Effort {
-    /// Enough for a platform file: about a minute, two where the machine is busy.
+    /// The effort for a platform file: about a minute, or two if the machine is busy.
     pub const FULL: Self = Self {
         rounds: 201,
         budget: Duration::from_secs(20),
@@ -29,7 +29,8 @@ impl Effort {
         copied_bytes: 128 << 20,
     };
 
-    /// A look, in a few seconds: large caches still hold what should be far.
+    /// The effort for a first look, in a few seconds: large caches still hold memory that should be
+    /// far.
     pub const QUICK: Self = Self {
         rounds: 7,
         budget: Duration::from_secs(2),
@@ -38,11 +39,11 @@ impl Effort {
         copied_bytes: 16 << 20,
     };
 
-    /// No more than a part of the memory that is there.
+    /// Limits the memory to a part of what is available.
     pub(super) fn within_memory(mut self) -> Self {
         let available = this_machine::available_memory().unwrap_or(u64::MAX);
         let quarter = usize::try_from(available / 4).unwrap_or(usize::MAX);
-        // Whole mebibytes, of which there is always one.
+        // Whole mebibytes, at least one.
         let bytes = |bytes: usize| (bytes.min(quarter) >> 20 << 20).max(1 << 20);
         self.far_bytes = bytes(self.far_bytes);
         self.copied_bytes = bytes(self.copied_bytes / 2 * 2);

@@ -11,19 +11,19 @@ pub struct Figure {
     pub low: f64,
     /// The 95th percentile.
     pub high: f64,
-    /// Repetitions.
+    /// The number of repetitions.
     pub n: usize,
 }
 
 impl Figure {
-    /// Of values in any order; `None` if there are none.
+    /// Returns the figure of values in any order; `None` if there are none.
     pub fn of(values: &[f64]) -> Option<Self> {
         let at = |part| quantile(values, part);
         Some(Self { median: at(0.5)?, low: at(0.05)?, high: at(0.95)?, n: values.len() })
     }
 }
 
-/// The middle of values in any order.
+/// Returns the median of values in any order.
 ///
 /// # Panics
 /// If there are none.
@@ -31,7 +31,8 @@ pub(super) fn median(values: &[f64]) -> f64 {
     stats::median(values).expect("at least one value")
 }
 
-/// The slope of the line through points by least squares; `None` unless two of them differ in x.
+/// Returns the slope of the line through points by least squares; `None` unless two of them differ
+/// in x.
 pub(super) fn slope(points: &[(f64, f64)]) -> Option<f64> {
     let n = points.len() as f64;
     let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / n;

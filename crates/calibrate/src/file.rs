@@ -1,11 +1,11 @@
-//! A platform file of what was measured, and of another platform's figures where nothing was.
+//! A platform file with the measured prices, and with another platform's figures for the rest.
 
 use super::{Calibration, Figure};
 use pageout_machine::platform::{Architecture, Platform};
 use std::fmt::Write;
 use toml_edit::{DocumentMut, Item, TableLike, value};
 
-/// The architecture that this program was built for, where invalidations are modelled of it.
+/// Returns the architecture that this program was built for, if its invalidations are modelled.
 pub fn architecture() -> Option<Architecture> {
     match std::env::consts::ARCH {
         "aarch64" => Some(Architecture::Arm64),
@@ -15,14 +15,14 @@ pub fn architecture() -> Option<Architecture> {
     }
 }
 
-/// Whom the figures are taken from that were not measured.
+/// The platform whose figures are taken for those that were not measured.
 #[derive(Debug)]
 pub struct Like {
     platform: Platform,
     text: String,
 }
 
-/// Why figures cannot be taken from a platform.
+/// The reason why figures cannot be taken from a platform.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum LikeError {
     /// Invalidations are not modelled for this architecture.
@@ -33,18 +33,18 @@ pub enum LikeError {
     Other {
         /// The platform.
         name: String,
-        /// Its architecture.
+        /// The platform's architecture.
         found: Architecture,
-        /// This machine's.
+        /// The architecture of this machine.
         expected: Architecture,
     },
 }
 
 impl Like {
-    /// A platform with the text of its file.
+    /// Takes a platform with the text of its file.
     ///
     /// # Errors
-    /// If it is of another architecture than this machine.
+    /// [`LikeError`] if it is of another architecture than this machine.
     pub fn new(platform: Platform, text: impl Into<String>) -> Result<Self, LikeError> {
         let expected = architecture().ok_or(LikeError::NotModelled(std::env::consts::ARCH))?;
         let found = platform.architecture();
@@ -60,10 +60,10 @@ impl Like {
     }
 }
 
-/// The file of a platform called `name`.
+/// Returns the file of a platform called `name`.
 ///
 /// # Panics
-/// If it would be refused, which is a bug of ours.
+/// If [`Platform::parse`] refuses the file, which is a bug of ours.
 pub fn file(name: &str, calibration: &Calibration, like: &Like) -> String {
     let mut document: DocumentMut = like.text.parse().expect("a platform's file is TOML");
     let other = like.platform.name();
@@ -100,7 +100,8 @@ pub fn file(name: &str, calibration: &Calibration, like: &Like) -> String {
     text
 }
 
-/// A section that the platform has; comments above it were about figures that are replaced.
+/// Returns a section that the platform has, without the comments above it, which were about
+/// replaced figures.
 fn section(item: &mut Item) -> &mut dyn TableLike {
     if let Some(table) = item.as_table_mut() {
         table.decor_mut().set_prefix("\n");
@@ -108,12 +109,13 @@ fn section(item: &mut Item) -> &mut dyn TableLike {
     item.as_table_like_mut().expect("a platform has the section")
 }
 
-/// Nanoseconds, to the picosecond.
+/// Rounds nanoseconds to the picosecond.
 fn to_picoseconds(ns: f64) -> f64 {
     (ns * 1000.0).round() / 1000.0
 }
 
-/// What the file begins with: whose figures it holds, and what was seen besides.
+/// Returns the comments at the beginning of the file: the origin of its figures, and the other
+/// measurements.
 fn remarks(calibration: &Calibration, other: &str) -> String {
     let names: Vec<_> = calibration.prices.iter().map(|price| price.name).collect();
     let mut lines = format!("Measured here: {}.\n", names.join(", "));

@@ -1,4 +1,5 @@
-//! What the kernel does for a program: system calls, switches, faults; and what goes over pages.
+//! The kernel's work for a program (system calls, switches and faults), and clearing and copying of
+//! pages.
 
 use super::area::{Pages, area, lone_area, page_size, store_to_each_page};
 use super::cpus::pin;
@@ -11,42 +12,42 @@ use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::thread;
 use std::time::Instant;
 
-/// System calls a repetition.
+/// The number of system calls of a repetition.
 const CALLS: usize = 500;
 
-/// Times around a pipe a repetition.
+/// The number of turns through pipes of a repetition.
 const TURNS: usize = 100;
 
-/// Pages faulted in a repetition.
+/// The number of pages that a repetition faults in.
 const FAULTS: usize = 256;
 
-/// Bytes that are cleared, and copied, as a price's unit.
+/// The bytes that one price is for, of clearing and of copying.
 const UNIT: usize = 4096;
 
-/// Units cleared or copied a repetition.
+/// The units that a repetition clears or copies.
 const UNITS: usize = 128;
 
-/// What the kernel took, a value each round, in nanoseconds each.
+/// The times of the kernel's work, a value for each round, in nanoseconds for each operation.
 #[derive(Debug, Default)]
 pub(super) struct Kernel {
     /// A system call that does nothing.
     pub(super) call: Vec<f64>,
-    /// From one thread to another on the same CPU, without the calls that it takes.
+    /// A switch from one thread to another on the same CPU, without the system calls for it.
     pub(super) switch: Vec<f64>,
     /// The first store to an anonymous page.
     pub(super) fault: Vec<f64>,
-    /// The first load of one: the fault, without memory.
+    /// The first load from an anonymous page: a fault that allocates no memory.
     pub(super) fault_of_zeroes: Vec<f64>,
-    /// Clearing 4 KiB that are far.
+    /// Clearing 4 KiB that are not in a near cache.
     pub(super) zero_page: Vec<f64>,
-    /// Copying 4 KiB that are far to where is far.
+    /// Copying 4 KiB, when neither source nor destination is in a near cache.
     pub(super) copy_page: Vec<f64>,
 }
 
-/// Measures all of that on this thread's CPU.
+/// Measures all times on this thread's CPU.
 ///
 /// # Errors
-/// The kernel's, if it refuses memory, pipes or the CPU to a second thread.
+/// The kernel's error, if it refuses memory, pipes or the CPU to a second thread.
 pub(super) fn measure(effort: &Effort, cpu: usize, rounds: Rounds<'_>) -> io::Result<Kernel> {
     let mut kernel = Kernel::default();
     let mut copies = Copies::new(effort.copied_bytes)?;
@@ -69,14 +70,15 @@ fn call() -> f64 {
     })
 }
 
-/// A byte to another thread on this CPU and back: two switches, two writes, two reads.
+/// Measures the way of a byte to another thread on this CPU and back: two switches, two writes, two
+/// reads.
 fn there_and_back(cpu: usize) -> io::Result<f64> {
     let (mut theirs, mut there) = io::pipe()?;
     let (mut ours, mut back) = io::pipe()?;
     thread::scope(|scope| {
         let partner = scope.spawn(move || {
             pin(cpu)?;
-            // Ends when nobody can write any more.
+            // The loop ends when the pipe's writing end is closed.
             while pass(&mut theirs, &mut back)? {}
             io::Result::Ok(())
         });
@@ -98,7 +100,7 @@ fn there_and_back(cpu: usize) -> io::Result<f64> {
     })
 }
 
-/// Passes a byte on; whether there was one.
+/// Passes a byte on. Returns false if the pipe has ended.
 pub(super) fn pass(from: &mut PipeReader, to: &mut PipeWriter) -> io::Result<bool> {
     let mut byte = [0];
     if from.read(&mut byte)? == 0 {
@@ -108,7 +110,7 @@ pub(super) fn pass(from: &mut PipeReader, to: &mut PipeWriter) -> io::Result<boo
     Ok(true)
 }
 
-/// A byte through a pipe of this thread's own, which waits for nobody.
+/// Measures a byte's way through a pipe of this thread's own, without waiting for another thread.
 fn write_and_read() -> io::Result<f64> {
     let (mut from, mut to) = io::pipe()?;
     let since = Instant::now();
@@ -123,7 +125,7 @@ fn pass_alone(from: &mut PipeReader, to: &mut PipeWriter) -> io::Result<()> {
     from.read_exact(&mut [0])
 }
 
-/// The first touch of pages.
+/// Measures the first touch of pages.
 fn fault(touch: impl Fn(&mut [u8])) -> io::Result<f64> {
     let mut memory = lone_area(FAULTS * page_size())?;
     Ok(own_ns(FAULTS, || touch(&mut memory)))
@@ -135,7 +137,7 @@ pub(super) fn load_from_each_page(memory: &[u8]) {
     black_box(or);
 }
 
-/// Memory to clear and to copy, so much that what comes next is not in a near cache.
+/// Memory to clear and to copy, large enough that the next bytes are not in a near cache.
 struct Copies {
     from: memmap2::MmapMut,
     to: memmap2::MmapMut,
@@ -151,7 +153,7 @@ impl Copies {
         Ok(Self { from, to, next: 0 })
     }
 
-    /// The next bytes, from the beginning on when all were had.
+    /// Returns the range of the next bytes; it starts again at the beginning after all of them.
     fn advance(&mut self) -> std::ops::Range<usize> {
         let bytes = UNIT * UNITS;
         self.next = if self.next + 2 * bytes <= self.to.len() { self.next + bytes } else { 0 };

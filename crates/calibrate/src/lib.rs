@@ -1,5 +1,5 @@
-//! What a program can learn without any privilege of the machine it runs on: prices for a platform
-//! file, and what stale translations hide from young bits.
+//! Measurements of the machine that need no privilege: prices for a platform file, and the accesses
+//! that stale translations hide from young bits.
 #![forbid(unsafe_code)]
 
 mod area;

@@ -12,16 +12,16 @@ use std::sync::atomic::{
 use std::thread;
 use std::time::Instant;
 
-/// Lines that go back and forth: few enough for any first cache.
+/// The number of lines that go back and forth: few enough for any first cache.
 const LINES: usize = 128;
 
-/// Operations a repetition on lines that the core has.
+/// The operations of a repetition on lines that the core has.
 const OPERATIONS: usize = 4096;
 
-/// No more partners than this: their distances differ, and the spread shows it.
+/// The most partners. Their distances differ, which the spread shows.
 const PARTNERS: usize = 8;
 
-/// What operations on lines took, a value each round, in nanoseconds each.
+/// The times of operations on lines, a value for each round, in nanoseconds for each operation.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     /// A locked read-modify-write in the first cache.
@@ -30,26 +30,27 @@ pub(super) struct Lines {
     pub(super) transfer: Vec<f64>,
     /// A locked read-modify-write of such a line.
     pub(super) rmw_elsewhere: Vec<f64>,
-    /// A turn of a wait.
+    /// A turn of a loop that waits.
     pub(super) relax: Vec<f64>,
 }
 
-/// A line; two, since some CPUs fetch lines in pairs.
+/// A line; in fact two, since some CPUs fetch lines in pairs.
 #[derive(Default)]
 #[repr(align(128))]
 struct Line(AtomicU64);
 
-/// Lines, and whose turn it is to change them.
+/// Lines, and the requests to change them.
 struct Shared {
     lines: Vec<Line>,
-    /// The order of both sides, which no CPU foresees.
+    /// The order in which the measuring side accesses them, which no CPU can predict.
     order: Vec<usize>,
-    /// How often the lines were asked for from the partner, and how often it changed them.
+    /// The number of requests to the partner; [`STOP`] ends it.
     asked: AtomicUsize,
+    /// The number of requests that the partner has fulfilled.
     done: AtomicUsize,
 }
 
-/// What ends the partner, in `asked`.
+/// The value of `asked` that ends the partner.
 const STOP: usize = usize::MAX;
 
 impl Shared {
@@ -60,7 +61,7 @@ impl Shared {
         Self { lines, order, asked: AtomicUsize::new(0), done: AtomicUsize::new(0) }
     }
 
-    /// Changes every line whenever asked. No value becomes so large that its highest bit is set.
+    /// Changes every line at each request. No value becomes so large that its highest bit is set.
     fn partner(&self) {
         loop {
             let asked = self.asked.load(Acquire);
@@ -78,7 +79,7 @@ impl Shared {
         }
     }
 
-    /// Has the partner change every line.
+    /// Asks the partner to change every line, and waits until it did.
     fn send_away(&self) {
         let asked = self.asked.load(Relaxed) + 1;
         self.asked.store(asked, Release);
@@ -87,7 +88,7 @@ impl Shared {
         }
     }
 
-    /// Loads each line, knowing which once the last load is complete.
+    /// Loads each line; the address of each load depends on the value of the load before.
     #[inline(never)]
     fn load_all(&self) -> f64 {
         let since = Instant::now();
@@ -109,10 +110,10 @@ impl Shared {
     }
 }
 
-/// Measures operations on lines, those of other cores with each of several in turn.
+/// Measures operations on lines. For lines of other cores, several cores are the partner in turn.
 ///
 /// # Errors
-/// The kernel's, if a thread cannot have its CPU.
+/// The kernel's error, if a thread cannot have its CPU.
 pub(super) fn measure(others: &[usize], rounds: Rounds<'_>) -> io::Result<Lines> {
     let mut lines = Lines::default();
     let partners = spread(others, PARTNERS);
@@ -125,7 +126,7 @@ pub(super) fn measure(others: &[usize], rounds: Rounds<'_>) -> io::Result<Lines>
     Ok(lines)
 }
 
-/// At most so many of them, from everywhere in the list.
+/// Returns at most `most` of the CPUs, evenly spread over the list.
 fn spread(cpus: &[usize], most: usize) -> Vec<usize> {
     let n = cpus.len().min(most);
     (0..n).map(|i| cpus[if n == 1 { 0 } else { i * (cpus.len() - 1) / (n - 1) }]).collect()
@@ -156,7 +157,7 @@ fn between(cpu: usize, lines: &mut Lines) -> io::Result<()> {
             spin_loop();
         }
         if !partner.is_finished() {
-            // Once unseen, for the lines' first faults and the way the partner's CPU wakes up.
+            // The first time is not measured: the lines fault, and the partner's CPU wakes up.
             shared.load_all();
             shared.send_away();
             lines.transfer.push(shared.load_all());
@@ -168,7 +169,7 @@ fn between(cpu: usize, lines: &mut Lines) -> io::Result<()> {
     })
 }
 
-/// Nanoseconds of each of so many, by the clock on the wall.
+/// Returns the nanoseconds of each of `count` operations since `since`, by wall-clock time.
 pub(super) fn per(since: Instant, count: usize) -> f64 {
     since.elapsed().as_nanos() as f64 / count as f64
 }

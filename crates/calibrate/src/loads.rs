@@ -1,9 +1,9 @@
-//! Loads that wait for one another: in the first cache, in the second, far away; and on more and
+//! Loads that depend on one another: in the first cache, in the second, far away; and on more and
 //! more pages, until no TLB has their translations.
 //!
 //! The pages of TLB measurements are never written, so all of them are the kernel's one page of
-//! zeroes: their data stay in the first cache however many there are, and what grows is the price
-//! of translation. Hardware that merges neighbours finds none to merge.
+//! zeroes. Their data stay in the first cache however many pages there are, so that only the price
+//! of translation grows. Hardware that merges neighbours finds none to merge.
 
 use super::area::{Pages, area, page_size};
 use super::effort::Effort;
@@ -14,77 +14,78 @@ use pageout_experiment::clock::timed;
 use std::hint::black_box;
 use std::io;
 
-/// Bytes between loads that share no line.
+/// The bytes of a line: loads this far apart share no line.
 const LINE: usize = 64;
 
-/// Loads a repetition: long against reading the clock, short against a time slice.
+/// The loads of a repetition. They take long compared with reading the clock, and are short
+/// compared with a time slice.
 const LOADS: usize = 16_384;
 
-/// The same where each takes long.
+/// The loads of a repetition if each takes long.
 const COLD_LOADS: usize = 2048;
 
-/// Pages touched in turn: the first within any first TLB level, the last beyond any second one.
+/// The numbers of pages touched: the first fits any first TLB level, the last no second one.
 pub(super) const PAGES: [usize; 15] =
     [8, 16, 32, 48, 64, 96, 128, 256, 512, 1024, 1536, 2048, 3072, 4096, 16_384];
 
-/// Pages beyond the first TLB level of any CPU we know, and within the second.
+/// A number of pages beyond the first TLB level of any CPU we know, and within the second.
 pub(super) const SECOND_LEVEL: usize = 256;
 
-/// Where two levels of tables are read, the leaf entries are so many pages apart: each has a line
-/// of tables for itself.
+/// The distance in pages between accesses whose leaf entries are on different lines of the tables,
+/// so that two levels of tables are read.
 const ENTRIES_OF_A_LINE: usize = LINE / 8;
 
-/// Bytes of a set that the second cache holds and the first does not.
+/// The bytes of memory that the second cache holds and the first does not.
 const SECOND_CACHE: usize = 256 << 10;
 
-/// What loads took, a value each round, in nanoseconds a load.
+/// The times of loads, a value for each round, in nanoseconds for each load.
 #[derive(Debug, Default)]
 pub(super) struct Loads {
-    /// In the first cache, each waiting for the one before.
+    /// Loads in the first cache, each dependent on the one before.
     pub(super) near: Vec<f64>,
-    /// In the first cache, none waiting.
+    /// Independent loads in the first cache.
     pub(super) free: Vec<f64>,
-    /// In the second cache.
+    /// Dependent loads in the second cache.
     pub(super) second_cache: Vec<f64>,
-    /// Over memory of so many bytes, on huge pages if there are any.
+    /// Dependent loads over memory of [`Effort::far_bytes`], on huge pages if there are any.
     pub(super) far: Vec<f64>,
-    /// What it takes more to go from page to page, for each of [`PAGES`].
+    /// The additional time of going from page to page, for each of [`PAGES`].
     pub(super) translation: [Vec<f64>; PAGES.len()],
-    /// The same where each leaf entry is on a line of its own, and these lines are far.
+    /// The same if each leaf entry is on its own line, and these lines are far.
     pub(super) far_leaf: Vec<f64>,
 }
 
 impl Loads {
-    /// What translations took for one of [`PAGES`].
+    /// Returns the times of translation for one of [`PAGES`].
     pub(super) fn over(&self, pages: usize) -> &[f64] {
         let index = PAGES.iter().position(|n| *n == pages).expect("one of the measured");
         &self.translation[index]
     }
 }
 
-/// Loads in an order.
+/// A sequence of loads.
 struct Path {
-    /// Numbers of lines.
+    /// The numbers of the lines to load from.
     order: Vec<u32>,
-    /// Where the next repetition begins.
+    /// The index in `order` at which the next repetition begins.
     next: usize,
 }
 
 impl Path {
-    /// Over lines in random order.
+    /// Makes a path over lines in random order.
     fn new(lines: impl Iterator<Item = usize>, random: &mut fastrand::Rng) -> Self {
         let mut order: Vec<_> = lines.map(|n| u32::try_from(n).expect("below 256 GiB")).collect();
         random.shuffle(&mut order);
         Self { order, next: 0 }
     }
 
-    /// Over so many lines, one each `stride` pages, at all places in a page.
+    /// Makes a path over `count` lines, one for each `stride` pages, at changing offsets in a page.
     fn across_pages(count: usize, stride: usize, random: &mut fastrand::Rng) -> Self {
         let lines = page_size() / LINE;
         Self::new((0..count).map(|n| n * stride * lines + n % lines), random)
     }
 
-    /// Time of a load, after one turn that warms what can be warm.
+    /// Returns the time of a load, after one turn that warms the caches and TLBs.
     fn warm_ns(&self, memory: &[u8]) -> f64 {
         let mut loaded = follow(memory, &self.order, 0);
         let turns = (LOADS / self.order.len()).max(1);
@@ -96,7 +97,7 @@ impl Path {
         })
     }
 
-    /// Time of a load of the next ones, which nothing has warmed.
+    /// Returns the time of a load of the next ones, which no earlier load has warmed.
     fn cold_ns(&mut self, memory: &[u8]) -> f64 {
         if self.next + COLD_LOADS > self.order.len() {
             self.next = 0;
@@ -109,15 +110,17 @@ impl Path {
     }
 }
 
-/// Nanoseconds of each of so many, by this thread's CPU time: what others do on the CPU is not in
-/// it.
+/// Returns the nanoseconds of each of `count` operations of `work`, by this thread's CPU time,
+/// which
+/// leaves out other threads on the CPU.
 pub(super) fn own_ns(count: usize, work: impl FnOnce()) -> f64 {
     let ((), ns) = timed(work);
     ns as f64 / count as f64
 }
 
-/// Loads a byte of each line; where to load from is known once the last load is complete, the first
-/// of them once `loaded` is. All bytes are zero.
+/// Loads a byte of each line. The address of each load depends on the value of the load before,
+/// that
+/// of the first on `loaded`. All bytes are zero.
 #[inline(never)]
 fn follow(memory: &[u8], lines: &[u32], mut loaded: usize) -> usize {
     for line in lines {
@@ -126,7 +129,7 @@ fn follow(memory: &[u8], lines: &[u32], mut loaded: usize) -> usize {
     loaded
 }
 
-/// The same loads, none waiting for another.
+/// Loads a byte of each line, independently of one another.
 #[inline(never)]
 fn gather(memory: &[u8], lines: &[u32]) {
     let or = lines.iter().fold(0, |or, line| or | memory[*line as usize * LINE]);
@@ -136,7 +139,7 @@ fn gather(memory: &[u8], lines: &[u32]) {
 /// Measures loads.
 ///
 /// # Errors
-/// The kernel's, if it refuses memory.
+/// The kernel's error, if it refuses memory.
 pub(super) fn measure(effort: &Effort, rounds: Rounds<'_>) -> io::Result<Loads> {
     let mut random = fastrand::Rng::with_seed(1);
     let most = PAGES[PAGES.len() - 1];
@@ -149,7 +152,7 @@ pub(super) fn measure(effort: &Effort, rounds: Rounds<'_>) -> io::Result<Loads> 
     let mut away = Path::new(0..effort.far_bytes / LINE, &mut random);
     let across = PAGES.map(|n| Path::across_pages(n, 1, &mut random));
     let mut apart = Path::across_pages(effort.sparse_entries, ENTRIES_OF_A_LINE, &mut random);
-    // Faults once, so that no repetition does.
+    // These loads fault, so that no repetition does.
     black_box(follow(&pages, &across[PAGES.len() - 1].order, 0));
     black_box(follow(&sparse, &apart.order, 0));
 
@@ -168,7 +171,7 @@ pub(super) fn measure(effort: &Effort, rounds: Rounds<'_>) -> io::Result<Loads> 
     Ok(loads)
 }
 
-/// Memory of zeroes of its own.
+/// Maps memory with its own pages of zeroes.
 fn filled(bytes: usize) -> io::Result<MmapMut> {
     let mut memory = area(bytes, Pages::Huge)?;
     for byte in memory.iter_mut().step_by(page_size()) {
@@ -186,15 +189,15 @@ fn free_ns(memory: &[u8], lines: &[u32]) -> f64 {
     })
 }
 
-/// The most pages whose translations a level of the TLB still has: a page more costs more than
-/// half of what it costs well beyond, `pages` being such a place.
+/// Returns the most pages of `translation` whose translations a level of the TLB still has: those
+/// whose time is below the middle between `before`, within the level, and `beyond`.
 pub(super) fn reach(translation: &[(usize, f64)], before: f64, beyond: f64) -> Option<usize> {
     let half = f64::midpoint(before, beyond);
     let within = translation.iter().take_while(|(_, ns)| *ns < half).last()?;
     Some(within.0)
 }
 
-/// Medians of what translations took, by pages.
+/// Returns the medians of the times of translation, by pages.
 pub(super) fn curve(loads: &Loads) -> Vec<(usize, f64)> {
     PAGES.iter().zip(&loads.translation).map(|(pages, ns)| (*pages, median(ns))).collect()
 }

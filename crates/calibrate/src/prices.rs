@@ -1,4 +1,4 @@
-//! From what was measured to the prices of a platform file.
+//! Prices of a platform file, computed from the measurements.
 
 use super::effort::Effort;
 use super::figure::{Figure, median, slope};
@@ -10,24 +10,24 @@ use super::shootdown::{Operation, RANGES, Shootdowns};
 /// A price, in nanoseconds.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Priced {
-    /// Its name in platform files.
+    /// The price's name in platform files.
     pub name: &'static str,
     /// Value and range.
     pub figure: Figure,
-    /// What was measured.
+    /// A description of the measurement.
     pub how: String,
 }
 
-/// Something else that was measured, in nanoseconds.
+/// A measurement that is no price, in nanoseconds.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Seen {
-    /// What it was.
+    /// A description of the measurement.
     pub what: String,
     /// Median and spread.
     pub figure: Figure,
 }
 
-/// Everything that was measured.
+/// All measurements.
 pub(super) struct Raw {
     pub(super) effort: Effort,
     pub(super) loads: Loads,
@@ -36,13 +36,14 @@ pub(super) struct Raw {
     pub(super) shootdowns: Shootdowns,
 }
 
-/// A price's values round by round, or the reason for which there are none.
+/// A price's values, round by round.
 struct Candidate {
     name: &'static str,
     values: Vec<f64>,
     how: String,
-    /// An end of the range that other values give.
+    /// The low end of the range, if other values give it.
     low: Option<f64>,
+    /// The high end of the range, if other values give it.
     high: Option<f64>,
 }
 
@@ -51,7 +52,7 @@ impl Candidate {
         Self { name, values: values.to_vec(), how: how.into(), low: None, high: None }
     }
 
-    /// The price, or why there is none.
+    /// Returns the price, or its name and the reason why it has no value.
     fn price(self) -> Result<Priced, (&'static str, String)> {
         let Some(mut figure) = Figure::of(&self.values) else {
             return Err((self.name, "no round in which all threads ran".to_owned()));
@@ -68,15 +69,15 @@ impl Candidate {
     }
 }
 
-/// The least price that is told from nothing, in nanoseconds.
+/// The least price that differs from zero with certainty, in nanoseconds.
 const LEAST: f64 = 0.01;
 
-/// Differences of noisy times reach below zero, where no price can be: the range then begins at
-/// this part of the value.
+/// The least low end of a range, as a part of the value. Differences of noisy times reach below
+/// zero, but no price can.
 const LEAST_LOW: f64 = 0.1;
 
 impl Raw {
-    /// The prices, and those that could be measured elsewhere, with what was wrong here.
+    /// Returns the prices, and the names of those that were not measured, with the reason.
     pub(super) fn prices(&self) -> (Vec<Priced>, Vec<(&'static str, String)>) {
         let mut candidates = self.of_loads();
         candidates.extend(self.of_the_kernel());
@@ -177,10 +178,10 @@ impl Raw {
         let handler = present(seen.taken(Barrier));
         let send = self.slopes(Barrier);
         let rest = middle(&send) + middle(&handler) + middle(&lines.transfer);
-        // Without its other parts a step is no latency.
+        // A step is a latency only without its other parts.
         let steps = if handler.is_empty() { Vec::new() } else { self.step(Barrier) };
         let latency: Vec<f64> = steps.iter().map(|step| step - rest).collect();
-        // The way back to writable interrupts once more where it invalidates too, as on x86.
+        // If the change back to writable also invalidates, as on x86, it interrupts once more.
         let again = middle(&self.step(Operation::Permit(1))) > middle(&self.step(Protect(1))) / 2.0;
         let rounds = if again { 2.0 } else { 1.0 };
         let taken = |pages| {
@@ -219,13 +220,15 @@ impl Raw {
         candidates
     }
 
-    /// What the first thread that spins makes an operation dearer.
+    /// Returns the additional time of an operation with one spinning thread over that with none.
     fn step(&self, operation: Operation) -> Vec<f64> {
         let among = |threads| self.shootdowns.took(operation, threads);
         both(among(1), among(0), |one, none| one - none)
     }
 
-    /// By how much each thread more makes an operation dearer, from the first on.
+    /// Returns the additional time of an operation with each further spinning thread, from the
+    /// first
+    /// on.
     fn slopes(&self, operation: Operation) -> Vec<f64> {
         let seen = &self.shootdowns;
         let of_round = |round| {
@@ -238,7 +241,7 @@ impl Raw {
         (0..self.effort.rounds).filter_map(of_round).collect()
     }
 
-    /// What was seen besides.
+    /// Returns the measurements that are shown besides the prices.
     pub(super) fn seen(&self) -> Vec<Seen> {
         let (loads, kernel, lines) = (&self.loads, &self.kernel, &self.lines);
         let mut seen = Vec::new();
@@ -282,7 +285,8 @@ impl Raw {
         }
     }
 
-    /// Pages whose translations each level of the TLB holds; `None` where the curve does not rise.
+    /// Returns the pages whose translations each level of the TLB holds; `None` if the curve does
+    /// not rise.
     pub(super) fn reach(&self) -> [Option<usize>; 2] {
         let curve = loads::curve(&self.loads);
         let at = |pages| median(self.loads.over(pages));
@@ -295,25 +299,25 @@ impl Raw {
     }
 }
 
-/// A rise of a load's time that is no noise, in nanoseconds: a cycle or so.
+/// The least rise of a load's time that is not noise, in nanoseconds: about a cycle.
 const RISE: f64 = 0.3;
 
-/// The values of rounds that have one.
+/// Returns the values of those rounds that have one.
 fn present(values: &[Option<f64>]) -> Vec<f64> {
     values.iter().flatten().copied().collect()
 }
 
-/// The median; zero where nothing was measured.
+/// Returns the median, or zero if there are no values.
 fn middle(values: &[f64]) -> f64 {
     Figure::of(values).map_or(0.0, |figure| figure.median)
 }
 
-/// What two kinds of measurement of each round come to.
+/// Combines two kinds of measurement of each round by `of`.
 fn pairs(a: &[f64], b: &[f64], of: impl Fn(f64, f64) -> f64) -> Vec<f64> {
     a.iter().zip(b).map(|(a, b)| of(*a, *b)).collect()
 }
 
-/// The same of rounds that have both.
+/// Combines two kinds of measurement by `of`, in those rounds that have both.
 fn both(a: &[Option<f64>], b: &[Option<f64>], of: impl Fn(f64, f64) -> f64) -> Vec<f64> {
     a.iter().zip(b).filter_map(|(a, b)| Some(of((*a)?, (*b)?))).collect()
 }

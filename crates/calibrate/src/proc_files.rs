@@ -1,17 +1,18 @@
-//! Texts of `/proc`: `smaps`, how much of a mapping the kernel takes for referenced, and a thread's
-//! `status`, how often it lost its CPU.
+//! Texts of `/proc`: `smaps`, for the referenced part of a mapping, and a thread's `status`, for
+//! the
+//! number of times that it lost its CPU.
 
-/// Of one mapping, in KiB.
+/// The sizes of a mapping, in KiB.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Mapping {
-    /// `Size`.
+    /// The mapping's `Size`.
     pub(super) size: u64,
-    /// `Referenced`: of its pages whose entry is young, or whose folio is marked as used.
+    /// `Referenced`: the pages whose entry is young, or whose folio is marked as used.
     pub(super) referenced: u64,
 }
 
-/// The mapping that holds an address, out of the text of smaps; `None` if there is none, or none
-/// that says both.
+/// Finds the mapping that holds an address in the text of smaps; `None` if there is none, or its
+/// text lacks one of the sizes.
 pub(super) fn mapping(text: &str, address: u64) -> Option<Mapping> {
     let mut lines = text.lines().skip_while(|line| !holds(line, address));
     lines.next()?;
@@ -31,19 +32,20 @@ fn holds(line: &str, address: u64) -> bool {
     range(line).is_some_and(|(start, end)| (start..end).contains(&address))
 }
 
-/// The addresses with which the first line of a mapping begins: `start-end `, in hexadecimal.
+/// Parses the addresses at the beginning of a mapping's first line: `start-end `, in hexadecimal.
 fn range(line: &str) -> Option<(u64, u64)> {
     let (start, end) = line.split(' ').next()?.split_once('-')?;
     let address = |text| u64::from_str_radix(text, 16).ok();
     Some((address(start)?, address(end)?))
 }
 
-/// Reads `    128 kB`.
+/// Parses `    128 kB`.
 fn kib(value: &str) -> Option<u64> {
     value.trim().strip_suffix(" kB")?.parse().ok()
 }
 
-/// How often a thread lost its CPU though it wanted to run on, out of the text of its status.
+/// Returns the number of times that a thread lost its CPU although it could have run on, from the
+/// text of its status.
 pub(super) fn preemptions(text: &str) -> Option<u64> {
     let lines = text.lines();
     let value = lines.filter_map(|line| line.strip_prefix("nonvoluntary_ctxt_switches:")).next()?;

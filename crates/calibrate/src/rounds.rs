@@ -1,20 +1,20 @@
-//! Repetitions, as many as there is time for.
+//! Repetitions, as many as the time allows.
 
 use super::effort::Effort;
 use std::time::Instant;
 
-/// The numbers of the repetitions of one kind of measurement; taking one tells of progress.
+/// The numbers of the repetitions of one kind of measurement. Each `next` reports progress.
 pub(super) type Rounds<'a> = &'a mut dyn Iterator<Item = usize>;
 
-/// At least so many repetitions, however long they take.
+/// The least number of repetitions, however long they take.
 const AT_LEAST: usize = 5;
 
-/// Gives out the repetitions of one kind of measurement after another.
+/// An iterator over the repetitions of one kind of measurement after another.
 pub(super) struct Repeat<'a> {
     effort: Effort,
-    /// How many kinds there are,
+    /// The number of kinds.
     kinds: usize,
-    /// which is repeated now,
+    /// The kind that is repeated now.
     kind: usize,
     done: usize,
     since: Instant,
@@ -22,7 +22,8 @@ pub(super) struct Repeat<'a> {
 }
 
 impl<'a> Repeat<'a> {
-    /// Tells `progress` the repetitions done and the most that there are, of all kinds.
+    /// Makes an iterator that calls `progress` with the number of repetitions done, and with their
+    /// most, over all kinds.
     pub(super) fn new(
         effort: Effort,
         kinds: usize,
@@ -31,7 +32,7 @@ impl<'a> Repeat<'a> {
         Self { effort, kinds, kind: 0, done: 0, since: Instant::now(), progress }
     }
 
-    /// The repetitions of a kind, from now on.
+    /// Returns the repetitions of a kind, whose time begins now.
     pub(super) fn kind(&mut self, kind: usize) -> &mut Self {
         (self.kind, self.done, self.since) = (kind, 0, Instant::now());
         self

@@ -1,5 +1,5 @@
-//! What it takes to have other cores invalidate: `mprotect` beside `membarrier`, which interrupts
-//! the same cores and has nothing to invalidate.
+//! The time of invalidations on other cores: `mprotect`, compared with `membarrier`, which
+//! interrupts the same cores but invalidates nothing.
 
 use super::area::{lone_area, page_size, store_to_each_page};
 use super::figure::median;
@@ -9,67 +9,69 @@ use rustix::thread::{MembarrierCommand, MembarrierQuery, membarrier, membarrier_
 use std::io;
 use std::time::{Duration, Instant};
 
-/// Pages of ranges: one; some, page by page; about the most that x86 invalidates page by page, and
-/// one more; a table's.
+/// The pages of the measured ranges: one; some, invalidated page by page; about the most that x86
+/// invalidates page by page, and one more; those of a table.
 pub(super) const RANGES: [usize; 5] = [1, 16, 33, 34, 512];
 
-/// Operations a repetition; its value is their median.
+/// The operations of a repetition; its value is their median.
 const OPERATIONS: usize = 15;
 
-/// How often a repetition begins anew because a thread that should spin did not run.
+/// The most tries of a repetition in which a thread that should spin does not run.
 const TRIES: usize = 8;
 
-/// How long a thread is watched, interrupted or not.
+/// The time for which a thread is watched, interrupted or not.
 const WATCH: Duration = Duration::from_micros(500);
 
-/// What an operation was, and among how many threads that spin.
+/// A measured operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Operation {
-    /// `mprotect` of so many pages that were written, to read only: it has to invalidate them.
+    /// `mprotect` of this many written pages to read-only, which has to invalidate them.
     Protect(usize),
-    /// The way back.
+    /// `mprotect` of this many pages back to writable.
     Permit(usize),
     /// `membarrier`, private and expedited.
     Barrier,
 }
 
-/// Nanoseconds, round by round; nothing in a round where a thread that should spin did not run.
+/// Nanoseconds, round by round; `None` for a round in which a thread that should spin did not run.
 type ByRound = Vec<Option<f64>>;
 
-/// What operations took.
+/// The times of operations.
 #[derive(Debug)]
 pub(super) struct Shootdowns {
-    /// How many threads spun, of those that there were.
+    /// The numbers of spinning threads that were measured.
     threads: Vec<usize>,
-    /// Of which operation among how many threads.
+    /// The times of each operation with a number of spinning threads.
     took: Vec<(Operation, usize, ByRound)>,
-    /// What one operation takes away from a thread that spins.
+    /// The time that one operation takes from a spinning thread.
     taken: Vec<(Operation, ByRound)>,
 }
 
 impl Shootdowns {
-    /// How many threads spun: 0, and on up to one a CPU.
+    /// The numbers of spinning threads: from 0 up to one for each CPU.
     pub(super) fn threads(&self) -> &[usize] {
         &self.threads
     }
 
-    /// What an operation took among so many threads; nothing where it was not measured.
+    /// Returns the times of an operation with `threads` spinning threads; empty if it was not
+    /// measured.
     pub(super) fn took(&self, operation: Operation, threads: usize) -> &[Option<f64>] {
         let found = self.took.iter().find(|(o, t, _)| *o == operation && *t == threads);
         found.map_or(&[], |(.., values)| values)
     }
 
-    /// What an operation takes away; nothing where it was not measured.
+    /// Returns the times that an operation takes from a spinning thread; empty if it was not
+    /// measured.
     pub(super) fn taken(&self, operation: Operation) -> &[Option<f64>] {
         let found = self.taken.iter().find(|(o, _)| *o == operation);
         found.map_or(&[], |(_, values)| values)
     }
 }
 
-/// Measures with up to as many threads as there are other CPUs.
+/// Measures with numbers of spinning threads up to one for each other CPU.
 ///
 /// # Errors
-/// The kernel's, if it refuses memory or a thread its CPU.
+/// The kernel's error, if it refuses memory, or a thread its CPU.
 pub(super) fn measure(others: &[usize], rounds: Rounds<'_>) -> io::Result<Shootdowns> {
     let mut seen = Shootdowns::new(others.len());
     Targets::with(others, |running| {
@@ -90,7 +92,7 @@ pub(super) fn measure(others: &[usize], rounds: Rounds<'_>) -> io::Result<Shootd
     Ok(seen)
 }
 
-/// Of so many threads, how many to have spin: all numbers while they are few.
+/// Returns the numbers of threads to let spin, up to `most`: all of them if they are few.
 fn counts(most: usize) -> Vec<usize> {
     if most <= 8 {
         return (0..=most).collect();
@@ -100,7 +102,7 @@ fn counts(most: usize) -> Vec<usize> {
 }
 
 impl Shootdowns {
-    /// What is to be measured with at most so many threads.
+    /// Lists the measurements with at most `most` threads, still without values.
     fn new(most: usize) -> Self {
         use Operation::{Barrier, Permit, Protect};
         let has_barrier = membarrier_query().contains(MembarrierQuery::PRIVATE_EXPEDITED)
@@ -120,7 +122,7 @@ impl Shootdowns {
     }
 }
 
-/// The median of some operations; nothing if threads that should spin never ran all the while.
+/// Returns the median of some operations; `None` if in no try all threads that should spin ran.
 fn among(running: &Running<'_, '_>, operation: Operation) -> io::Result<Option<f64>> {
     for _ in 0..TRIES {
         running.wait();
@@ -137,7 +139,8 @@ fn among(running: &Running<'_, '_>, operation: Operation) -> io::Result<Option<f
     Ok(None)
 }
 
-/// Does it until told to stop, telling how long each took, in nanoseconds.
+/// Repeats an operation, and calls `go_on` with the nanoseconds of each, until `go_on` returns
+/// false.
 fn repeat(operation: Operation, mut go_on: impl FnMut(f64) -> bool) -> io::Result<()> {
     match operation {
         Operation::Barrier => loop {
@@ -168,8 +171,8 @@ fn repeat(operation: Operation, mut go_on: impl FnMut(f64) -> bool) -> io::Resul
     }
 }
 
-/// What an operation takes away from the first thread: the turns it makes less while it is
-/// interrupted. Nothing if it never ran all the while.
+/// Returns the time that an operation takes from the first thread, computed from the turns that the
+/// thread makes less while it is interrupted; `None` if in no try it ran all the time.
 fn taken(running: &Running<'_, '_>, operation: Operation) -> io::Result<Option<f64>> {
     for _ in 0..TRIES {
         running.wait();
@@ -194,14 +197,14 @@ fn taken_once(running: &Running<'_, '_>, operation: Operation) -> io::Result<Opt
     let before = watch(running, quiet)?;
     let during = watch(running, disturbed)?;
     let after = watch(running, quiet)?;
-    // The host of a virtual machine takes CPUs away and tells nothing; then the rates differ.
+    // The host of a virtual machine may take CPUs away unnoticed; then the rates differ.
     let (slow, fast) = (before.rate().min(after.rate()), before.rate().max(after.rate()));
     let ran = slow > 0.9 * fast && running.preemptions()? == preemptions;
     let lost = during.ns - during.turns as f64 / f64::midpoint(slow, fast);
     Ok(ran.then_some(lost / during.operations as f64))
 }
 
-/// What was seen of a thread in a time.
+/// The counts of a thread that was watched for a time.
 struct Watched {
     ns: f64,
     turns: u64,

@@ -1,4 +1,4 @@
-//! Threads that spin on CPUs of their own, so that an invalidation has to reach them.
+//! Threads that spin, each on its own CPU, so that an invalidation has to reach them.
 
 use super::cpus::pin;
 use super::proc_files;
@@ -13,34 +13,34 @@ use std::sync::atomic::{
 use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
-/// What the threads share with who measures.
+/// The state that the threads share with the measuring one.
 #[derive(Debug)]
 pub(super) struct Targets {
-    /// The first so many spin, the others sleep.
+    /// The number of threads that spin, the first ones; the others sleep.
     active: AtomicUsize,
     done: AtomicBool,
     seats: Vec<Seat>,
 }
 
-/// One thread's own line.
+/// The state of one thread, on its own line.
 #[derive(Debug)]
 #[repr(align(128))]
 struct Seat {
     cpu: usize,
     turns: AtomicU64,
-    /// The kernel's number of the thread.
+    /// The thread's id in the kernel.
     thread: AtomicI32,
     sleeps: AtomicBool,
-    /// Why the thread could not begin.
+    /// True if the thread could not have its CPU.
     failed: AtomicBool,
 }
 
 impl Targets {
-    /// Begins a thread on each CPU, asleep, and ends them after `work`. A thread asleep has its CPU
-    /// idle or another program's, and is told of nothing.
+    /// Starts a sleeping thread on each CPU, and ends them after `work`. The CPU of a sleeping
+    /// thread is idle or runs another program, so that invalidations do not interrupt it.
     ///
     /// # Errors
-    /// What `work` returns, or the kernel's if a thread cannot have its CPU.
+    /// The error of `work`, or the kernel's if a thread cannot have its CPU.
     pub(super) fn with<R>(
         cpus: &[usize],
         work: impl FnOnce(&Running<'_, '_>) -> io::Result<R>,
@@ -78,7 +78,7 @@ impl Targets {
         }
         while !self.done.load(Acquire) {
             if n < self.active.load(Relaxed) {
-                // No hint to the CPU: in a virtual machine it may give the CPU away.
+                // A spin-loop hint might give the CPU away in a virtual machine.
                 seat.turns.store(seat.turns.load(Relaxed) + 1, Relaxed);
             } else {
                 seat.sleeps.store(true, Release);
@@ -90,7 +90,7 @@ impl Targets {
     }
 }
 
-/// The threads at work.
+/// A handle to the running threads.
 #[derive(Debug)]
 pub(super) struct Running<'s, 't> {
     targets: &'t Targets,
@@ -98,7 +98,7 @@ pub(super) struct Running<'s, 't> {
 }
 
 impl<'s> Running<'s, '_> {
-    /// Has the first so many spin and the others sleep; returns when they do.
+    /// Has the first `count` threads spin and the others sleep; returns when they do.
     ///
     /// # Errors
     /// If a thread could not have its CPU.
@@ -121,20 +121,20 @@ impl<'s> Running<'s, '_> {
                 thread::yield_now();
             }
         }
-        // One that says it sleeps still has to reach the scheduler.
+        // A thread that has set `sleeps` still has to reach the scheduler.
         thread::sleep(Duration::from_micros(100));
         Ok(())
     }
 
-    /// How often each went round.
+    /// Returns the number of turns that each thread made.
     pub(super) fn turns(&self) -> Vec<u64> {
         self.targets.seats.iter().map(|seat| seat.turns.load(Relaxed)).collect()
     }
 
-    /// How often the first thread lost its CPU.
+    /// Returns the number of times that the first thread lost its CPU.
     ///
     /// # Errors
-    /// If the kernel does not tell.
+    /// The kernel's error, or one that says that its text lacks the number.
     pub(super) fn preemptions(&self) -> io::Result<u64> {
         let thread = self.targets.seats[0].thread.load(Relaxed);
         let text = fs::read_to_string(format!("/proc/self/task/{thread}/status"))?;
@@ -142,8 +142,8 @@ impl<'s> Running<'s, '_> {
         proc_files::preemptions(&text).ok_or_else(untold)
     }
 
-    /// Waits until each that should spin is seen to, for on a busy machine their CPUs have others
-    /// too.
+    /// Waits until each thread that should spin has made a turn: on a busy machine their CPUs run
+    /// other programs too.
     pub(super) fn wait(&self) {
         let before = self.turns();
         while !self.went_on(&before) {
@@ -151,13 +151,13 @@ impl<'s> Running<'s, '_> {
         }
     }
 
-    /// Whether each that should spin has gone round since.
+    /// Returns true if each thread that should spin has made a turn since the counts `since`.
     pub(super) fn went_on(&self, since: &[u64]) -> bool {
         let active = self.targets.active.load(Relaxed);
         self.turns().iter().zip(since).take(active).all(|(now, then)| now > then)
     }
 
-    /// Has all of them end.
+    /// Ends all threads, and returns their handles.
     fn end(&mut self) -> Vec<ScopedJoinHandle<'s, io::Result<()>>> {
         self.targets.done.store(true, Release);
         self.wake();
@@ -171,7 +171,7 @@ impl<'s> Running<'s, '_> {
     }
 }
 
-/// When a panic goes through, the scope would wait for them.
+/// Ends the threads also after a panic, for the scope waits for them.
 impl Drop for Running<'_, '_> {
     fn drop(&mut self) {
         self.end();

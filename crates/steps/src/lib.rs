@@ -30,7 +30,7 @@ pub use tracer::count;
 
 use std::io;
 
-/// Why nothing was counted.
+/// The reason why no instructions were counted.
 #[derive(Debug, thiserror::Error)]
 pub enum StepError {
     /// Instructions of this architecture are not decoded here.

@@ -40,6 +40,7 @@ const TWO_WORD_HEAD: &str = "By what ";
 
 /// Folders of the crates whose doc comments begin with none of them.
 const PLAIN: &[&str] = &[
+    "crates/calibrate/",
     "crates/capi/",
     "crates/catalog/",
     "crates/check/",
@@ -56,6 +57,7 @@ const PLAIN: &[&str] = &[
     "crates/refusal/",
     "crates/report/",
     "crates/reproduce/",
+    "crates/steps/",
     "crates/sweep/",
     "crates/trace/",
     "xtask/",

@@ -11,7 +11,7 @@ use std::sync::atomic::{
 };
 use std::thread::{self, ScopedJoinHandle};
 
-/// What the thread shares with who asks.
+/// The state that the thread shares with the observing one.
 #[derive(Debug, Default)]
 struct Shared {
     turns: AtomicU64,
@@ -19,7 +19,7 @@ struct Shared {
     done: AtomicBool,
 }
 
-/// The thread at work.
+/// A handle to the running thread.
 #[derive(Debug)]
 pub(super) struct Elsewhere<'s, 't> {
     shared: &'t Shared,
@@ -27,11 +27,11 @@ pub(super) struct Elsewhere<'s, 't> {
 }
 
 impl Elsewhere<'_, '_> {
-    /// Has a thread on `cpu` load from each of `pages` over and over while `work` goes on; gives
-    /// the pages back.
+    /// Has a thread on `cpu` load from each of `pages` over and over while `work` runs, and returns
+    /// the pages.
     ///
     /// # Errors
-    /// What `work` returns, or the kernel's if the thread cannot have its CPU.
+    /// The error of `work`, or the kernel's if the thread cannot have its CPU.
     pub(super) fn with<R, E: From<io::Error>>(
         cpu: usize,
         pages: MmapMut,
@@ -47,20 +47,21 @@ impl Elsewhere<'_, '_> {
         })
     }
 
-    /// Waits until it has loaded from all pages again, after all that was done before.
+    /// Waits until the thread has loaded from all pages once more.
     pub(super) fn turn(&self) {
-        // One turn may have begun before.
+        // A turn may have begun before this call.
         let enough = self.shared.turns.load(Acquire) + 2;
         self.wait(|shared| shared.turns.load(Acquire) >= enough);
     }
 
-    /// Has it flush the pages' translations, and waits until it did.
+    /// Has the thread flush the pages' translations, and waits until it did.
     pub(super) fn flush(&self) {
         self.shared.flush.store(true, Release);
         self.wait(|shared| !shared.flush.load(Acquire));
     }
 
-    /// Waits for the thread; no longer than it lives, since then its end tells why.
+    /// Waits for the thread, but no longer than it lives: if it ended, joining it returns its
+    /// error.
     fn wait(&self, until: impl Fn(&Shared) -> bool) {
         while !until(self.shared) && !self.thread.is_finished() {
             thread::yield_now();

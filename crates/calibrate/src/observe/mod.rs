@@ -1,7 +1,7 @@
-//! What the TLB of this machine hides from young (accessed) bits. A program loads from pages, their
-//! young bits are cleared without a flush, and the program loads from them again. Where a load goes
-//! through a translation made before the clear, hardware does not set the bit again, and the kernel
-//! takes a page in use for an old one.
+//! Accesses that this machine's TLB hides from young (accessed) bits. A program loads from pages,
+//! their young bits are cleared without a flush, and the program loads from them again. If a load
+//! goes through a translation made before the clear, hardware does not set the bit again, and the
+//! kernel takes a page in use for an old one.
 
 mod elsewhere;
 mod trial;
@@ -18,10 +18,11 @@ use trial::Trial;
 /// The scenario's name in records.
 const OBSERVE: &str = "observe";
 
-/// Pages that are loaded from, cleared and loaded from again: few against any TLB.
+/// The number of pages that are loaded from, cleared and loaded from again: few compared with any
+/// TLB.
 pub const PAGES: usize = 16;
 
-/// Which share of a repetition's loads the kernel does not see.
+/// The share of a repetition's loads that the kernel does not see.
 const HIDDEN: MetricSpec = MetricSpec {
     name: "hidden loads",
     unit: "%",
@@ -32,25 +33,26 @@ const HIDDEN: MetricSpec = MetricSpec {
     drawn: false,
 };
 
-/// What goes on between the clear and the question which pages are Referenced.
+/// The activity between the clear and the question which pages are Referenced.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Between {
-    /// This thread loads once from each of so many other pages, then from its own.
+    /// The observing thread loads once from each of this many other pages, then from its own.
     OtherPages(usize),
-    /// Another thread of the program runs on this CPU, then this one loads.
+    /// Another thread of the program runs on this CPU, then the observing one loads.
     OtherThread,
-    /// Another program runs on this CPU from its beginning to its end, then this one loads.
+    /// Another program runs on this CPU from its beginning to its end, then the observing thread
+    /// loads.
     OtherProgram,
-    /// This thread sleeps for so many milliseconds, then it loads.
+    /// The observing thread sleeps for this many milliseconds, then it loads.
     Sleep(u64),
-    /// A thread on another CPU loads all the while, for so many milliseconds.
+    /// A thread on another CPU loads all the time, for this many milliseconds.
     OtherCpu(u64),
-    /// Nothing, and no load either: all pages must look old. It holds the method to account.
+    /// No activity and no load: all pages must look old. This checks the method.
     NoLoad,
 }
 
 impl Between {
-    /// Each, with growing disturbance.
+    /// Every activity; each kind with growing disturbance.
     pub const ALL: [Self; 16] = [
         Self::OtherPages(0),
         Self::OtherPages(64),
@@ -106,17 +108,17 @@ impl fmt::Display for Between {
     }
 }
 
-/// Whether the pages' translations are flushed after the clear.
+/// The flush of the pages' translations after the clear.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Flush {
-    /// No: the clear alone.
+    /// No flush after the clear.
     None,
     /// `mprotect` to read-only and back, which invalidates them on every CPU.
     Mprotect,
 }
 
 impl Flush {
-    /// Both.
+    /// Both choices.
     pub const ALL: [Self; 2] = [Self::None, Self::Mprotect];
 
     /// The variant's labels in records.
@@ -129,25 +131,25 @@ impl Flush {
     }
 }
 
-/// What was seen of one kind of activity.
+/// The hidden loads of one kind of activity.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Observation {
     /// The activity.
     pub between: Between,
-    /// Whether a flush followed the clear.
+    /// The flush that followed the clear.
     pub flush: Flush,
-    /// Of [`PAGES`] loads, how many the kernel did not see: one number a repetition.
+    /// The number of the [`PAGES`] loads that the kernel did not see, for each repetition.
     pub hidden: Vec<u64>,
 }
 
 impl Observation {
-    /// The share of its loads that was hidden, from 0 to 1: the median of the repetitions.
+    /// Returns the share of its loads that was hidden, from 0 to 1: the median of the repetitions.
     pub fn share(&self) -> f64 {
         let shares = self.hidden.iter().map(|hidden| *hidden as f64 / PAGES as f64);
         median(&shares.collect::<Vec<_>>()).unwrap_or(f64::NAN)
     }
 
-    /// It as a record of this machine's kernel.
+    /// Returns the observation as a record of this machine's kernel.
     pub fn record(&self) -> Record {
         let percent = |hidden: &u64| *hidden as f64 * 100.0 / PAGES as f64;
         Record {
@@ -161,10 +163,10 @@ impl Observation {
     }
 }
 
-/// Why nothing can be observed here.
+/// The reason why observation is impossible here.
 #[derive(Debug, thiserror::Error)]
 pub enum ObserveError {
-    /// A file that is not there or refuses.
+    /// A file that is missing, or cannot be read or written.
     #[error(
         "cannot observe young bits here: {path}: {source}; it takes Linux with \
          CONFIG_PROC_PAGE_MONITOR, and a sandbox that lets a program write its own clear_refs"
@@ -172,7 +174,7 @@ pub enum ObserveError {
     File {
         /// The file.
         path: &'static str,
-        /// What it said.
+        /// The error of the system.
         source: io::Error,
     },
     /// The pages' mapping is not found, or was joined with others.
@@ -180,17 +182,17 @@ pub enum ObserveError {
         "cannot observe young bits here: /proc/self/smaps has no Referenced of the pages alone"
     )]
     NotTold,
-    /// Memory, a thread or a program.
+    /// The kernel refused memory, a thread or a program.
     #[error("cannot observe young bits here")]
     Kernel(#[from] io::Error),
 }
 
-/// Observes so many times round by round, on the first CPU, and on the second if there is one;
-/// calls `progress` with the rounds done and how many there are. What this machine has not, such as
-/// a second CPU, has no observation.
+/// Observes all activities in each of `rounds` rounds, on the first CPU, and on the second if there
+/// is one. Calls `progress` with the number of rounds done and of all rounds. Activities for which
+/// this machine lacks something, such as a second CPU, have no observation.
 ///
 /// # Errors
-/// [`ObserveError`] says what this machine or its kernel lacks.
+/// [`ObserveError`] names what this machine or its kernel lacks.
 ///
 /// # Panics
 /// If no CPU is given, or no round asked for.

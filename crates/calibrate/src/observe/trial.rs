@@ -1,5 +1,5 @@
-//! One repetition: load, clear through `/proc/self/clear_refs`, disturb, load, and ask
-//! `/proc/self/smaps` how many pages are `Referenced`.
+//! A repetition of observing: load, clear through `/proc/self/clear_refs`, disturb, load, and read
+//! the number of `Referenced` pages from `/proc/self/smaps`.
 
 use super::elsewhere::Elsewhere;
 use super::{Between, Flush, MOST_OTHERS, ObserveError, PAGES};
@@ -17,7 +17,8 @@ use std::time::Duration;
 const CLEAR_REFS: &str = "/proc/self/clear_refs";
 const SMAPS: &str = "/proc/self/smaps";
 
-/// What a repetition needs, so that it begins with nothing but the clear.
+/// The files, threads and pages of repetitions, prepared so that a repetition begins with the
+/// clear.
 pub(super) struct Trial {
     pages: Option<MmapMut>,
     others: MmapMut,
@@ -28,7 +29,7 @@ pub(super) struct Trial {
 }
 
 impl Trial {
-    /// On this thread's CPU, which is `cpu`, and on another if one is given.
+    /// Prepares repetitions on this thread's CPU, which is `cpu`, and on another if one is given.
     ///
     /// # Errors
     /// [`ObserveError`].
@@ -37,7 +38,7 @@ impl Trial {
         let clear_refs =
             clear_refs.map_err(|source| ObserveError::File { path: CLEAR_REFS, source })?;
         let others = area(MOST_OTHERS * page_size(), Pages::Small)?;
-        // Never written: all of them are the kernel's page of zeroes.
+        // These pages are never written: all of them are the kernel's page of zeroes.
         load_from_each_page(&others);
         let partner = Partner::new(cpu)?;
         let mut pages = lone_area(PAGES * page_size())?;
@@ -46,10 +47,11 @@ impl Trial {
         Ok(Self { pages: Some(pages), others, clear_refs, partner, other_cpu, smaps })
     }
 
-    /// How many loads were hidden; nothing if the activity is not to be had here.
+    /// Runs a repetition and returns the number of hidden loads; `None` if the activity is not
+    /// possible here.
     ///
     /// # Errors
-    /// [`ObserveError`]; nothing more can be asked then.
+    /// [`ObserveError`]. After an error no further repetition can run.
     pub(super) fn hidden(
         &mut self,
         between: Between,
@@ -74,7 +76,7 @@ impl Trial {
         flushed: Flush,
         mut pages: MmapMut,
     ) -> Result<(MmapMut, Option<u64>), ObserveError> {
-        // Twice: the first time may find young bits clear, the second finds translations.
+        // The first pass sets young bits that may be clear, the second makes translations.
         load_from_each_page(&pages);
         load_from_each_page(&pages);
         self.clear()?;
@@ -116,14 +118,14 @@ impl Trial {
         })
     }
 
-    /// Clears the young bits of anonymous pages (2, proc(5)), not of files': the kernel then looks
-    /// at fewer pages, whose translations would take the place of others.
+    /// Clears the young bits of only anonymous pages (2, proc(5)), not of files' pages. The kernel
+    /// then visits fewer pages, whose translations would evict others.
     fn clear(&mut self) -> Result<(), ObserveError> {
         let cleared = self.clear_refs.write_all(b"2");
         cleared.map_err(|source| ObserveError::File { path: CLEAR_REFS, source })
     }
 
-    /// Of the pages at an address, those that the kernel takes for referenced.
+    /// Returns the number of pages at an address that the kernel reports as referenced.
     fn referenced(&mut self, address: u64) -> Result<u64, ObserveError> {
         self.smaps.clear();
         let read = File::open(SMAPS).and_then(|mut file| file.read_to_string(&mut self.smaps));
@@ -146,19 +148,19 @@ fn address(pages: &MmapMut) -> u64 {
 /// Invalidates the pages' translations on every CPU of this process.
 ///
 /// # Errors
-/// The kernel's.
+/// The kernel's error.
 pub(super) fn flush(pages: MmapMut) -> io::Result<MmapMut> {
     pages.make_read_only()?.make_mut()
 }
 
-/// A thread on the same CPU that runs when it is handed a byte.
+/// A thread on the same CPU that runs when it is sent a byte.
 struct Partner {
     there: PipeWriter,
     back: PipeReader,
 }
 
 impl Partner {
-    /// Begins the thread, which ends with this.
+    /// Starts the thread, which ends when this value is dropped.
     fn new(cpu: usize) -> io::Result<Self> {
         let (mut theirs, there) = io::pipe()?;
         let (back, mut ours) = io::pipe()?;
@@ -172,7 +174,7 @@ impl Partner {
         Ok(partner)
     }
 
-    /// Lets it run, and returns when it waits again.
+    /// Lets the thread run, and returns when it waits again.
     fn run(&mut self) -> io::Result<()> {
         self.there.write_all(&[1])?;
         self.back.read_exact(&mut [0])

@@ -1,4 +1,4 @@
-//! Loops as kernels have them, on data of their own: none is a part of what is predicted.
+//! Loops as kernels have them, on their own data. No loop is a part of the predicted code.
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// A loop whose instructions are priced.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Loop {
-    /// Nodes go from one list to the end of another, by a flag in each.
+    /// Nodes move from one list to the end of another, depending on a flag in each.
     List,
-    /// Entries of a table are read, tested, and stored where a bit is cleared.
+    /// Entries of a table are read, tested, and stored with their accessed bit changed.
     Table,
     /// Slots of a tree of three levels are looked up by a key, compared and stored.
     Tree,
@@ -19,16 +19,16 @@ pub enum Loop {
     Far,
 }
 
-/// Nodes of a list in the first cache: 16 KiB.
+/// The nodes of a list in the first cache: 16 KiB.
 const NEAR: usize = 256;
-/// Nodes of a list that no second cache holds: 64 MiB.
+/// The nodes of a list that no second cache holds: 64 MiB.
 const AWAY: usize = 1 << 20;
-/// Entries of a table: 2 KiB.
+/// The entries of a table: 2 KiB.
 const ENTRIES: usize = TURNS;
-/// Children of a tree's node, and levels.
+/// The children of a tree's node, and the levels.
 const FANOUT: usize = 16;
 const LEVELS: usize = 3;
-/// Keys of the tree.
+/// The keys of the tree.
 const KEYS: usize = FANOUT.pow(LEVELS as u32);
 
 impl Loop {
@@ -71,7 +71,7 @@ impl Loop {
 /// The turns of a repetition.
 const TURNS: usize = 256;
 
-/// A node: a line.
+/// A node, on its own line.
 #[repr(align(64))]
 struct Node {
     next: u32,
@@ -91,7 +91,7 @@ const ACTIVE: u64 = 2;
 const SEEN: u64 = 4;
 
 impl Lists {
-    /// All nodes are on the first list, in the order of their addresses.
+    /// Makes two lists: all nodes are on the first, in the order of their addresses.
     fn new(count: usize) -> Self {
         let node = |at: usize| Node {
             next: index(at + 1),
@@ -132,7 +132,7 @@ fn move_plain(nodes: &mut [Node], from: usize, to: usize) -> u64 {
     moved(nodes, at, if state & REFERENCED == 0 { to } else { from })
 }
 
-/// The same with an atomic.
+/// Moves the first node as [`move_plain`] does, but with an atomic on its state.
 #[inline(never)]
 fn move_atomic(nodes: &mut [Node], from: usize, to: usize) -> u64 {
     let at = nodes[from].next as usize;
@@ -182,9 +182,9 @@ fn visit(entries: &mut [u64]) -> u64 {
     young + last
 }
 
-/// A tree over keys, by four bits of them a level.
+/// A tree over keys, of which each level takes four bits.
 struct Tree {
-    /// The children of all nodes: of inner nodes by their number, of leaves values.
+    /// The children of all nodes: numbers of nodes in inner nodes, values in leaves.
     slots: Vec<u64>,
 }
 

@@ -15,7 +15,7 @@ use std::process::Command;
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct WorkPrices {
     /// An instruction that is not atomic and touches no line for the first time: the mean of three
-    /// loops; the range is that of the loops.
+    /// loops, and their range.
     pub plain: Figure,
     /// An atomic on a line that the core has.
     pub atomic: Figure,
@@ -25,7 +25,7 @@ pub struct WorkPrices {
 
 /// Calls of each loop before it is timed.
 const WARMING: usize = 2;
-/// Calls of each loop a repetition.
+/// Calls of each loop in a repetition.
 const CALLS: usize = 128;
 
 /// Counts a child's regions as [`pageout_steps::count`] does, with both processes on one CPU.
@@ -42,7 +42,7 @@ pub fn count(
 }
 
 impl WorkPrices {
-    /// Measures the loops so many times, of which [`Classes`] ran in one call each.
+    /// Measures the loops `rounds` times. `classes` has the instructions of one call of each.
     ///
     /// # Panics
     /// If there are no rounds.
@@ -56,7 +56,7 @@ impl WorkPrices {
         Self::of(classes, &times.collect::<Vec<_>>())
     }
 
-    /// The prices by the times of one call of each loop, round by round.
+    /// Computes the prices from the times of one call of each loop, round by round.
     fn of(classes: &[Classes; Loop::ALL.len()], times: &[[f64; Loop::ALL.len()]]) -> Self {
         let at =
             |one: Loop| Loop::ALL.iter().position(|other| *other == one).expect("all are in it");
@@ -85,13 +85,13 @@ impl WorkPrices {
         Self { plain, atomic: figure(atomics.collect()), first_touch: figure(touches.collect()) }
     }
 
-    /// The prices with their names.
+    /// Returns the prices with their names.
     pub const fn named(&self) -> [(&'static str, Figure); 3] {
         let Self { plain, atomic, first_touch } = *self;
         [("plain instruction", plain), ("atomic", atomic), ("first touch of a line", first_touch)]
     }
 
-    /// Nanoseconds of what ran.
+    /// Returns the nanoseconds that instructions of these classes take.
     pub fn ns(&self, classes: Classes) -> f64 {
         let Classes { instructions, atomics, lines } = classes;
         let plain = (instructions - atomics) as f64 * self.plain.median;
