@@ -27,8 +27,7 @@ pub(super) fn area(bytes: usize, pages: Pages) -> io::Result<MmapMut> {
 }
 
 /// Maps an [`area`] of base pages that the kernel joins with no neighbour, since no other mapping
-/// of
-/// this process has its flags. Only one may live at a time.
+/// of this process has its flags. Only one may live at a time.
 ///
 /// # Errors
 /// As [`area`].

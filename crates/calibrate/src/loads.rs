@@ -111,16 +111,14 @@ impl Path {
 }
 
 /// Returns the nanoseconds of each of `count` operations of `work`, by this thread's CPU time,
-/// which
-/// leaves out other threads on the CPU.
+/// which leaves out other threads on the CPU.
 pub(super) fn own_ns(count: usize, work: impl FnOnce()) -> f64 {
     let ((), ns) = timed(work);
     ns as f64 / count as f64
 }
 
 /// Loads a byte of each line. The address of each load depends on the value of the load before,
-/// that
-/// of the first on `loaded`. All bytes are zero.
+/// that of the first on `loaded`. All bytes are zero.
 #[inline(never)]
 fn follow(memory: &[u8], lines: &[u32], mut loaded: usize) -> usize {
     for line in lines {

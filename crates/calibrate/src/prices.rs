@@ -227,8 +227,7 @@ impl Raw {
     }
 
     /// Returns the additional time of an operation with each further spinning thread, from the
-    /// first
-    /// on.
+    /// first on.
     fn slopes(&self, operation: Operation) -> Vec<f64> {
         let seen = &self.shootdowns;
         let of_round = |round| {

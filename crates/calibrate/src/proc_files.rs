@@ -1,6 +1,5 @@
 //! Texts of `/proc`: `smaps`, for the referenced part of a mapping, and a thread's `status`, for
-//! the
-//! number of times that it lost its CPU.
+//! the number of times that it lost its CPU.
 
 /// The sizes of a mapping, in KiB.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -14,13 +14,11 @@ use super::source::{Source, tarball};
 use super::target::Config;
 
 /// The seconds of one CPU for all objects of a kernel, until this machine's own are known. The
-/// first
-/// build of 7.3.4 took 192 s on an idle virtual machine with two CPUs (AMD EPYC), and the unpacking
-/// of its source 14 s.
+/// first build of 7.3.4 took 192 s on an idle virtual machine with two CPUs (AMD EPYC), and the
+/// unpacking of its source 14 s.
 const CPU_SECONDS: u64 = 2 * (192 + 14);
 /// The divisor for each other kernel: one that differs in a file took 19 s on that machine. One
-/// that
-/// differs in a header of many files takes as long as the first.
+/// that differs in a header of many files takes as long as the first.
 const OTHER_KERNEL: u64 = 10;
 /// The file of the cache with the seconds of one CPU that its latest first build took.
 const TOOK: &str = "first-build-took";

@@ -11,8 +11,7 @@ use super::assets;
 use super::target::Config;
 use super::tree;
 
-/// The separator between the choices of a fragment's line. The first that a kernel takes is
-/// chosen.
+/// The separator between the choices of a fragment's line. The first that a kernel takes is chosen.
 const OR: &str = " or ";
 /// The last choice if a kernel may do without the option.
 const NOTHING: &str = "nothing";

@@ -152,8 +152,8 @@ pub(super) struct Brought {
 }
 
 impl Lab<'_> {
-    /// Builds every kernel under every configuration, boots each on every processor that runs it
-    /// as soon as it is built, several at a time, and returns the records.
+    /// Builds every kernel under every configuration, boots each on every processor that runs it as
+    /// soon as it is built, several at a time, and returns the records.
     ///
     /// # Errors
     ///

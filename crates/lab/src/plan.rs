@@ -152,8 +152,7 @@ impl Bench {
     }
 
     /// Returns true if the plugin counts its instructions: on more than one CPU, unless the
-    /// workload
-    /// counts other things than instructions.
+    /// workload counts other things than instructions.
     pub(super) fn plugin_counts(&self) -> bool {
         let only_counts = match self.workload {
             Workload::Ours(scenario) => {

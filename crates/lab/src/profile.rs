@@ -271,9 +271,8 @@ impl Profile {
     }
 
     /// Returns a table in lines of at most `columns`: the `top` functions with the most
-    /// instructions
-    /// of their own, then a line for the others and one for everything. Counts are divided by
-    /// `pages`.
+    /// instructions of their own, then a line for the others and one for everything. Counts are
+    /// divided by `pages`.
     pub fn table(&self, top: usize, pages: u64, columns: usize) -> String {
         let total = self.total();
         let per_page =

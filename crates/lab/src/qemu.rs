@@ -78,8 +78,7 @@ impl Machine<'_> {
         };
         let cpu = match (arch, self.cpu) {
             // The architecture's own algorithm for pointer authentication would cost the emulator
-            // much
-            // time.
+            // much time.
             (Arch::Arm64, Cpu::Max) => "max,pauth-impdef=on",
             (_, cpu) => cpu.name(),
         };

@@ -1,6 +1,5 @@
 //! Room on the cache's disk: it is stated before any build, and work that needs more than is free
-//! is
-//! refused.
+//! is refused.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -116,8 +116,7 @@ pub(super) enum OnFailure {
 
 impl OnFailure {
     /// Returns true if a failure has its own cause: it does not follow from `stop`, which an
-    /// earlier
-    /// failure set. With [`Self::End`] this failure sets `stop` for the others.
+    /// earlier failure set. With [`Self::End`] this failure sets `stop` for the others.
     pub(super) fn is_own(self, stop: &AtomicBool) -> bool {
         match self {
             Self::End => !stop.swap(true, Ordering::Relaxed),

@@ -122,8 +122,7 @@ impl Config {
     }
 
     /// Returns the configuration with 4K pages of this machine's architecture, with swap or
-    /// without;
-    /// that of arm64 if there is none.
+    /// without; that of arm64 if there is none.
     pub fn native(with_swap: bool) -> Self {
         let has = |config: &Self| config.has_swap() == with_swap;
         let native = Self::ALL.into_iter().filter(has).find(|config| config.arch().is_native());

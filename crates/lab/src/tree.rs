@@ -48,8 +48,7 @@ impl TreeError {
 /// Returns the files of a tree, in the order of their names. In a user's tree under version control
 /// they are those that git tracks or does not ignore: files that a build in the tree left would be
 /// taken for this build's. Without a repository, ignore rules do not count: those of Debian's
-/// source
-/// package ignore all of the kernel.
+/// source package ignore all of the kernel.
 pub(super) fn walk(
     directory: &Path,
     is_users: bool,
@@ -67,8 +66,7 @@ pub(super) fn walk(
 }
 
 /// Returns the files under a directory that git does not ignore, or tracks although its rules
-/// ignore
-/// them, and the directories that lead to them; `None` without a repository.
+/// ignore them, and the directories that lead to them; `None` without a repository.
 fn known_to_git(directory: &Path) -> Result<Option<HashSet<PathBuf>>, TreeError> {
     if !is_in_repository(directory)? {
         return Ok(None);

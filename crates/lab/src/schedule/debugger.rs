@@ -123,8 +123,7 @@ impl Debugger {
     }
 
     /// Runs the machine until it stops; `None` if it does not within `limit`, or `is_stopped`
-    /// returns
-    /// true.
+    /// returns true.
     pub(super) fn run(
         &mut self,
         limit: Duration,
@@ -185,8 +184,7 @@ mod tests {
     use tempfile::tempdir;
 
     /// Runs `ask` with a debugger that answers these packets in turn, and returns also the packets
-    /// that
-    /// it was sent.
+    /// that it was sent.
     fn with<R>(answers: &[&str], ask: impl FnOnce(&mut Debugger) -> R) -> (R, String) {
         let directory = tempdir().unwrap();
         let path = directory.path().join("gdb");

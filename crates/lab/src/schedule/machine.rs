@@ -376,8 +376,7 @@ impl<'a> Machine<'a> {
         let ready = self.on(&mut emulator, |d| d.read(self.addresses.orders, Ready::SIZE))?;
         match Ready::parse(&ready).filter(|ready| ready.layout == LAYOUT) {
             // The emulator continues with the CPU that ran last. This step makes it the same one
-            // each
-            // time.
+            // each time.
             Some(Ready { cpu, .. }) if said.trim().is_empty() => {
                 self.on(&mut emulator, |debugger| debugger.step(cpu))?;
             }
