@@ -60,7 +60,7 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), CliError> {
     })
 }
 
-/// Predicts the rows of a benchmark, and says so where text is asked for.
+/// Predicts the rows of a benchmark, and prints the prediction if text is asked for.
 fn predict(args: &BenchArgs) -> Result<Prediction, CliError> {
     let prediction = Prediction::of(args.what, args.measuring.seed)?;
     if args.output.is_text() {

@@ -48,7 +48,7 @@ pub(crate) fn calibrate(args: &CalibrateArgs) -> Result<(), CliError> {
     )
 }
 
-/// The platform whose figures are taken where nothing was measured.
+/// Returns the platform whose figures are taken for those that are not measured.
 fn like(word: Option<&str>) -> Result<Like, CliError> {
     let server = match prices::architecture() {
         Some(Architecture::Arm64) => Some("arm64-server-32-class"),
@@ -60,7 +60,7 @@ fn like(word: Option<&str>) -> Result<Like, CliError> {
     Ok(Like::new(platform, text)?)
 }
 
-/// The platform's name, after its file.
+/// Returns the platform's name, which is its file's.
 fn name(path: &Path) -> String {
     path.file_stem().and_then(|stem| stem.to_str()).unwrap_or(UNNAMED).to_owned()
 }
@@ -101,7 +101,7 @@ fn prices(calibration: &Calibration, like: &Like) -> Grid {
     grid
 }
 
-/// A price in the unit in which its platform gives it.
+/// Writes a price in the unit in which its platform gives it.
 fn given(quote: &Price) -> (String, String) {
     let unit = quote.unit.name();
     let of = |base: u64| base as f64 / quote.unit.in_base() as f64;
@@ -124,7 +124,7 @@ fn seen(calibration: &Calibration) -> Grid {
     grid
 }
 
-/// The median and the range of what was measured.
+/// Writes the median and the range of a measurement.
 fn in_ns(figure: Figure) -> [String; 2] {
     let [median, low, high] = estimate(figure.median, [figure.low, figure.high]);
     [format!("{median} ns"), format!("{low} to {high}")]

@@ -6,7 +6,7 @@ pub(crate) fn words() -> Vec<String> {
     std::iter::once(env!("CARGO_PKG_NAME").to_owned()).chain(words).collect()
 }
 
-/// A word as a shell takes it.
+/// Quotes a word for a shell, if it needs quotes.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_=+./:@,%".contains(c);
     match word.chars().all(plain) && !word.is_empty() {

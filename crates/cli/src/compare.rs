@@ -30,11 +30,11 @@ use std::process::ExitCode;
 /// The measurements to make.
 pub(crate) struct Plan {
     all: Vec<Planned>,
-    /// The main table is more than its scenarios.
+    /// True for the main table, which has floors besides its scenarios.
     main: bool,
 }
 
-/// A scenario with what it is measured under.
+/// A scenario with the variants that it is measured under.
 struct Planned {
     scenario: Box<dyn Scenario>,
     variants: Vec<Variant>,
@@ -160,7 +160,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// A scenario's, memory aside.
+    /// Plans the measurements of a scenario, without checking memory.
     ///
     /// # Errors
     /// [`CliError`], also for variants that are the same to it.
@@ -183,7 +183,7 @@ impl Plan {
         self.all.iter().try_for_each(|one| distinct(&one.variants, one.scenario.axes()))
     }
 
-    /// Checks that memory is there for it so many times at once.
+    /// Checks that there is memory to run the plan `times` times at once.
     pub(crate) fn check_memory(&self, times: usize) -> Result<(), CliError> {
         let all = || self.all.iter().map(|one| &*one.scenario);
         Ok(check_memory((0..times).flat_map(|_| all()))?)
@@ -220,8 +220,9 @@ impl Plan {
         self.all.iter().map(size).collect()
     }
 
-    /// The generations that each scenario leaves, and what commands make of them, as text; nothing
-    /// where there are none. Run apart, and first: a command that is refused ends it.
+    /// Returns a text of the generations that each scenario leaves after its commands; empty if
+    /// there are none. These runs are apart from the measured ones and come first, so that a
+    /// refused command ends the program early.
     pub(crate) fn generations(&self, variant: Variant, args: &RunArgs) -> Result<String, CliError> {
         let (commands, Common { measuring, output, shown, trace, .. }) =
             (&args.lru_gen, &args.common);
@@ -240,7 +241,7 @@ impl Plan {
         Ok(left.iter().map(|(fields, text)| tables::generations(fields, text)).collect())
     }
 
-    /// Measures all of it, as the command line says.
+    /// Measures the plan with the rounds, seed and progress that the command line asks for.
     pub(crate) fn measure(&self, common: &Common) -> Result<Vec<Record>, CliError> {
         let bar = progress::bar("measuring");
         let rounds = if self.main { Rounds::MAIN_TABLE } else { Rounds::DEFAULT };
@@ -250,10 +251,10 @@ impl Plan {
         records.map_err(|error| failed(error, common.trace.as_deref()))
     }
 
-    /// Measures all of it, interleaved; for the main table, the floors too.
+    /// Measures the plan, with interleaved rounds; for the main table also the floors.
     ///
     /// # Errors
-    /// [`ReplayError`] of a trace.
+    /// [`ReplayError`] for a trace that cannot be replayed.
     pub(crate) fn measured(
         &self,
         seed: u64,
@@ -280,21 +281,21 @@ impl Planned {
     }
 }
 
-/// The records of `reclaim-file` on these lists.
+/// Returns the records of `reclaim-file` on these lists.
 fn reclaims_on(set: &RecordSet, lru: Lru) -> RecordSet {
     let lru = lru.to_string();
     let of = |record: &Record| record.variant.get("lru") == Some(&lru);
     tables::only(set, |record| record.scenario == ReclaimFile::NAME && of(record))
 }
 
-/// A part of the main table: times, with what they are compared with.
+/// A part of the main table: times, and the base that they are compared with.
 struct MainPart {
     title: &'static str,
     times: RecordSet,
     base: Labels,
 }
 
-/// The parts of the main table.
+/// Returns the parts of the main table.
 fn main_parts(set: &RecordSet, variants: &Variants) -> Vec<MainPart> {
     let part = |title, mut times: RecordSet, base| {
         for record in &mut times.records {
@@ -323,7 +324,7 @@ fn main_parts(set: &RecordSet, variants: &Variants) -> Vec<MainPart> {
     ]
 }
 
-/// The main table: times of both scenarios, the floors, and figures of real kernels.
+/// Writes the main table: times of both scenarios, the floors, and figures of real kernels.
 fn main_table(
     set: &RecordSet,
     parts: &[MainPart],

@@ -260,7 +260,7 @@ pub(crate) enum CliError {
     Stdout(#[source] io::Error),
 }
 
-/// The verb that asks for another ground: this one was named, or is the default.
+/// Returns the verb that asks for another ground: "add" if this one is the default.
 const fn add(ground: Ground) -> &'static str {
     match ground {
         Ground::Host => "add",
@@ -268,7 +268,7 @@ const fn add(ground: Ground) -> &'static str {
     }
 }
 
-/// The ground that has what this one has not.
+/// Returns the ground that has the things which this one lacks.
 const fn other(ground: Ground) -> Ground {
     match ground {
         Ground::Model => Ground::Host,
@@ -276,8 +276,8 @@ const fn other(ground: Ground) -> Ground {
     }
 }
 
-/// The error of a `kind` of thing that is named, as one of `names`, or else a file which cannot be
-/// read. A word that no path looks like is taken for a name.
+/// Returns the error of an argument that is one of `names` of this `kind`, or else a file, and
+/// cannot be read. A word without a slash or a dot is taken for a name.
 pub(crate) fn unread<'n>(
     kind: &'static str,
     path: &Path,
@@ -295,13 +295,13 @@ pub(crate) fn unread<'n>(
     }
 }
 
-/// The text of a system error without its number.
+/// Returns the text of a system error without its number.
 fn without_number(text: &str) -> &str {
     text.split(" (os error ").next().unwrap_or(text)
 }
 
 impl CliError {
-    /// The exit status: 1 for a check that failed, 2 for anything else but a series' own.
+    /// Returns the exit status: a series' own, 1 for a check that failed, else 2.
     pub(crate) fn status(&self) -> u8 {
         match self {
             Self::Lab(error) => Self::status_of_lab(error),
@@ -311,12 +311,12 @@ impl CliError {
         }
     }
 
-    /// The exit status of an error of the lab.
+    /// Returns the exit status of an error of the lab.
     pub(crate) fn status_of_lab(error: &LabError) -> u8 {
         if error.is_a_wrong_kernel() { 1 } else { 2 }
     }
 
-    /// The message with its causes: in one line, but for what programs of the lab said.
+    /// Returns the message with its causes, in one line except for messages of the lab's programs.
     pub(crate) fn message(&self) -> String {
         let lines = matches!(
             self,
@@ -331,7 +331,7 @@ impl CliError {
         let mut cause = self.source();
         while let Some(error) = cause {
             let text = part(without_number(&error.to_string()).to_owned());
-            // Some messages have their cause's in them.
+            // Some messages contain that of their cause.
             if !message.ends_with(&text) {
                 message += &format!(": {text}");
             }

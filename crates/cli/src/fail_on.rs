@@ -1,4 +1,4 @@
-//! `compare --fail-on`: the exit status says what came of a comparison.
+//! `compare --fail-on`: an exit status that tells the outcome of a comparison.
 
 use crate::args::CompareArgs;
 use crate::declared::DECLARED;
@@ -12,15 +12,16 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// A condition failed.
+/// The exit status if a condition failed.
 const FAILED: u8 = 1;
-/// None failed, and one cannot be decided: `git bisect run` skips such a commit.
+/// The exit status if no condition failed and one cannot be decided: `git bisect run` skips such a
+/// commit.
 const UNDECIDED: u8 = 125;
-/// From here on `git bisect run` stops, where any lower one would call the commit bad.
+/// The lowest exit status that stops `git bisect run`. Lower ones would call the commit bad.
 const STOPS_BISECTION: u8 = 128;
 
-/// Refuses, before anything is measured, conditions on metrics that the scenario has not, or of
-/// which neither direction is better.
+/// Returns an error, before any measurement, for conditions on metrics that the scenario lacks, or
+/// of which neither direction is better.
 pub(crate) fn check(
     args: &CompareArgs,
     scenario: &str,
@@ -43,7 +44,7 @@ pub(crate) fn check(
     Ok(())
 }
 
-/// Refuses conditions that no record of the files can be judged by.
+/// Returns an error for conditions by which no record of the files can be judged.
 pub(crate) fn check_files(args: &CompareArgs, file: &RecordFile) -> Result<(), CliError> {
     let with_role = |record: &'_ Record, metric: &Metric| {
         let role = DECLARED.role(&record.scenario, record.ground, &metric.name);
@@ -57,7 +58,7 @@ pub(crate) fn check_files(args: &CompareArgs, file: &RecordFile) -> Result<(), C
     check_names(&args.fail_on, "these files", &all)
 }
 
-/// Refuses conditions on other metrics than these; `whose` says what has them.
+/// Returns an error for conditions on other metrics than these; `whose` names their owner.
 pub(crate) fn check_names(
     conditions: &[FailOn],
     whose: &str,
@@ -82,8 +83,9 @@ pub(crate) fn check_names(
     Ok(())
 }
 
-/// Judges records that were `told` by the conditions asked for, if any are: what came of each goes
-/// to standard error. Whoever wants no more of the table still gets the status.
+/// Judges records that were printed, with the result `told`, by the conditions asked for. The
+/// outcome of each goes to standard error. A reader that closed the pipe early, such as `head`,
+/// still gets the status.
 pub(crate) fn judge(
     args: &CompareArgs,
     file: &RecordFile,
@@ -117,7 +119,7 @@ pub(crate) fn judged(
     Ok(worst)
 }
 
-/// The exit status of an outcome.
+/// Returns the exit status of an outcome.
 pub(crate) const fn status(of: Outcome) -> u8 {
     match of {
         Outcome::NotShown => 0,
@@ -126,8 +128,7 @@ pub(crate) const fn status(of: Outcome) -> u8 {
     }
 }
 
-/// The exit status of an error: as it is, or, where a bisection must not go on by it, one that
-/// stops that.
+/// Returns the exit status of an error: `error`, or with `--bisect` one that stops the bisection.
 pub(crate) fn status_of(error: u8, arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let bisects = arguments.into_iter().any(|argument| argument == "--bisect");
     ExitCode::from(if bisects { STOPS_BISECTION } else { error })

@@ -1,4 +1,4 @@
-//! `compare FILE.json…`: records that were written before.
+//! `compare FILE.json…`: records from files.
 
 use crate::args::{CompareArgs, Labelled};
 use crate::declared::DECLARED;
@@ -16,8 +16,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// The record files that the arguments name, if they name any: the first name decides. Those with
-/// labels come last.
+/// Returns the record files that the arguments name, those with labels last. The first name decides
+/// if they are files.
 pub(crate) fn named(args: &CompareArgs) -> Option<Vec<Named>> {
     let is_file = args.scenario.as_ref().is_some_and(|name| is_json(name));
     if !is_file && (args.scenario.is_some() || args.label.is_empty()) {
@@ -27,7 +27,7 @@ pub(crate) fn named(args: &CompareArgs) -> Option<Vec<Named>> {
     Some(all(own, &args.label))
 }
 
-/// Files, those with labels last.
+/// Returns the files, those with labels last.
 pub(crate) fn all(own: impl Iterator<Item = PathBuf>, labelled: &[Labelled]) -> Vec<Named> {
     let own = own.map(|path| Named { path, label: None });
     let labelled =
@@ -41,7 +41,7 @@ pub(crate) struct Named {
     pub label: Option<String>,
 }
 
-/// Record files as one.
+/// Record files, merged into one.
 pub(crate) struct Merged {
     pub file: RecordFile,
     /// The two names that files of the same variants are compared by, the base first.
@@ -49,7 +49,7 @@ pub(crate) struct Merged {
 }
 
 impl Merged {
-    /// Says what is compared where the files' names say it.
+    /// Returns a sentence on the comparison, if files are compared by their names.
     pub(crate) fn about(&self) -> Option<String> {
         let [base, new] = self.by_file.as_ref()?;
         Some(format!(
@@ -62,8 +62,8 @@ fn is_json(name: &str) -> bool {
     Path::new(name).extension().is_some_and(|extension| extension == "json")
 }
 
-/// Compares all variants of some record files with one of them, the first unless `--base` says.
-/// Where files have labels, these alone are compared.
+/// Compares all variants of some record files with one of them, by default the first. If files have
+/// labels, only the labels are compared.
 pub(crate) fn compare(named: &[Named], args: &CompareArgs) -> Result<ExitCode, CliError> {
     let inputs: Vec<_> = named.iter().map(|of| Some(of.path.as_path())).collect();
     output::check(&args.common.output.paths(), &inputs)?;
@@ -92,20 +92,20 @@ pub(crate) fn compare(named: &[Named], args: &CompareArgs) -> Result<ExitCode, C
     fail_on::judge(args, file, &base, along, told)
 }
 
-/// The label that comes first, if there is any: what others are compared with.
+/// Returns the first label, if there is any: the base of comparisons.
 pub(crate) fn label_of(file: &RecordFile) -> Option<Labels> {
     let ran = file.records().find(|record| record.ground != Ground::Published);
     let first = ran.and_then(|record| record.variant.get(LABEL));
     first.map(|first| Labels::from([(LABEL.to_owned(), first.clone())]))
 }
 
-/// The axis that alone is compared, if the base names labels alone.
+/// Returns the only axis that is compared, if the base names only labels.
 pub(crate) fn along(base: &Labels) -> Option<&'static str> {
     base.keys().eq([LABEL]).then_some(LABEL)
 }
 
-/// All runs of the files, with their labels. Two files of the same variants get their names as
-/// labels.
+/// Returns all runs of the files, with their labels. Two files of the same variants get their names
+/// as labels.
 pub(crate) fn merged(named: &[Named], pool: bool) -> Result<Merged, CliError> {
     let labelled = named.iter().any(|one| one.label.is_some());
     let mut files = named.iter().map(|one| read(&one.path)).collect::<Result<Vec<_>, _>>()?;
@@ -149,8 +149,8 @@ fn have_same_variants(files: &[RecordFile]) -> bool {
     !is_labelled && !first.is_empty() && files[1..].iter().all(|file| variants(file) == first)
 }
 
-/// The names of two files: their stems, or, where these are equal, as much of their paths as tells
-/// them apart.
+/// Returns the names of two files: their stems, or, if these are equal, as much of their paths as
+/// differs.
 fn distinct_names(one: &Path, other: &Path) -> [String; 2] {
     let names = |path: &Path| -> Vec<String> {
         let parts = path.with_extension("");
@@ -169,14 +169,14 @@ fn distinct_names(one: &Path, other: &Path) -> [String; 2] {
     apart.unwrap_or_else(|| [tail(&one, most), format!("{} again", tail(&other, most))])
 }
 
-/// Refuses what only record files have.
+/// Returns an error for options that only record files have.
 pub(crate) fn refuse(args: &CompareArgs) -> Result<(), CliError> {
     let given = [("--label", !args.label.is_empty()), ("--pool", args.pool)];
     let found = given.into_iter().find(|(_, given)| *given);
     found.map_or(Ok(()), |(option, _)| Err(CliError::FilesAlone(option)))
 }
 
-/// Options that measuring has and reading has not.
+/// Returns an error for options that are valid only when measuring.
 fn refuse_measuring(args: &CompareArgs) -> Result<(), CliError> {
     let Common { ground, trace, measuring, .. } = &args.common;
     let given = [
@@ -191,7 +191,7 @@ fn refuse_measuring(args: &CompareArgs) -> Result<(), CliError> {
     }
 }
 
-/// The text of a record file, without a byte-order mark.
+/// Reads the text of a record file, without a byte-order mark.
 pub(crate) fn text_of(path: &Path) -> Result<String, CliError> {
     let text = input::read_text(path, input::MAX_RECORDS);
     let unreadable = |source| CliError::Read { path: path.to_owned(), source };
@@ -211,8 +211,8 @@ fn read(path: &Path) -> Result<RecordFile, CliError> {
     })
 }
 
-/// The axes and choices that `--base` names: as they are, or by a label or a variant's name that
-/// records have.
+/// Returns the axes and choices that `--base` names, either itself or by a label or a variant's
+/// name that records have.
 pub(crate) fn labels(text: &str, file: &RecordFile) -> Result<Labels, CliError> {
     let ran = || file.records().filter(|record| record.ground != Ground::Published);
     if !text.contains('=') {
@@ -234,7 +234,7 @@ pub(crate) fn labels(text: &str, file: &RecordFile) -> Result<Labels, CliError> 
     pairs.collect::<Option<_>>().ok_or_else(|| CliError::BaseLabels(text.to_owned()))
 }
 
-/// The labels and names of records' variants, each once; empty where there are none.
+/// Lists the labels and names of records' variants, each once; empty if there are none.
 fn names<'a>(records: impl Iterator<Item = &'a Record>) -> String {
     let mut known: Vec<&str> = Vec::new();
     for record in records {

@@ -29,7 +29,7 @@ use std::time::Duration;
 /// are there in seconds.
 const BYTES: u64 = 1 << 30;
 
-/// As many rounds as an interval and the correction over this table need, and more where there is
+/// The rounds: as many as an interval and the correction over this table need, and more if there is
 /// time.
 const ROUNDS: Rounds = Rounds::Within { budget: Duration::from_secs(6), at_least: 7, at_most: 15 };
 
@@ -60,7 +60,7 @@ const NEXT: &str = "\
 {b}pageout check --list{r}           bugs put in, and a search that finds each
 ";
 
-/// Measures, and prints it.
+/// Measures, and prints the screen.
 pub(crate) fn show(args: &AloneArgs) -> Result<(), CliError> {
     output::check(&args.output.paths(), &[])?;
     let scenarios = scenarios();
@@ -79,7 +79,8 @@ pub(crate) fn show(args: &AloneArgs) -> Result<(), CliError> {
     output::print_coloured(&screen(&set)?)
 }
 
-/// Folios of the size that kernels' patches were measured with, and of a whole table.
+/// Returns scenarios with folios of the size that kernels' patches were measured with, and of a
+/// whole table.
 fn scenarios() -> Vec<ReclaimFile> {
     let orders = [OrderName::Number(4), OrderName::Pmd].map(Orders::All);
     let one = |format, orders| ReclaimFile { format, orders, bytes: BYTES, ..ReclaimFile::DEFAULT };
@@ -87,7 +88,7 @@ fn scenarios() -> Vec<ReclaimFile> {
     FormatName::MAIN.into_iter().flat_map(of_format).collect()
 }
 
-/// The base, and the steps from there.
+/// Returns the base, and the steps from there.
 fn steps() -> [Variant; 4] {
     let [young, unmap, line] = Variant::STEPS;
     [Variant::BEFORE, young, unmap, line]
@@ -136,7 +137,7 @@ fn with_styles(text: &str) -> String {
     text.replace("{b}", &bold.to_string()).replace("{r}", &format!("{bold:#}"))
 }
 
-/// A line a step with its bars, a column a format and order, and what is saved.
+/// Writes a line for each step, with bars in a column for each format and order, and the savings.
 fn table(rows: &[&Row]) -> String {
     let field = |name: &str| rows.first().and_then(|row| row.fields.get(name)).map_or("", |f| f);
     let mut text = format!(
@@ -217,7 +218,7 @@ fn legend(of: &Comparison, rows: &[&Row]) -> String {
     [MEANS, &sure, &cpu].map(|text| clip(text, WIDTH) + "\n").concat()
 }
 
-/// The same steps in real kernels, a line a machine.
+/// Writes the same steps in real kernels, a line for each machine.
 fn kernels(set: &RecordSet) -> String {
     let mut text =
         "Real kernels, the first three steps; not of this run (sources: --full)\n".to_owned();
@@ -244,13 +245,13 @@ fn kernels(set: &RecordSet) -> String {
     text
 }
 
-/// A label and cells, with a space between.
+/// Writes a label and cells, with a space between.
 fn line(label: &str, cells: impl Iterator<Item = String>) -> String {
     let cells: Vec<String> = cells.collect();
     format!("{}{}", label, cells.join(" ")).trim_end().to_owned() + "\n"
 }
 
-/// A text in a style, and blanks up to a width.
+/// Writes a text in a style, and blanks up to a width.
 fn styled(style: Style, text: &str, width: usize) -> String {
     let blank = " ".repeat(width.saturating_sub(text.chars().count()));
     if text.is_empty() {
@@ -263,7 +264,7 @@ fn pad(text: &str, width: usize) -> String {
     format!("{text:<width$}")
 }
 
-/// The text in so many columns, its end left out if need be.
+/// Cuts a text to at most `width` columns.
 fn clip(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();
@@ -272,7 +273,7 @@ fn clip(text: &str, width: usize) -> String {
     format!("{}…", kept.trim_end())
 }
 
-/// A number in at most [`NUMBER`] characters: three digits, or as few as there is room for.
+/// Writes a number in at most [`NUMBER`] characters: three digits, or fewer if there is no room.
 fn brief(value: f64) -> String {
     let size = value.abs();
     let plain = match size {

@@ -22,7 +22,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// `compare` on this ground.
+/// Runs `compare` on this ground.
 pub(crate) fn compare(
     request: &Request,
     args: &CompareArgs,
@@ -51,7 +51,7 @@ pub(crate) fn compare(
     fail_on::judge(args, &file, &base, None, told)
 }
 
-/// `run` on this ground.
+/// Runs `run` on this ground.
 pub(crate) fn run(args: &RunArgs, request: &Request, variant: Variant) -> Result<(), CliError> {
     let common = &args.common;
     let given = [(args.sizes, "--sizes"), (!args.lru_gen.is_empty(), "--lru-gen")];
@@ -70,11 +70,11 @@ pub(crate) fn run(args: &RunArgs, request: &Request, variant: Variant) -> Result
     })
 }
 
-/// Machines and settings of which break-even prices are asked where `--draws` says nothing.
+/// The most machines and settings whose break-even prices are computed without `--draws`.
 const SETTINGS: usize = 2;
 
-/// Draws of a comparison where nothing is said: as many as take a few seconds. A trace takes long,
-/// and has none.
+/// Returns the default number of draws of a comparison: as many as take a few seconds. A trace
+/// takes long, and has none.
 const fn default_draws(scenario: Scenario, few: bool) -> u32 {
     match (scenario, few) {
         (Scenario::Trace, _) => 0,
@@ -83,7 +83,7 @@ const fn default_draws(scenario: Scenario, few: bool) -> u32 {
     }
 }
 
-/// Refuses what only this ground looks at.
+/// Returns an error for options that only this ground takes.
 pub(crate) fn refuse(machine: &MachineArgs) -> Result<(), CliError> {
     let MachineArgs { platform, cores, draws } = machine;
     let given = [
@@ -95,7 +95,7 @@ pub(crate) fn refuse(machine: &MachineArgs) -> Result<(), CliError> {
     found.map_or(Ok(()), |(_, option)| Err(CliError::ModelAlone(option)))
 }
 
-/// The machine that the arguments ask for.
+/// Returns the machine that the arguments ask for.
 pub(crate) fn model_of(common: &Common) -> Result<Model, CliError> {
     let platform = common.machine.platform.as_deref().map(platform_of).transpose()?;
     Ok(Model {
@@ -108,12 +108,12 @@ pub(crate) fn model_of(common: &Common) -> Result<Model, CliError> {
     })
 }
 
-/// A platform by its name, or else from a file.
+/// Returns a platform by its name, or else from a file.
 pub(crate) fn platform_of(platform: &str) -> Result<Platform, CliError> {
     Ok(platform_with_text(platform)?.0)
 }
 
-/// The same, with the text it was read from.
+/// Returns a platform by its name, or else from a file, with the text that it was read from.
 pub(crate) fn platform_with_text(
     platform: &str,
 ) -> Result<(Platform, Cow<'static, str>), CliError> {
@@ -154,7 +154,8 @@ impl Plan {
         records.map_err(|error| failed(error, self.trace.as_deref()))
     }
 
-    /// The records of a comparison; where a gain is asked for, with the whole along each price.
+    /// Returns the records of a comparison; if a gain is asked for, with the whole along each
+    /// price.
     fn compared(
         &self,
         variants: &[Variant],
@@ -182,12 +183,12 @@ impl Plan {
     }
 }
 
-/// Returns true for a comparison that has intervals.
+/// Returns true if a comparison shows intervals.
 fn has_intervals(shown: Shown) -> bool {
     shown.rows.full || shown.format == Form::List
 }
 
-/// The sentences on intervals below tables of this ground, if they have any.
+/// Returns the sentences on intervals below tables of this ground, if they have any.
 fn about(model: &Model, intervals: bool) -> Vec<String> {
     let drawn = format!(
         "[low, high] of computed times: the 5th and 95th percentile over {} draws of all prices \

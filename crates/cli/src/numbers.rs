@@ -3,7 +3,7 @@
 use pageout_refusal::whole_number;
 use std::ops::RangeInclusive;
 
-/// A parser of whole numbers within bounds.
+/// Returns a parser of whole numbers within bounds.
 pub(crate) fn whole<T: TryFrom<u64>>(
     bounds: RangeInclusive<u64>,
 ) -> impl Fn(&str) -> Result<T, String> + Clone {

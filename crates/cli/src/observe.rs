@@ -1,4 +1,4 @@
-//! `observe`: what the TLB of this machine hides from young bits.
+//! `observe`: the accesses that the TLB of this machine hides from young bits.
 
 use crate::args::ObserveArgs;
 use crate::error::CliError;
@@ -9,7 +9,7 @@ use pageout_calibrate::{Between, Flush, Observation, PAGES};
 use pageout_record::render::{Align, Grid, bar};
 use pageout_record::schema::{Machine, RecordSet};
 
-/// Characters of a bar of 100%.
+/// The characters of a bar of 100%.
 const BAR: usize = 20;
 
 pub(crate) fn observe(args: &ObserveArgs) -> Result<(), CliError> {
@@ -50,7 +50,7 @@ fn text(machine: &Machine, seen: &[Observation], columns: usize) -> String {
     )
 }
 
-/// The method, in a paragraph.
+/// Describes the method, in a paragraph.
 fn method() -> String {
     format!(
         "A program loads from {PAGES} pages. Their young (accessed) bits are cleared through \
@@ -60,7 +60,7 @@ fn method() -> String {
     )
 }
 
-/// The share of hidden loads, from 0 to 1, as a median; nothing where it was not observed.
+/// Returns the share of hidden loads, from 0 to 1, as a median; `None` if it was not observed.
 fn share(seen: &[Observation], between: Between, flush: Flush) -> Option<f64> {
     let of = |one: &&Observation| (one.between, one.flush) == (between, flush);
     seen.iter().find(of).map(Observation::share)

@@ -5,10 +5,10 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// Bytes at the beginning of a file by which it is recognized.
+/// The bytes at the beginning of a file by which it is recognized.
 const START: u64 = 64 << 10;
 
-/// The error for a regular file that is not JSON, if its first bytes show what it is.
+/// Returns the error for a regular file that is not JSON, if its first bytes show its kind.
 pub(crate) fn other_file(path: &Path) -> Option<CliError> {
     let file = File::open(path).ok()?;
     if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {

@@ -13,8 +13,8 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Refuses, before the work is done, output files that could not be written, that would replace an
-/// input, and two that are one.
+/// Returns an error, before any work, for output files that cannot be written, that would replace
+/// an input, or that are the same file twice.
 pub(crate) fn check(outputs: &[Option<&Path>], inputs: &[Option<&Path>]) -> Result<(), CliError> {
     let mut taken: Vec<PathBuf> =
         inputs.iter().flatten().filter_map(|path| path.canonicalize().ok()).collect();
@@ -40,8 +40,9 @@ fn place(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| new())
 }
 
-/// Writes the records of a run as asked, or what `text` makes of them in so many columns; and a
-/// page, if asked for. It has the comparisons that the text has: of these records with these bases.
+/// Writes the records of a run in the form asked for, which may be the `text` for a number of
+/// columns; and a page, if asked for. The page has the comparisons that the text has: of these
+/// records with these bases.
 pub(crate) fn emit(
     output: &Output,
     records: &RecordSet,
@@ -53,8 +54,8 @@ pub(crate) fn emit(
     emit_file(output, &records.clone().into(), tables, |columns| text(records, columns))
 }
 
-/// Writes the records of several runs as asked, or the text that is made of them in so many
-/// columns; and a page of these tables, if asked for.
+/// Writes the records of several runs in the form asked for, which may be the `text` for a number
+/// of columns; and a page of these tables, if asked for.
 pub(crate) fn emit_file(
     output: &Output,
     records: &RecordFile,
@@ -91,13 +92,13 @@ pub(crate) fn print_text(text: &str) -> Result<(), CliError> {
     print(wrapped(&printable(text), columns()).as_bytes())
 }
 
-/// Says something on standard error, likewise. Errors there are ignored.
+/// Writes a text to standard error, with long lines broken likewise. Errors are ignored.
 pub(crate) fn say(text: &str) {
     let _ = writeln!(io::stderr(), "{}", wrapped(&printable(text), columns()));
 }
 
-/// Lines of text without what a terminal would obey but the ends of lines and tabs. Names in them
-/// were [`shown`] before, so that no line end is theirs.
+/// Replaces the characters that a terminal would obey, except line ends and tabs. Names in the text
+/// were [`shown`] before, so that they have no line ends.
 pub(crate) fn printable(text: &str) -> Cow<'_, str> {
     let obeyed = |c: char| acts_on_display(c) && c != '\n' && c != '\t';
     if !text.contains(obeyed) {
@@ -110,8 +111,8 @@ pub(crate) fn printable(text: &str) -> Cow<'_, str> {
     parts.collect::<String>().into()
 }
 
-/// Writes a text with colours to standard output; without them, unless that is a terminal which
-/// takes them and NO_COLOR, CLICOLOR and TERM leave it so.
+/// Writes a text to standard output. Its colours are kept only on a terminal that takes them,
+/// unless NO_COLOR, CLICOLOR or TERM forbid it.
 pub(crate) fn print_coloured(text: &str) -> Result<(), CliError> {
     let mut stdout = anstream::stdout();
     stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(CliError::Stdout)

@@ -1,4 +1,4 @@
-//! Paths that options name: commands check them before all else.
+//! Paths that options name. Commands check them first.
 
 use crate::error::{CliError, unread};
 use crate::options::Common;
@@ -12,7 +12,7 @@ use std::path::Path;
 /// Checks the files of a command that runs scenarios, with these further outputs.
 ///
 /// # Errors
-/// [`CliError`] names the path, and what is wrong with it.
+/// [`CliError`] names the path and its fault.
 pub(crate) fn check(common: &Common, further: &[Option<&Path>]) -> Result<(), CliError> {
     if let Some(trace) = &common.trace {
         named("trace", trace, TraceSource::sample_names().into_iter())?;
@@ -23,7 +23,7 @@ pub(crate) fn check(common: &Common, further: &[Option<&Path>]) -> Result<(), Cl
     output::check(&[&common.output.paths()[..], further].concat(), &common.inputs())
 }
 
-/// Checks that a path is the name of one of the things that come with the program, or is there.
+/// Checks that a path is one of the names that come with the program, or exists.
 ///
 /// # Errors
 /// [`CliError`] with the names.
@@ -38,7 +38,7 @@ pub(crate) fn named<'n>(
     fs::metadata(path).map(drop).map_err(|error| unread(kind, path, error, names))
 }
 
-/// Checks that the file of an option is there; `expected` says what it should be.
+/// Checks that the file of an option is there; `expected` describes the file.
 ///
 /// # Errors
 /// [`CliError::OptionPath`].
@@ -55,7 +55,7 @@ pub(crate) fn file(
     found.map_err(|error| CliError::OptionPath { option, path: path.to_owned(), expected, error })
 }
 
-/// Checks that the directory of an option is there; `expected` says what it should be.
+/// Checks that the directory of an option is there; `expected` describes the directory.
 ///
 /// # Errors
 /// [`CliError::OptionPath`].

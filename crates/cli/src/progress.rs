@@ -1,4 +1,4 @@
-//! Progress of long work on standard error: a bar on a terminal, elsewhere a line now and then.
+//! Progress of long work on standard error: a bar on a terminal, elsewhere occasional lines.
 
 use crate::output::say;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 /// The time between two lines on progress.
 const EVERY: Duration = Duration::from_secs(10);
 
-/// A bar, hidden where standard error is no terminal: [`steps`] then tells lines.
+/// Returns a bar. It is hidden if standard error is no terminal; then [`steps`] prints lines.
 pub(crate) fn bar(what: &'static str) -> ProgressBar {
     let style = ProgressStyle::with_template("{msg} [{bar:40}] {percent:>3}%  {elapsed} elapsed")
         .expect("the template is valid");
     shown(ProgressBar::new(0)).with_style(style.progress_chars("=> ")).with_message(what)
 }
 
-/// A spinner with a count, likewise for [`references`].
+/// Returns a spinner with a count for [`references`], hidden likewise.
 pub(crate) fn counter(what: &'static str) -> ProgressBar {
     let style = ProgressStyle::with_template("{msg} {human_pos} references, {elapsed} elapsed")
         .expect("the template is valid");
@@ -26,7 +26,7 @@ fn shown(bar: ProgressBar) -> ProgressBar {
     if std::io::stderr().is_terminal() { bar } else { ProgressBar::hidden() }
 }
 
-/// Tells the steps done of at most so many.
+/// Returns a function that shows the number of steps done, and their most.
 pub(crate) fn steps(bar: &ProgressBar) -> impl FnMut(usize, usize) {
     let mut heart = Heart::new(bar);
     move |done, most| {
@@ -36,7 +36,7 @@ pub(crate) fn steps(bar: &ProgressBar) -> impl FnMut(usize, usize) {
     }
 }
 
-/// Tells the references seen.
+/// Returns a function that shows the number of references seen.
 pub(crate) fn references(counter: &ProgressBar) -> impl FnMut(u64) {
     let mut heart = Heart::new(counter);
     move |seen| {

@@ -36,7 +36,7 @@ pub(crate) fn write(
     output::to(Some(path), page.html()?.as_bytes())
 }
 
-/// The command line of this process, as a person would type it.
+/// Returns the command line of this process, as a person would type it.
 fn command() -> String {
     output::printable(&command_line::words().join(" ")).into_owned()
 }

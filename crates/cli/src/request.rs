@@ -11,27 +11,27 @@ use pageout_experiment::scenarios::{Compared, OnGround, Scenario};
 use pageout_experiment::variant::{Axes, Lru, Variant};
 use pageout_record::schema::Ground;
 
-/// A scenario and its fields, as far as every scenario has them.
+/// A scenario, its fields, and the properties that every scenario has.
 #[derive(Debug)]
 pub(crate) struct Request {
-    /// The scenario; `None`: the main table.
+    /// The scenario; `None` for the main table.
     pub scenario: Option<Scenario>,
     /// The fields that are given.
     pub fields: Vec<String>,
     /// The lists of all variants, if they are named among the fields.
     pub lru: Option<Lru>,
-    /// The variants that are compared where none are named.
+    /// The variants that are compared if none are named.
     pub compared: Compared,
     /// The metrics that its records may have.
     pub metrics: Vec<MetricSpec>,
 }
 
 impl Request {
-    /// Reads what is asked for.
+    /// Parses the scenario and the fields asked for.
     ///
     /// # Errors
-    /// [`CliError`] for a scenario that there is none of, or not on this ground, or that does not
-    /// take a trace.
+    /// [`CliError`] for a scenario that does not exist, or not on this ground, or does not take a
+    /// trace.
     pub(crate) fn new(
         scenario: Option<&str>,
         fields: &[String],
@@ -79,7 +79,7 @@ impl Request {
     }
 }
 
-/// The lists that field `lru` names for all variants.
+/// Returns the lists that field `lru` names for all variants.
 fn lists(choice: &str) -> Result<Lru, FieldError> {
     match values::<Lru>("lru", choice)?[..] {
         [one] => Ok(one),
@@ -97,7 +97,7 @@ fn named(name: &str) -> Result<Scenario, CliError> {
     Ok(Scenario::find(name)?)
 }
 
-/// Refuses variants that are the same on these axes.
+/// Returns an error for variants that are the same on these axes.
 pub(crate) fn distinct(variants: &[Variant], axes: Axes) -> Result<(), CliError> {
     for (k, variant) in variants.iter().enumerate() {
         let same = |other: &Variant| other.labels(axes) == variant.labels(axes);

@@ -1,4 +1,4 @@
-//! `run`: one variant of a scenario, or what the scenario takes of memory.
+//! `run`: one variant of a scenario, or the memory that the scenario takes.
 
 use crate::args::RunArgs;
 use crate::compare::{Plan, Variants};

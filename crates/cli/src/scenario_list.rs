@@ -1,10 +1,10 @@
-//! The scenarios with what they do and their fields, as help has them.
+//! The scenarios with their descriptions and fields, as help has them.
 
 use pageout_experiment::declare::FieldHelp;
 use pageout_experiment::scenarios::{OnGround, Scenario};
 use pageout_record::schema::Ground;
 
-/// Each scenario in a line.
+/// Describes each scenario in a line.
 pub(crate) fn briefly() -> Vec<(String, String)> {
     let briefly = |scenario: Scenario| {
         let only = if scenario.runs_on(Ground::Host) { "" } else { " (--ground model)" };
@@ -13,7 +13,7 @@ pub(crate) fn briefly() -> Vec<(String, String)> {
     Scenario::ALL.map(briefly).into()
 }
 
-/// A scenario in a few words.
+/// Describes a scenario in a few words.
 const fn brief(scenario: Scenario) -> &'static str {
     match scenario {
         Scenario::ReclaimFile => "reclaim of a clean mapped file",
@@ -26,12 +26,12 @@ const fn brief(scenario: Scenario) -> &'static str {
     }
 }
 
-/// Each scenario with its fields and their defaults.
+/// Returns each scenario with its fields and their defaults.
 pub(crate) fn with_fields() -> Vec<(String, String)> {
     Scenario::ALL.map(|scenario| (scenario.name().to_owned(), fields(scenario))).into()
 }
 
-/// Lines on a scenario: what it does, then the fields of each of its forms.
+/// Returns lines on a scenario: its description, then the fields of each of its forms.
 fn fields(scenario: Scenario) -> String {
     let on_host = scenario.runs_on(Ground::Host);
     let mut lines = vec![scenario.about().to_owned()];
@@ -52,12 +52,12 @@ fn fields(scenario: Scenario) -> String {
     lines.join("\n")
 }
 
-/// Fields with their defaults, as they are typed.
+/// Returns fields with their defaults, as they are typed.
 fn defaults(form: &OnGround) -> Vec<String> {
     form.given().iter().map(typed).collect()
 }
 
-/// A field with its default, as it is typed.
+/// Returns a field with its default, as it is typed.
 pub(crate) fn typed(field: &FieldHelp) -> String {
     match field.default.as_str() {
         "" => format!("{}=...", field.name),

@@ -10,18 +10,18 @@ use pageout_record::compare::Role;
 use pageout_record::schema::Better;
 use std::fmt::Write;
 
-/// `scenarios`: all of them, or one with its fields.
+/// Runs `scenarios`: prints all of them, or one with its fields.
 pub(crate) fn scenarios(args: &ScenariosArgs) -> Result<(), CliError> {
     let text = match (&args.scenario, args.markdown) {
         (Some(name), _) => detail(Scenario::find(name)?),
         (None, true) => reference(),
         (None, false) => return output::print_coloured(&list()),
     };
-    // The page is written for lines of its own width.
+    // The page has lines of a fixed width.
     if args.markdown { output::to(None, text.as_bytes()) } else { output::print_text(&text) }
 }
 
-/// Every scenario with its fields.
+/// Lists every scenario with its fields.
 fn list() -> String {
     let heading = "Scenarios, with their fields and defaults";
     let last = "`pageout scenarios NAME` explains a scenario's fields.";
@@ -29,7 +29,7 @@ fn list() -> String {
     laid_out(&sections, terminal::columns())
 }
 
-/// All that is known of one scenario.
+/// Describes one scenario in full.
 fn detail(scenario: Scenario) -> String {
     let width = terminal::columns();
     let mut text = format!("{}\n{}", scenario.name(), wrapped(scenario.about(), "  ", width));
@@ -65,7 +65,7 @@ const fn direction(better: Better) -> &'static str {
     }
 }
 
-/// The role of a metric; nothing for an ordinary figure.
+/// Describes the role of a metric; empty for an ordinary figure.
 const fn role(of: Role) -> &'static str {
     match of {
         Role::Whole => "whole",
@@ -78,7 +78,7 @@ const fn role(of: Role) -> &'static str {
 /// Columns of the page.
 const PAGE: usize = 100;
 
-/// The page of all scenarios.
+/// Writes the page of all scenarios.
 fn reference() -> String {
     let mut text = "\
 # Scenarios

@@ -1,4 +1,4 @@
-//! Tables that only the command line needs, from records alone.
+//! Tables that only the command line needs, made only from records.
 
 mod run;
 
@@ -23,7 +23,7 @@ use pageout_record::schema::{Basis, Ground, Labels, Metric, Record, RecordFile, 
 use pageout_record::stats::{Interval, median, median_interval};
 use pageout_report::Table;
 
-/// The records of some scenarios, as a set of their own.
+/// Returns a set of only the records to `keep`.
 pub(crate) fn only(set: &RecordSet, keep: impl Fn(&Record) -> bool) -> RecordSet {
     let records = set.records.iter().filter(|record| keep(record)).cloned().collect();
     RecordSet::new(set.run.clone(), records)
@@ -38,7 +38,7 @@ pub(crate) fn saved(of: &Comparison, metric: &str, columns: usize) -> String {
     let heads = heads.chain(counts.map(str::to_owned));
     let align = |k| if k < 2 { Align::Left } else { Align::Right };
     let mut grid = Grid::new(heads.enumerate().map(|(k, head)| (head, align(k))));
-    // A PMD leaf is one entry: there is nothing to save.
+    // A PMD leaf is one entry, of which no batch saves anything.
     let by_ptes = |row: &&Row| row.fields.get("map").is_none_or(|map| map == "ptes");
     let times = of.rows.iter().filter(|row| row.metric == metric);
     for time in times.filter(by_ptes) {
@@ -67,7 +67,7 @@ pub(crate) fn saved(of: &Comparison, metric: &str, columns: usize) -> String {
     )
 }
 
-/// The floors of a set, measured in the same rounds as the rest.
+/// Writes the floors of a set, measured in the same rounds as the rest.
 pub(crate) fn floors(set: &RecordSet, columns: usize) -> String {
     let heads = ["floor", "median", "unit", "95% interval"];
     let align = [Align::Left, Align::Right, Align::Left, Align::Right];
@@ -82,7 +82,7 @@ pub(crate) fn floors(set: &RecordSet, columns: usize) -> String {
     format!("floors, measured in the same rounds\n\n{}", grid.text(columns))
 }
 
-/// The generations that a scenario leaves.
+/// Writes the generations that a scenario leaves.
 pub(crate) fn generations(fields: &Labels, left: &str) -> String {
     format!(
         "lru_gen after the run: cgroup, node; a line a generation with its number, age in ms, \
@@ -116,7 +116,7 @@ pub(crate) fn footprint(fields: &Labels, of: &Footprint, columns: usize) -> Stri
     )
 }
 
-/// Time and memory by size of the file.
+/// Writes time and memory by size of the file.
 pub(crate) fn sizes(
     set: &RecordSet,
     whole: &str,
@@ -143,8 +143,8 @@ pub(crate) fn sizes(
     format!("{}\n\n{}", fields.unwrap_or_default(), grid.text(columns))
 }
 
-/// The records of a scenario that have these metrics, a line each: fields, variant, medians. What
-/// changes least from line to line stands in headings, as far as there is no room for it.
+/// Writes the records of a scenario that have these metrics, a line each: fields, variant, medians.
+/// If there is no room for all labels, those that change least from line to line are in headings.
 pub(crate) fn figures(set: &RecordSet, scenario: &str, metrics: &[&str], columns: usize) -> String {
     let find = |record: &Record, name: &str| {
         record.metrics.iter().find(|metric| metric.name == name).map(|of| estimated(of)[0].clone())
@@ -216,7 +216,7 @@ pub(crate) fn fixed(of: &Comparison, whole: &str, stages: &[&str], columns: usiz
     )
 }
 
-/// The goals of a set, with what was measured.
+/// Writes the goals of a set, with the measurements.
 pub(crate) fn goals(set: &RecordSet, columns: usize) -> String {
     let heads = ["goal", "held", "measured", "unit", "95% interval", "verdict"];
     let align = [Align::Left, Align::Left, Align::Right, Align::Left, Align::Right, Align::Left];
@@ -254,8 +254,8 @@ pub(crate) fn goals(set: &RecordSet, columns: usize) -> String {
     )
 }
 
-/// A metric's value, and the interval that the record states, or else that of the median of what
-/// was measured.
+/// Writes a metric's value, and the interval that the record states, or else that of the median of
+/// a measured metric.
 fn estimated(metric: &Metric) -> [String; 2] {
     let Some(value) = median(&metric.values) else { return Default::default() };
     let measured = metric.basis == Basis::Measured;
@@ -269,7 +269,7 @@ fn estimated(metric: &Metric) -> [String; 2] {
     }
 }
 
-/// The field of a trace that runs in so much memory.
+/// The field with the memory that a trace runs in.
 const LIMIT: &str = "limit";
 /// The meaning of a trace without it.
 const AGED: &str = "trace without limit=: nothing is reclaimed, all of the program's memory is \
@@ -293,7 +293,7 @@ pub(crate) fn comparison(
     Ok(text + &pictures(set.records.iter(), shown, columns))
 }
 
-/// Prints a comparison of records with all that they say.
+/// Prints a comparison of records, with their notes and pictures.
 pub(crate) fn of_table(
     table: &Table,
     file: &RecordFile,
@@ -305,8 +305,8 @@ pub(crate) fn of_table(
     text + &pictures(file.records(), shown, columns)
 }
 
-/// All figures of a set of which nobody said what is to be compared: as [`metrics`], or each
-/// scenario with the variant that comes first as its base.
+/// Writes all figures of a set for which no comparison was asked: as [`metrics`], or each scenario
+/// with its first variant as the base.
 pub(crate) fn figures_of(
     set: &RecordSet,
     shown: Shown,
@@ -325,7 +325,7 @@ pub(crate) fn figures_of(
     Ok(texts.join("\n") + &pictures(set.records.iter(), shown, columns))
 }
 
-/// Maps and series of records, where pictures are asked for.
+/// Draws maps and series of records, if pictures are asked for.
 fn pictures<'a>(records: impl Iterator<Item = &'a Record>, shown: Shown, columns: usize) -> String {
     match shown.format {
         Form::Picture => render::pictures(records, columns),

@@ -2,11 +2,11 @@
 
 use terminal_size::terminal_size;
 
-/// Columns of text that goes where there is no terminal, such as a file.
+/// The columns of text that does not go to a terminal, but for example to a file.
 pub(crate) const COLUMNS: usize = 80;
 
-/// Columns of the terminal: as the variable COLUMNS has it, or as the terminal is; [`COLUMNS`]
-/// where there is neither.
+/// Returns the columns of the terminal: those of the variable COLUMNS, or the terminal's own;
+/// [`COLUMNS`] if there is neither.
 pub(crate) fn columns() -> usize {
     let variable = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let of_terminal = || terminal_size().map(|(width, _)| usize::from(width.0));

@@ -1,4 +1,4 @@
-//! `check`: small worlds searched for a wrong schedule, and the bugs that must be found.
+//! `check`: searches of small worlds for a wrong schedule, and of the bugs that must be found.
 
 mod tables;
 
@@ -22,10 +22,11 @@ use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// Executions of one search, at most, unless a bound is given: all together take half a minute.
+/// The most executions of one search, unless a bound is given: all searches together take half a
+/// minute.
 const EXECUTIONS: u64 = 6_000;
 
-/// A task and what it showed.
+/// A task and its report.
 type Done = (Task, Report);
 
 pub(crate) fn check(args: &CheckArgs) -> Result<ExitCode, CliError> {
@@ -96,7 +97,7 @@ fn show(
     Ok(status(done.iter().all(|(_, report)| report.failure.is_some())))
 }
 
-/// Executes given choices; the status says whether something failed, as a search would.
+/// Executes given choices. The exit status is 1 if a property failed.
 fn replay(
     args: &CheckArgs,
     exhibit: Option<&Exhibit>,
@@ -121,7 +122,7 @@ fn replay(
     Ok(status(found.is_none()))
 }
 
-/// The records of an exhibit's searches.
+/// Returns the records of an exhibit's searches.
 fn found<'a>(exhibit: &'a Exhibit, done: &'a [Done]) -> impl Iterator<Item = Record> + 'a {
     done.iter().map(|(task, report)| records::search(task, Some(exhibit), report))
 }
@@ -140,7 +141,7 @@ fn status(good: bool) -> ExitCode {
     if good { ExitCode::SUCCESS } else { ExitCode::from(1) }
 }
 
-/// The engine's tasks for a property or a scenario.
+/// Returns the engine's tasks for a property or a scenario.
 fn engine_tasks(what: &str) -> Result<Vec<Task>, CliError> {
     let named = |task: &Task| task.property.name() == what || task.what == what;
     let tasks: Vec<_> = Task::of_engine().into_iter().filter(named).collect();
@@ -153,7 +154,7 @@ fn engine_tasks(what: &str) -> Result<Vec<Task>, CliError> {
     }
 }
 
-/// The error of a name that `check --list` does not have.
+/// Returns the error of a name that `check --list` does not have.
 fn unknown(kind: &str, found: &str, names: Vec<&'static str>) -> CliError {
     UnknownName::new(kind, found, names).listed_by("pageout check --list").into()
 }
@@ -178,7 +179,7 @@ fn known_format(name: &str) -> Result<&'static str, CliError> {
     found.ok_or_else(|| unknown("format", name, formats.collect()))
 }
 
-/// Runs the tasks, as many at once as there are CPUs; the reports in the tasks' order.
+/// Runs the tasks, as many at once as there are CPUs. Returns them with their reports, in order.
 fn run(tasks: Vec<Task>, bounds: Bounds, bar: &ProgressBar) -> Vec<Done> {
     let next = AtomicUsize::new(0);
     let reports: Vec<_> = tasks.iter().map(|_| Mutex::new(None)).collect();

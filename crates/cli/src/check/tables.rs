@@ -22,7 +22,7 @@ Every property is checked in every execution; a scenario stands under the one it
 Memory is sequentially consistent. docs/assurance.md says what is explored and what is not.
 ";
 
-/// The engine's searches, the catalog, counterexamples of what went wrong, and the sum of it.
+/// Writes the engine's searches, the catalog, counterexamples of failures, and a summary.
 pub(super) fn all(engine: &[Done], catalog: &[(&Exhibit, Vec<Done>)], columns: usize) -> String {
     let mut text = format!("{}\n", searches(engine).text(columns));
     for (task, report) in engine {

@@ -1,11 +1,11 @@
-//! The lines with which building begins: what is built, and what the first build takes.
+//! The lines before a build: the kernels that are built, and the time and room of a first build.
 
 use pageout_lab::{Config, FirstBuild, Kernel, Lab};
 
 /// The most kernels that are all named; of more, the first and the last are.
 const NAMED: usize = 6;
 
-/// The lines. `is_asked_for` says that the user named the configurations.
+/// Returns the lines. `is_asked_for` is true if the user named the configurations.
 pub(super) fn lines(
     lab: &Lab<'_>,
     kernels: &[Kernel],

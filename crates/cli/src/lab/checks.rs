@@ -27,7 +27,7 @@ const HELPERS: [&str; 4] = [
     "ptep_test_and_clear_young",
 ];
 
-/// The runs of the checks.
+/// Returns the runs of the checks.
 pub(super) fn runs() -> Vec<Bench> {
     let of = |(scenario, fields): (Scenario, &[&str])| {
         let fields: Vec<String> = fields.iter().map(|field| (*field).to_owned()).collect();
@@ -36,7 +36,7 @@ pub(super) fn runs() -> Vec<Bench> {
     CHECKS.into_iter().flat_map(of).collect()
 }
 
-/// The results for each kernel but the first, which is the base, by this name.
+/// Returns the results of each kernel under its title, except the first, which is the base.
 pub(super) fn results(
     kernels: &[Kernel],
     titles: &[String],
@@ -68,7 +68,7 @@ pub(super) fn results(
     Ok(kernels.iter().zip(titles).skip(1).map(of_kernel).collect())
 }
 
-/// A kernel with what is known of all.
+/// A kernel, and the results of all kernels.
 struct OfKernel<'a> {
     name: &'a str,
     kernels: &'a [Kernel],
@@ -83,7 +83,7 @@ impl OfKernel<'_> {
         found.map(|of| &of.error)
     }
 
-    /// The first kernel whose patches do not apply, if this one has them too.
+    /// Returns the first kernel whose patches do not apply, if this one has them too.
     fn misfit(&self) -> Option<&str> {
         let place = |name: &str| self.kernels.iter().position(|kernel| kernel.name == name);
         let names = self.kernels.iter().map(|kernel| kernel.name.as_str());
@@ -199,7 +199,7 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// A line for each count that is not the base's.
+    /// Returns a line for each count that differs from the base's.
     fn differences(&self, kernel: &str) -> Vec<String> {
         let Some(compared) = &self.compared else { return Vec::new() };
         let Some(column) = compared.others.iter().position(|other| other == kernel) else {
@@ -210,7 +210,7 @@ impl<'a> Group<'a> {
             let change = row.others[column];
             let differs = match (&row.base, &change) {
                 (Some(_), Some(change)) => change.verdict.is_difference(),
-                // A machine that failed has told why.
+                // A machine that failed has reported the reason.
                 (_, None) => self.has_record(kernel, row),
                 (None, Some(_)) => true,
             };

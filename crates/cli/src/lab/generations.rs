@@ -28,7 +28,7 @@ pub(super) fn show(path: &Path, json: bool, to: Option<&Path>) -> Result<(), Cli
     output::to(to, content.as_bytes())
 }
 
-/// A table for each cgroup, below its path, and sums.
+/// Writes a table for each cgroup, below its path, and sums.
 fn tables(shown: &Shown) -> String {
     let of_one = |a: &Generation, b: &Generation| a.memcg == b.memcg;
     let mut text: String = shown.generations.chunk_by(of_one).map(of_cgroup).collect();
@@ -72,14 +72,15 @@ fn of_cgroup(generations: &[Generation]) -> String {
     format!("{path}\n\n{}\n", grid.text(WIDTH))
 }
 
-/// A text in lines of [`WIDTH`]: a path may be longer, and has no blanks to break it at.
+/// Breaks a text into lines of [`WIDTH`]: a path may be longer, and has no blanks to break it at.
 fn broken(text: &str) -> String {
     let text: Vec<char> = text.chars().collect();
     let lines: Vec<String> = text.chunks(WIDTH).map(|line| line.iter().collect()).collect();
     lines.join("\n")
 }
 
-/// A generation's age and pages; those of a type that no longer has the generation are left out.
+/// Returns a record of a generation's age and pages, without those of a type that no longer has the
+/// generation.
 fn record(of: &Generation) -> Record {
     let metric = |name: &str, unit: &str, basis: Basis, value: f64| {
         Metric::new(name, unit, basis, Better::Neither, vec![value])

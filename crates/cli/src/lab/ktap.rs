@@ -8,7 +8,7 @@ pub(super) struct Subtest {
     pub(super) points: Vec<Point>,
 }
 
-/// Something that was checked.
+/// A property that was checked.
 #[derive(Debug)]
 pub(super) struct Point {
     pub(super) name: &'static str,
@@ -39,14 +39,14 @@ impl Subtest {
         why.collect::<Option<Vec<_>>>()?.first().copied()
     }
 
-    /// The names of the points that are not ok.
+    /// Returns the names of the points that are not ok.
     pub(super) fn failed(&self) -> impl Iterator<Item = &'static str> {
         let failed = self.points.iter().filter(|of| matches!(of.outcome, Outcome::NotOk(_)));
         failed.map(|point| point.name)
     }
 }
 
-/// The results as text.
+/// Writes the results as text.
 pub(super) fn ktap(tests: &[Subtest]) -> String {
     let mut text = format!("KTAP version 1\n1..{}\n", tests.len());
     for (test, number) in tests.iter().zip(1..) {
@@ -85,7 +85,7 @@ const fn result(is_ok: bool) -> &'static str {
     if is_ok { "ok" } else { "not ok" }
 }
 
-/// A text as a test's name: a number sign would end it.
+/// Returns a text as a test's name, without number signs, which would end it.
 fn description(title: &str) -> String {
     title.replace('#', "_")
 }

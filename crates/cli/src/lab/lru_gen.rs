@@ -40,7 +40,7 @@ pub(crate) fn lru_gen(args: &LruGenArgs) -> Result<(), CliError> {
     output::to(args.output.as_deref(), output::printable(&text).as_bytes())
 }
 
-/// A session that comes with the program, or else a file's.
+/// Reads a session that comes with the program, or else a file's.
 fn read(name: &str) -> Result<Session, CliError> {
     let text = match shipped(name) {
         Some(_) if Path::new(name).exists() => {

@@ -150,12 +150,12 @@ fn measure(kernels: &[Kernel], runs: &Runs, building: &Building) -> Result<Measu
     Ok(measured)
 }
 
-/// The variant that a kernel is in records.
+/// Returns the labels of a kernel's variant in records.
 fn of_kernel(name: &str) -> Labels {
     [("kernel".to_owned(), name.to_owned())].into()
 }
 
-/// Says which kernels warned.
+/// Names the kernels that warned, on standard error.
 fn warn(measured: &Measured) {
     for (machine, log) in &measured.warned {
         output::say(&format!("warning: {machine}: the kernel warned, see {}", log.display()));
@@ -192,7 +192,7 @@ impl Building {
         self.tree.clone().map_or(Source::Debian(self.kernel), Source::Tree)
     }
 
-    /// The configurations asked for, or else that of this machine's architecture.
+    /// Returns the configurations asked for, or else that of this machine's architecture.
     fn configs(&self, swap: bool) -> Result<Vec<Config>, CliError> {
         if self.configs.is_empty() {
             return Ok(vec![Config::native(swap)]);
@@ -203,8 +203,9 @@ impl Building {
         }
     }
 
-    /// The lab and the configurations for kernels with such needs. Announces what is built, and
-    /// refuses what could not be brought to its end: a boot on `cpus`, if kernels are to be booted.
+    /// Returns the lab and the configurations for kernels with such needs, and announces the
+    /// builds. Returns an error if a program is missing to build, or to boot on `cpus` if they are
+    /// given.
     fn open<'a>(
         &self,
         told: &'a Told,
@@ -223,7 +224,7 @@ impl Building {
         };
         let is_asked_for = !self.configs.is_empty();
         let checked = lab.check(kernels, &configs, cpus);
-        // Bad input is refused alone; missing packages are named after what they are for.
+        // An error of the input comes without the announcement; missing packages come after it.
         if !matches!(checked, Err(LabError::NoCpu { .. })) {
             let lines = announce::lines(&lab, kernels, &configs, is_asked_for);
             lines.iter().for_each(|line| output::say(line));
@@ -241,20 +242,20 @@ impl Patched {
         patches.try_for_each(|patch| paths::file("--patch", patch, "a patch"))
     }
 
-    /// The files that patches are read from.
+    /// Returns the files that patches are read from.
     fn inputs(&self) -> Vec<Option<&Path>> {
         self.patches.iter().map(|patch| Some(PatchSet::file(patch))).collect()
     }
 
-    /// The kernels that words name and patches make; where neither does, the default ones.
+    /// Returns the kernels that words name and patches make; the default ones if there are none.
     fn kernels(&self, words: &[String], default: &[&str]) -> Result<Vec<Kernel>, KernelError> {
         let is_named = !words.is_empty() || !self.patches.is_empty();
         self.resolve(words, if is_named { &[] } else { default })
     }
 
-    /// The kernels that are compared. Without words, patches are compared with what they are
-    /// patches of; a release is compared with itself before the batches; of a user's tree it is not
-    /// known what there is to compare it with.
+    /// Returns the kernels that are compared. Without words, patches are compared with the kernel
+    /// that they change, and a release with a kernel before the batches. A user's tree has no
+    /// kernel to be compared with by default.
     fn compared(&self, words: &[String]) -> Result<Vec<Kernel>, KernelError> {
         let default: &[&str] = match (words, &self.patches[..], &self.building.tree) {
             ([], [], None) => &self.building.kernel.before_and_after(),
@@ -272,7 +273,7 @@ impl Patched {
     }
 }
 
-/// A time for people: `2 min 5 s`.
+/// Writes the time since `since` for people: `2 min 5 s`.
 fn elapsed(since: Instant) -> String {
     let seconds = since.elapsed().as_secs();
     match (seconds / 60, seconds % 60) {

@@ -1,4 +1,5 @@
-//! The lab's work as it goes: bars on a terminal, lines elsewhere, and how much of it is left.
+//! The progress of the lab's work: bars on a terminal, lines elsewhere, and the number of pieces
+//! that are done.
 
 use crate::output::say;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
@@ -16,13 +17,13 @@ const COLUMNS: usize = 80;
 
 /// The state of the progress that is shown.
 pub(super) struct Told {
-    /// On a terminal alone, the last one telling what is left.
+    /// The bars, only on a terminal; the last one shows the number of pieces done.
     bars: Option<(MultiProgress, ProgressBar)>,
     expected: AtomicUsize,
     done: AtomicUsize,
 }
 
-/// Work under way.
+/// A piece of work under way.
 struct UnderWay<'a> {
     told: &'a Told,
     what: String,
@@ -34,7 +35,7 @@ struct UnderWay<'a> {
 
 enum Shown {
     Bar(ProgressBar),
-    /// Lines, the last one at this time.
+    /// The time of the last line.
     Lines(Mutex<Instant>),
 }
 
@@ -68,7 +69,7 @@ impl Told {
         Box::new(UnderWay { told: self, what: what.to_owned(), is_piece, since, shown })
     }
 
-    /// Tells how much is left.
+    /// Shows the number of pieces done.
     fn tell_left(&self) {
         if let Some((_, left)) = &self.bars {
             left.set_message(self.left());
@@ -123,7 +124,7 @@ impl Task for UnderWay<'_> {
             None if done > 0 => format!("step {done}: "),
             None => String::new(),
         };
-        // Some of it is what a test machine says.
+        // The text may come from a test machine.
         let now: String = now.chars().filter(|c| !c.is_control()).take(COLUMNS).collect();
         match &self.shown {
             Shown::Bar(bar) => bar.set_message(step + &now),

@@ -6,7 +6,7 @@ use pageout_lab::{Bench, Given, Kernel, KernelError, Workload};
 use pageout_refusal::{UnknownName, one_of};
 use std::path::Path;
 
-/// The scenario where none is named.
+/// The scenario if none is named.
 const DEFAULT: &str = "reclaim-file";
 
 /// The request of a command line.
@@ -19,8 +19,8 @@ pub(super) struct Request {
 }
 
 impl Request {
-    /// Kernels come first, then a scenario's name, then its fields. With a workload of the user's
-    /// no scenario is named.
+    /// Parses kernels, then a scenario's name, then its fields. With a workload of the user's no
+    /// scenario is named.
     pub(super) fn parse(words: &[String], given: Option<&Path>) -> Result<Self, CliError> {
         let is_kernel = |word: &&String| Workload::named(word).is_none() && Kernel::is_name(word);
         let kernels: Vec<String> = words.iter().take_while(is_kernel).cloned().collect();
@@ -41,7 +41,7 @@ impl Request {
         Ok(Self { kernels, workload, fields })
     }
 
-    /// The runs of the benchmark.
+    /// Returns the runs of the benchmark.
     pub(super) fn plan(&self) -> Result<Vec<Bench>, CliError> {
         match (&self.workload, self.fields.first()) {
             (Some(workload), _) => Ok(Bench::parse(workload.clone(), &self.fields)?),
@@ -50,8 +50,8 @@ impl Request {
         }
     }
 
-    /// The same; where no scenario is named, the threads' own benchmark, with these fields for
-    /// those left out.
+    /// Returns the runs of the benchmark; if no scenario is named, those of the threads' own
+    /// benchmark, with `default` for fields that are left out.
     pub(super) fn plan_or(&self, default: &[&str]) -> Result<Vec<Bench>, CliError> {
         if self.workload.is_some() {
             return self.plan();
@@ -66,7 +66,7 @@ impl Request {
     }
 }
 
-/// The names of the scenarios, for messages.
+/// Returns the names of the scenarios, for messages.
 pub(crate) fn scenarios() -> String {
     one_of(&Workload::names())
 }

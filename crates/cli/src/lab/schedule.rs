@@ -13,7 +13,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Options of every kernel besides: the file system of the workloads.
+/// Further options of every kernel: the file system of the workloads.
 const OPTIONS: [&str; 1] = ["EXT4_FS=y"];
 
 pub(crate) fn schedule(args: &ScheduleArgs) -> Result<ExitCode, CliError> {

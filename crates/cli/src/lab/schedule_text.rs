@@ -3,7 +3,7 @@
 use pageout_lab::{Failure, Replayed, Schedule, Scheduled, Search, Searched, schedule_table};
 use std::fmt::Write;
 
-/// A search, and what was replayed.
+/// Writes the results of a search, and of the replays.
 pub(super) fn scheduled(scheduled: &Scheduled, search: &Search) -> String {
     let mut parts =
         vec![format!("{} on {} CPUs, {}\n", search.workload.text(), search.cpus, search.strategy)];

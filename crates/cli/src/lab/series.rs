@@ -57,7 +57,7 @@ pub(super) fn series(args: &SeriesArgs) -> Result<ExitCode, CliError> {
     Ok(fail_on::status(outcome).into())
 }
 
-/// The range of commits, if one is given, and the scenario.
+/// Parses the words: a range of commits, if one is given, and the scenario.
 fn words(args: &SeriesArgs) -> Result<(Option<&str>, Request), CliError> {
     let is_range = |word: &&String| word.contains("..") && Kernel::is_name(word);
     let range = args.words.first().filter(is_range).map(String::as_str);
@@ -71,7 +71,7 @@ fn words(args: &SeriesArgs) -> Result<(Option<&str>, Request), CliError> {
     }
 }
 
-/// The patches, and what they are patches of.
+/// Reads the patches, and the source that they change.
 fn read(args: &SeriesArgs, range: Option<&str>) -> Result<Series, CliError> {
     let series = match (range, &args.building.tree, &args.mbox) {
         (Some(range), Some(tree), _) => Series::of_range(tree, range)?,
@@ -84,19 +84,20 @@ fn read(args: &SeriesArgs, range: Option<&str>) -> Result<Series, CliError> {
 /// The outcome of a series.
 struct Done<'a> {
     args: &'a SeriesArgs,
-    /// The base first.
+    /// The kernels, the base first.
     kernels: &'a [Kernel],
     plan: &'a [Bench],
     attempted: &'a Attempted,
 }
 
 impl Done<'_> {
-    /// Prints all of it: what it comes to. Whoever wants no more of the text still gets that.
+    /// Prints all results, and returns the outcome. A reader that closes the pipe early still gets
+    /// the outcome.
     fn tell(&self) -> Result<Outcome, CliError> {
         let Self { args, kernels, plan, attempted } = *self;
         let could_not = if args.fail_on.is_empty() { Outcome::Failed } else { Outcome::Undecided };
         if let Some((_, error)) = self.failures().find(|(kernel, _)| *kernel == BASE) {
-            // As in every command of the lab, if no condition was to be judged.
+            // Without conditions to judge, the status is that of every command of the lab.
             let status = match args.fail_on.is_empty() {
                 false => fail_on::status(Outcome::Undecided),
                 true => CliError::status_of_lab(error),
@@ -139,7 +140,7 @@ impl Done<'_> {
         not_built.chain(not_run)
     }
 
-    /// The records of the scenario, kernel by kernel; an empty one where a kernel gave none.
+    /// Returns the records of the scenario, kernel by kernel; an empty one if a kernel gave none.
     fn rows(&self) -> Vec<Record> {
         let all = self.attempted.ran.iter().filter(|ran| self.plan.contains(&ran.bench));
         let all = || all.clone().filter_map(|ran| Some((ran, ran.outcome.as_ref().ok()?)));
@@ -165,7 +166,8 @@ impl Done<'_> {
         self.kernels.iter().flat_map(row).collect()
     }
 
-    /// Prints tables or records. Records have the subjects, and those of the checks with them.
+    /// Prints tables or records. Records name the patches' subjects, and include those of the
+    /// checks.
     fn tables(&self, set: &RecordSet, base: &Labels, titles: &[String]) -> Result<(), CliError> {
         let Self { args, kernels, plan, attempted } = *self;
         let titled = |record: &Record| {
@@ -202,7 +204,7 @@ impl Done<'_> {
         })
     }
 
-    /// The set with the base and the last patch that ran, and no other.
+    /// Returns the set with only the base and the last patch that ran.
     fn first_and_last(&self, set: &RecordSet) -> RecordSet {
         let ran = |kernel: &&Kernel| {
             let of = of_kernel(&kernel.name);

@@ -14,8 +14,8 @@ Times are instructions under QEMU, one nanosecond each: no cache misses, no cost
 Gains from skipping work therefore look larger than on silicon; `pageout lab script` measures there.
 ";
 
-/// The set without what is the same on every kernel and no improvement either way: scans, entries
-/// and the like, which are there to show that kernels decide alike.
+/// Returns the set without metrics that are the same on every kernel and have no better direction:
+/// scans, entries and the like, which show that kernels decide alike.
 fn differing(set: &RecordSet) -> RecordSet {
     let mut differing = set.clone();
     for record in &mut differing.records {
@@ -25,7 +25,7 @@ fn differing(set: &RecordSet) -> RecordSet {
     differing
 }
 
-/// The metrics that [`differing`] leaves out everywhere, named.
+/// Names the metrics that [`differing`] leaves out everywhere.
 fn alike(set: &RecordSet) -> Option<String> {
     let all = set.records.iter().flat_map(|record| {
         record.metrics.iter().map(|metric| (is_alike(set, &record.fields, metric), &metric.name))
@@ -47,7 +47,7 @@ fn alike(set: &RecordSet) -> Option<String> {
 /// Returns true if every record with these fields has this metric with the same samples, and the
 /// metric has no better direction.
 fn is_alike(set: &RecordSet, fields: &Labels, metric: &Metric) -> bool {
-    // A kernel that gave nothing differs in nothing.
+    // A kernel without results does not differ.
     let mut siblings =
         set.records.iter().filter(|of| of.fields == *fields && !of.metrics.is_empty());
     metric.better == Better::Neither && siblings.all(|record| record.metrics.contains(metric))
@@ -68,8 +68,8 @@ fn saved(of: &Comparison, columns: usize) -> String {
     format!("instructions saved per 4K page against {}\n\n{}\n", of.base, grid.text(columns))
 }
 
-/// The figure of each patch with those before it, and what it saves against the one before it: a
-/// row a patch, in tables that are as wide as the form asked for. None with a picture.
+/// Writes a row for each patch: its figure together with the patches before it, and its saving
+/// against the row before. Tables are as wide as the form asked for; a picture has none.
 pub(super) fn steps(of: &Comparison, parts: &Parts, form: Form, columns: usize) -> String {
     let (width, subjects) = match form {
         Form::Table => (columns, parts.as_slice()),
@@ -89,7 +89,7 @@ pub(super) fn steps(of: &Comparison, parts: &Parts, form: Form, columns: usize) 
     text
 }
 
-/// A row for the base and one for each patch, with its subject where there are any.
+/// Makes a row for the base and one for each patch, with its subject if there are any.
 fn of_patches(
     of: &Comparison,
     rows: &[&Row],
@@ -135,12 +135,12 @@ fn difference(before: Option<Summary>, after: Option<Summary>) -> String {
     }
 }
 
-/// The rows of instructions a page.
+/// Returns the rows of instructions per page.
 fn times(of: &Comparison) -> Vec<&Row> {
     of.rows.iter().filter(|row| row.unit == "instructions/4K page").collect()
 }
 
-/// The fields that tell rows apart, and no others; none without a row.
+/// Returns only the fields in which rows differ; `None` without a row.
 fn telling<'r>(rows: &[&'r Row]) -> Option<Vec<&'r String>> {
     let first = rows.first()?;
     let differs =
@@ -176,7 +176,7 @@ pub(super) fn parts(kernels: &[Kernel], measured: &Measured) -> Parts {
     kernels.iter().map(of).chain(tools(measured)).collect()
 }
 
-/// The programs that made and ran kernels.
+/// Returns the programs that built and ran kernels.
 fn tools(measured: &Measured) -> [(String, Vec<String>); 2] {
     let tools =
         [("compiler", compilers(&measured.built)), ("emulator", measured.emulators.clone())];
@@ -216,7 +216,7 @@ pub(super) fn compared(
     Ok(format!("{table}\n{alike}{}{}", saved(&comparison, columns), provenance(parts, columns)))
 }
 
-/// The same as a table, with what to be careful of.
+/// Writes the parts as a table, with the warning on the figures.
 fn provenance(parts: &Parts, columns: usize) -> String {
     let mut grid = Grid::new([("", Align::Left), ("", Align::Left)]);
     for (name, parts) in parts {
@@ -226,7 +226,7 @@ fn provenance(parts: &Parts, columns: usize) -> String {
     format!("{}\n{CAUTION}", grid.text(columns))
 }
 
-/// The same as a line each.
+/// Writes the parts, a line each.
 fn origin(parts: &Parts) -> Vec<String> {
     parts.iter().map(|(name, parts)| format!("{name}: {}", parts.join(" "))).collect()
 }
@@ -236,7 +236,7 @@ fn caution() -> String {
     CAUTION.trim_end().replace('\n', " ")
 }
 
-/// Every compiler once.
+/// Returns every compiler once.
 pub(super) fn compilers(all: &[Built]) -> Vec<String> {
     let mut compilers: Vec<String> = all.iter().map(|built| built.compiler.clone()).collect();
     compilers.sort();
@@ -267,7 +267,7 @@ pub(super) fn fetched(of: &Fetched) -> String {
     )
 }
 
-/// A machine and what it ran, without what the machine's name says already.
+/// Describes a machine and its run, without the fields that the machine's name has already.
 fn title(of: &Profiled) -> String {
     let Some(record) = of.records.first() else { return of.title.clone() };
     let fields =
@@ -276,7 +276,7 @@ fn title(of: &Profiled) -> String {
     format!("{}: {}{fields}", of.title, record.scenario)
 }
 
-/// The functions of each machine that cost most.
+/// Writes the functions of each machine that cost most.
 pub(super) fn profiles(all: &[Profiled], functions: usize, columns: usize) -> String {
     let table = |of: &Profiled| {
         let table = of.profile.table(functions, of.pages, columns);
@@ -285,7 +285,7 @@ pub(super) fn profiles(all: &[Profiled], functions: usize, columns: usize) -> St
     all.iter().map(table).collect::<String>() + CAUTION
 }
 
-/// Folded stacks of all machines; where they are several, each under its name.
+/// Writes the folded stacks of all machines; of several machines, each under its name.
 pub(super) fn folded(all: &[Profiled]) -> String {
     if let [only] = all {
         return only.profile.folded();

@@ -1,4 +1,4 @@
-//! Cells, paired with what runs them on their ground.
+//! Cells, paired with the plans that run them on their ground.
 
 use crate::compare::{Plan, Variants};
 use crate::error::CliError;
@@ -23,11 +23,11 @@ use std::path::{Path, PathBuf};
 /// Traces and platforms that cells name, each read once.
 #[derive(Debug, Default)]
 pub(super) struct Bench {
-    /// The trace that is taken where none is named.
+    /// The trace that is taken if none is named.
     default: TraceSource,
     traces: BTreeMap<String, TraceSource>,
     platforms: BTreeMap<String, Platform>,
-    /// Checksums of both.
+    /// Checksums of the traces and platforms.
     inputs: BTreeMap<String, String>,
 }
 
@@ -38,10 +38,10 @@ enum Prepared {
 }
 
 impl Bench {
-    /// Reads what cells name, and lets them name files so that they are found from anywhere.
+    /// Reads the traces and platforms that cells name, and makes the cells' file names absolute.
     ///
     /// # Errors
-    /// [`CliError`] of a trace or platform.
+    /// [`CliError`] for a trace or platform that cannot be read.
     pub(super) fn of(cells: &mut [Cell]) -> Result<Self, CliError> {
         let mut bench = Self::default();
         for cell in cells {
@@ -62,7 +62,7 @@ impl Bench {
         if !self.traces.contains_key(name) {
             let path = Some(Path::new(name));
             let source = source_of(path)?;
-            // A trace that is damaged or that no cell can replay is refused before all.
+            // A trace that is damaged, or that no cell can replay, is refused before any run.
             Cuts::of_trace(&source).map_err(|error| failed(error, path))?;
             self.inputs.insert(format!("trace {name}"), source.sha256());
             self.traces.insert(name.clone(), source);
@@ -82,12 +82,12 @@ impl Bench {
         Ok(())
     }
 
-    /// Checksums of what the cells name.
+    /// Returns the checksums of the traces and platforms that the cells name.
     pub(super) const fn inputs(&self) -> &BTreeMap<String, String> {
         &self.inputs
     }
 
-    /// Checks that a cell can be run, memory aside.
+    /// Checks that a cell can be run, without checking memory.
     ///
     /// # Errors
     /// [`CliError`].
@@ -111,7 +111,7 @@ impl Bench {
         Ok(Prepared::Host(Plan::of_scenario(scenario, &request, &variants, trace, cell.times)?))
     }
 
-    /// The machine of a cell.
+    /// Returns the machine of a cell.
     fn model(&self, cell: &Cell, threads: NonZeroUsize) -> Model {
         Model {
             platform: cell.platform.as_ref().map(|name| self.platforms[name].clone()),
@@ -130,7 +130,7 @@ impl Bench {
         let silent = &mut |_, _| {};
         let records = match prepared {
             Prepared::Host(plan) => {
-                // What is counted is the same in every round.
+                // Counts are the same in every round.
                 let timed = cell.runs.map_or(Rounds::DEFAULT, |runs| Rounds::Exactly(runs.into()));
                 let rounds = if self.is_timed(cell) { timed } else { Rounds::Exactly(1) };
                 plan.measured(cell.seed, rounds, silent)
@@ -190,7 +190,7 @@ fn common(cell: &Cell) -> Common {
     }
 }
 
-/// The name of a file from anywhere, if there is one.
+/// Returns the absolute path of a file, if there is one.
 fn absolute(name: &str) -> String {
     let found =
         fs::canonicalize(name).ok().and_then(|path| path.into_os_string().into_string().ok());

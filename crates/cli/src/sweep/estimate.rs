@@ -9,11 +9,11 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The longest that the cell may run. The plan does not wait for more.
+/// The longest time for the cell: the plan does not wait longer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Runs the cell in the middle of these, and says what its time makes of all of them: on how many
-/// CPUs, and from which cell. Its records are not kept.
+/// Runs the cell in the middle of these, and returns a sentence that estimates the time of all of
+/// them. The sentence names the number of CPUs and the cell. Its records are not kept.
 pub(super) fn estimate(bench: Bench, cells: &[Cell]) -> String {
     let cell = &cells[cells.len() / 2];
     let at_once = if bench.is_timed(cell) { NonZeroUsize::MIN } else { host_threads() };
@@ -28,11 +28,11 @@ pub(super) fn estimate(bench: Bench, cells: &[Cell]) -> String {
     let (tell, told) = mpsc::channel();
     let (running, cell) = (cell.clone(), cell.to_string());
     let cell = shown(&cell);
-    // Where it takes longer it ends with this process: nothing waits for it.
+    // A cell that takes longer ends with this process, which does not wait for it.
     thread::spawn(move || {
         let since = Instant::now();
         let ran = bench.run(&running, NonZeroUsize::MIN);
-        // The plan may have lost its patience.
+        // The plan may no longer wait.
         let _ = tell.send(ran.map(|_| since.elapsed()));
     });
     match told.recv_timeout(PATIENCE) {
@@ -51,7 +51,7 @@ pub(super) fn estimate(bench: Bench, cells: &[Cell]) -> String {
     }
 }
 
-/// A time as people say it.
+/// Writes a time for people.
 fn words(time: Duration) -> String {
     let seconds = time.as_secs_f64();
     match seconds {

@@ -22,7 +22,7 @@ pub(super) fn pageout(args: &QuestionArgs) -> Result<(), CliError> {
     ask(Swept::Anon, 1 << 20, args)
 }
 
-/// Asks it of so many bytes, where nobody says how many.
+/// Asks the question; `bytes` is the size of the memory if none is given.
 fn ask(swept: Swept, bytes: u64, args: &QuestionArgs) -> Result<(), CliError> {
     for platform in &args.platform {
         paths::named("platform", Path::new(platform), Platform::names())?;

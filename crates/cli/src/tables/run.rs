@@ -1,4 +1,4 @@
-//! The figures of one variant, of which nobody said what is to be compared.
+//! The figures of a run for which no comparison was asked.
 
 use super::estimated;
 use crate::options::Rows;
@@ -6,8 +6,9 @@ use pageout_record::render::{Align, Grid, pairs};
 use pageout_record::schema::{Basis, Labels, Metric, Record, RecordSet};
 use std::collections::BTreeSet;
 
-/// Every metric of every record: of several records beside each other, of one with intervals; in
-/// full one by one, with how each came to be and metrics that are zero.
+/// Writes every metric of every record. Several records are side by side; a single one has
+/// intervals. In full, records are one by one, with the basis of each metric, and with metrics that
+/// are zero.
 pub(crate) fn metrics(set: &RecordSet, rows: Rows, columns: usize) -> String {
     let all: Vec<&Record> = set.records.iter().collect();
     let groups: Vec<&[&Record]> =
@@ -37,7 +38,7 @@ fn is_comparable(one: &&Record, other: &&Record) -> bool {
     (&one.scenario, one.ground) == (&other.scenario, other.ground)
 }
 
-/// The scenario, and all labels that these records have in common.
+/// Makes a heading of the scenario, and of all labels that these records have in common.
 fn heading(records: &[&Record]) -> Grid {
     let first = records[0];
     let seeds: BTreeSet<String> = records.iter().map(|record| record.seed.to_string()).collect();
@@ -50,7 +51,7 @@ fn heading(records: &[&Record]) -> Grid {
     grid
 }
 
-/// The labels that are the same in all of these records.
+/// Returns the labels that are the same in all of these records.
 fn common<'r>(
     records: &[&'r Record],
     labels: fn(&Record) -> &Labels,
@@ -60,7 +61,7 @@ fn common<'r>(
     first.filter(move |(name, value)| all.iter().all(|labels| labels.get(name) == Some(*value)))
 }
 
-/// A record's metrics, and how many are left out.
+/// Returns a record's metrics, and the number of those that are left out.
 fn one(record: &Record, rows: Rows) -> (Grid, usize) {
     let mut heads = vec![("metric", Align::Left), ("value", Align::Right), ("unit", Align::Left)];
     heads.push(("95% interval", Align::Right));
@@ -82,7 +83,7 @@ fn one(record: &Record, rows: Rows) -> (Grid, usize) {
     (grid, sampled.len() - shown.len())
 }
 
-/// The metrics of records beside each other, and how many are left out.
+/// Returns the metrics of records side by side, and the number of those that are left out.
 fn several(records: &[&Record]) -> (Grid, usize) {
     let mut names: Vec<(&str, &str)> = Vec::new();
     for metric in records.iter().flat_map(|record| &record.metrics).filter(|of| of.is_sampled()) {
@@ -112,12 +113,13 @@ fn several(records: &[&Record]) -> (Grid, usize) {
     (grid, all - shown)
 }
 
-/// The metric of this name and unit.
+/// Returns the metric of this name and unit.
 fn find<'r>(record: &'r Record, name: (&str, &str)) -> Option<&'r Metric> {
     record.metrics.iter().find(|metric| (metric.name.as_str(), metric.unit.as_str()) == name)
 }
 
-/// The labels that tell a record from the others: values, with their names where several differ.
+/// Returns the labels by which a record differs from the others: a value, or names and values if
+/// several differ.
 fn difference(record: &Record, records: &[&Record]) -> String {
     let differing = |labels: fn(&Record) -> &Labels| {
         let common: BTreeSet<&String> = common(records, labels).map(|(name, _)| name).collect();
@@ -132,7 +134,7 @@ fn difference(record: &Record, records: &[&Record]) -> String {
     }
 }
 
-/// The bases of the figures, and their samples.
+/// Writes the bases of the figures, and the numbers of their samples.
 fn notes(records: &[&Record]) -> String {
     let metrics = || records.iter().flat_map(|record| &record.metrics).filter(|of| of.is_sampled());
     let bases: BTreeSet<Basis> = metrics().map(|metric| metric.basis).collect();

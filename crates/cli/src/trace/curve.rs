@@ -63,7 +63,7 @@ pub(crate) fn curve(args: &CurveArgs) -> Result<ExitCode, CliError> {
     Ok(if missing.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// A line for each policy and cause of missing points.
+/// Returns a line for each policy and cause of missing points.
 fn lacking(missing: &[Missing], path: Option<&Path>) -> Vec<String> {
     let mut causes: Vec<(String, String, Vec<String>)> = Vec::new();
     let points = |of: &'_ Missing| {
@@ -88,7 +88,7 @@ fn lacking(missing: &[Missing], path: Option<&Path>) -> Vec<String> {
     causes.into_iter().map(line).collect()
 }
 
-/// The records with nothing but miss ratios.
+/// Returns the records with only their miss ratios.
 fn miss_ratios(set: &RecordSet) -> RecordSet {
     let mut set = set.clone();
     for record in &mut set.records {
@@ -97,7 +97,7 @@ fn miss_ratios(set: &RecordSet) -> RecordSet {
     set
 }
 
-/// With --full, every figure of every point.
+/// Writes every figure of every point, if `--full` asks for them.
 fn more(set: &RecordSet, base: &Labels, shown: Shown, columns: usize) -> Result<String, CliError> {
     if !shown.rows.full {
         return Ok(String::new());
@@ -105,7 +105,7 @@ fn more(set: &RecordSet, base: &Labels, shown: Shown, columns: usize) -> Result<
     Ok(format!("\n{}", comparison(set, base, shown, &[], columns)?))
 }
 
-/// Miss ratios, with limits as rows and these policies as columns.
+/// Writes miss ratios, with limits as rows and these policies as columns.
 fn table(set: &RecordSet, policies: &[Policy], columns: usize) -> String {
     let mut limits: Vec<&str> = Vec::new();
     for record in &set.records {
@@ -117,7 +117,7 @@ fn table(set: &RecordSet, policies: &[Policy], columns: usize) -> String {
     let policies: Vec<String> = policies.iter().map(Policy::text).collect();
     let heads = ["limit", "4K pages"].into_iter().chain(policies.iter().map(String::as_str));
     let mut grid = Grid::new(heads.map(|head| (head, Align::Right)));
-    // Of small ratios, three digits.
+    // Small ratios have three digits.
     let ratios = set.records.iter().filter_map(|record| value(record, MISS_RATIO));
     let largest = ratios.fold(0.0, f64::max);
     let decimals = if largest < 0.01 { 3 } else { 2 };
@@ -139,7 +139,7 @@ fn table(set: &RecordSet, policies: &[Policy], columns: usize) -> String {
     format!("{about}\n\n{}\n{ABOUT}", grid.text(columns))
 }
 
-/// A record's limit and policy.
+/// Returns a record's limit and policy.
 fn place(record: &Record) -> (&str, &str) {
     (choice(&record.fields, LIMIT), choice(&record.variant, AXIS))
 }
@@ -148,13 +148,13 @@ fn choice<'l>(labels: &'l Labels, name: &str) -> &'l str {
     labels.get(name).map_or("", String::as_str)
 }
 
-/// A figure of a record, counted once.
+/// Returns a figure of a record, which has one sample.
 fn value(record: &Record, of: MetricSpec) -> Option<f64> {
     let metric = record.metrics.iter().find(|metric| metric.name == of.name);
     metric.and_then(|metric| metric.values.first().copied())
 }
 
-/// The same as text.
+/// Writes a figure of a record; empty if there is none.
 fn figure(record: &Record, of: MetricSpec) -> String {
     value(record, of).map_or_else(String::new, exact)
 }

@@ -1,4 +1,4 @@
-//! `trace`: import, export, info; a file of its own for what takes more.
+//! `trace`: import, export and info. Longer commands have their own files.
 
 pub(crate) mod args;
 mod curve;
@@ -88,7 +88,7 @@ fn info(source: &TraceSource, path: &Path) -> Result<Info, CliError> {
     source.info().map_err(failed)
 }
 
-/// The samples, a line each.
+/// Writes the samples, a line each.
 fn samples(columns: usize) -> Result<String, CliError> {
     let heads = ["sample", "4K pages", "epochs", "accesses", "program"];
     let align = [Align::Left, Align::Right, Align::Right, Align::Right, Align::Left];
@@ -151,7 +151,7 @@ fn import(input: &Path, output: &Path, options: &ImportOptions) -> Result<ExitCo
     Ok(ExitCode::SUCCESS)
 }
 
-/// A line for the trace, and one for each cause of lines or records that are not in it.
+/// Returns a line for the trace, and one for each cause of lines or records that are not in it.
 fn imported(output: &Path, options: &ImportOptions, done: &Imported) -> String {
     let Imported { format, totals, passed_over } = done;
     let mut text = match format.is_sampled() {

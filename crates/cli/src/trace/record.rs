@@ -8,7 +8,7 @@ use pageout_experiment::shown;
 use pageout_trace::{Ending, RecordOptions, Recorded, Summary};
 use std::process::ExitCode;
 
-/// Records; the exit status is 0 however the program ended, which the summary says.
+/// Records a program. The exit status is 0 even if the program failed; the summary has its status.
 pub(super) fn record(args: &RecordArgs) -> Result<ExitCode, CliError> {
     let RecordArgs { output, children, recorder, density, command } = args;
     let mut options = RecordOptions::new(recorder.recorder(), command.clone(), output.clone());
@@ -22,7 +22,7 @@ pub(super) fn record(args: &RecordArgs) -> Result<ExitCode, CliError> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A line for the program, and one for each child that was recorded.
+/// Returns a line for the program, and one for each child that was recorded.
 fn told(options: &RecordOptions, done: &Recorded) -> String {
     let mut text = format!(
         "{}; the program {}",
