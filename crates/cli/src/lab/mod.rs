@@ -8,6 +8,7 @@ mod ktap;
 mod lru_gen;
 mod progress;
 mod request;
+mod scans;
 mod schedule;
 mod schedule_args;
 mod schedule_text;
@@ -81,7 +82,7 @@ fn run(args: &RunArgs) -> Result<(), CliError> {
     let measured = measure(&kernels, &runs, &args.patched.building)?;
     let set = RecordSet::new(this_run(), measured.records);
     output::emit(&args.output, &set, &[], |set, columns| {
-        crate::tables::figures_of(set, args.shown, &[], columns)
+        crate::tables::figures_of(set, args.shown, &scans::differing(set), columns)
     })
 }
 

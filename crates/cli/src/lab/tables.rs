@@ -1,5 +1,6 @@
 //! Additions to the lab's table: the savings, and the sources of the figures.
 
+use super::scans;
 use crate::declared::DECLARED;
 use crate::error::CliError;
 use crate::options::{Form, Shown};
@@ -204,16 +205,17 @@ pub(super) fn compared(
 ) -> Result<String, CliError> {
     let full = as_shown.rows.full;
     let shown = if full { set.clone() } else { differing(set) };
+    let scans = scans::differing(set);
     let alike = if full { None } else { alike(set) };
     if as_shown.format != Form::Table {
-        let about = [origin(parts), alike.into_iter().collect(), vec![caution()]].concat();
+        let about = [origin(parts), alike.into_iter().collect(), scans, vec![caution()]].concat();
         return crate::tables::comparison(&shown, base, as_shown, &about, columns);
     }
     let comparison = compare_records(&shown, base, &DECLARED)?;
     let options = Options { width: columns, full, ..Options::default() };
     let table = render::comparison(&comparison, options);
-    let alike = alike.map_or_else(String::new, |line| line + "\n\n");
-    Ok(format!("{table}\n{alike}{}{}", saved(&comparison, columns), provenance(parts, columns)))
+    let notes: String = alike.into_iter().chain(scans).map(|line| line + "\n\n").collect();
+    Ok(format!("{table}\n{notes}{}{}", saved(&comparison, columns), provenance(parts, columns)))
 }
 
 /// Writes the parts as a table, with the warning on the figures.

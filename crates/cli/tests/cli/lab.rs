@@ -78,6 +78,7 @@ grep -ao '[a-z]*-[a-z]* .*kernel=.*' "$initrd" | while read -r scenario words; d
     counter=pgsteal
     case $scenario in
     first-touch) counter='reclaim: units' ;;
+    reclaim-file) [ "$BOOT" = rescans ] && counter=pgscan && pages=7,6,6 ;;
     mixed-mappings) grep -q fewer "$image" && pages=3 ;;
     helper-calls) grep -q lies "$image" &&
         printf 'bench: wrong: call 7\nlab: exit 1\nlab: done\n' && exit ;;
@@ -211,6 +212,18 @@ fn a_patch_is_compared_with_what_it_is_a_patch_of() {
     assert!(told.contains("built and compared in "), "{told}");
     assert!(world.is_quiet());
     assert_eq!(fs::read_to_string(world.path("tree/mm/vmscan.c")).expect("the tree"), "all\n");
+}
+
+#[test]
+fn samples_that_scan_differently_are_said() {
+    let world = World::new();
+    for words in ["compare --patch half.patch reclaim-file order=4", "run stock reclaim-file"] {
+        let output = world.boot("rescans", words);
+        let text = String::from_utf8(output.stdout).expect("text");
+        assert!(text.contains("pgscan differs"), "{text}");
+        assert!(text.contains("stock 6 to 7"), "{text}");
+        assert!(!world.text(words).contains("pgscan differs"));
+    }
 }
 
 #[test]
