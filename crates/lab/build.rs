@@ -36,7 +36,7 @@ fn main() {
     }
 }
 
-/// A static with every source and patch of one of the lab's folders.
+/// Writes a static with every source and patch of one of the lab's folders.
 fn list(folder: &str) -> String {
     let path = fs::canonicalize(Path::new(LAB).join(folder)).expect("the lab has the folder");
     let entries = fs::read_dir(&path).expect("the folder can be read");

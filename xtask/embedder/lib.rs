@@ -18,7 +18,7 @@ pub fn was_used<E: Env>(env: &E, table: Pfn, addr: VirtAddr, nr: usize) -> bool 
     check.clear_flush_young_ptes(&LockedTable::lock(env, table), addr, nr)
 }
 
-/// The memory that the engine needs.
+/// Returns the memory that the engine needs.
 pub fn sizes(limits: &Limits) -> Sizes {
     Sizes::for_limits(limits)
 }

@@ -30,7 +30,7 @@ pub(crate) fn run(update: bool) -> Result<()> {
     Ok(())
 }
 
-/// The items of a crate, one a line, sorted.
+/// Lists the items of a crate, one a line, sorted.
 fn list(package: &str) -> Result<String> {
     let mut command = setup::nightly_cargo();
     command.args(["rustdoc", "--quiet", "--package", package, "--lib", "--target-dir"]);

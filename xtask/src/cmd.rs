@@ -7,12 +7,12 @@ use std::process::{Command, Output, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-/// The workspace root.
+/// Returns the workspace root.
 pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace root")
 }
 
-/// The folder of build results.
+/// Returns the folder of build results.
 pub(crate) fn target() -> PathBuf {
     let given = std::env::var_os("CARGO_TARGET_DIR");
     root().join(given.map_or_else(|| "target".into(), PathBuf::from))

@@ -54,7 +54,7 @@ impl Like {
         Ok(Self { platform, text: text.into() })
     }
 
-    /// The platform.
+    /// Returns the platform.
     pub const fn platform(&self) -> &Platform {
         &self.platform
     }
@@ -152,7 +152,7 @@ mod tests {
         }
     }
 
-    /// A platform of this machine's architecture, if one comes with the program.
+    /// Returns a platform of this machine's architecture, if one comes with the program.
     fn like() -> Option<Like> {
         let of_here = |name: &&str| {
             let platform = Platform::named(name).expect("one that comes with the program");

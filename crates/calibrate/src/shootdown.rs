@@ -48,7 +48,7 @@ pub(super) struct Shootdowns {
 }
 
 impl Shootdowns {
-    /// The numbers of spinning threads: from 0 up to one for each CPU.
+    /// Returns the numbers of spinning threads: from 0 up to one for each CPU.
     pub(super) fn threads(&self) -> &[usize] {
         &self.threads
     }

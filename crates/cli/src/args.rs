@@ -134,7 +134,7 @@ pub(crate) struct CompareArgs {
     pub common: Common,
 }
 
-/// A gain: per cent of the base, below 100.
+/// Parses a gain: per cent of the base, below 100.
 fn percent(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix('%').unwrap_or(text).trim();
     let accepted = |percent: &f64| (0.0..100.0).contains(percent);

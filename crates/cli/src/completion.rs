@@ -61,14 +61,14 @@ pub(crate) fn fields(current: &OsStr) -> Vec<CompletionCandidate> {
     }
 }
 
-/// The words of the command line that is completed: the shell's own come first, and the word that
+/// Returns the words of the command line to complete: the shell's own come first, and the word that
 /// is begun last.
 fn words() -> Vec<String> {
     std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
-/// The name before the value that is begun, the value's text, and the part of the word before it;
-/// `before` are the words before, the last one first.
+/// Returns the name before the value that is begun, the value's text, and the part of the word
+/// before it; `before` are the words before, the last one first.
 fn begun_value<'a>(
     begun: &'a str,
     mut before: impl Iterator<Item = &'a String>,
@@ -80,7 +80,8 @@ fn begun_value<'a>(
     before.find(|word| *word != "=").map(|last| (last.as_str(), begun, String::new()))
 }
 
-/// The lab's scenarios of a name that begins so; behind one, its fields or their values.
+/// Returns the lab's scenarios whose name begins with the current word; after a scenario, its
+/// fields or their values.
 pub(crate) fn lab_words(current: &OsStr) -> Vec<CompletionCandidate> {
     let begun = current.to_string_lossy();
     let words = words();

@@ -55,8 +55,8 @@ fn add(
     }
 }
 
-/// The sections of a page. The library would run the lines together that stand below the options,
-/// so these are set here.
+/// Writes the sections of a page. The library would join the lines below the options, so these are
+/// set here.
 fn render(page: &Man, words: &str, has_commands: bool, to: &mut Vec<u8>) -> io::Result<()> {
     page.render_title(to)?;
     page.render_name_section(to)?;
@@ -104,7 +104,7 @@ fn add_section(roff: &mut Roff, section: &Section) {
     }
 }
 
-/// Lines that stay as they are.
+/// Adds lines that stay unchanged.
 fn add_lines(roff: &mut Roff, lines: &str) {
     roff.control("nf", []);
     lines.lines().for_each(|line| {
@@ -113,7 +113,7 @@ fn add_lines(roff: &mut Roff, lines: &str) {
     roff.control("fi", []);
 }
 
-/// The page in ASCII: not every formatter takes UTF-8.
+/// Returns the page in ASCII: not every formatter takes UTF-8.
 fn ascii(page: &str) -> String {
     let escaped = |c: char| {
         if c.is_ascii() { c.to_string() } else { format!("\\[u{:04X}]", u32::from(c)) }

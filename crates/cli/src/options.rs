@@ -37,7 +37,7 @@ pub(crate) struct Common {
 }
 
 impl Common {
-    /// The files that are read.
+    /// Returns the files that are read.
     pub(crate) fn inputs(&self) -> [Option<&Path>; 2] {
         [self.trace.as_deref(), self.machine.platform.as_deref().map(Path::new)]
     }
@@ -82,7 +82,7 @@ pub(crate) struct Measuring {
 }
 
 impl Measuring {
-    /// As many as asked for, or `default`.
+    /// Returns the rounds asked for, or `default`.
     pub(crate) fn rounds_or(&self, default: Rounds) -> Rounds {
         self.runs.map_or(default, |runs| Rounds::Exactly(runs.into()))
     }
@@ -152,7 +152,7 @@ impl Output {
         !self.json && !self.csv
     }
 
-    /// The files that are written.
+    /// Returns the files that are written.
     pub(crate) fn paths(&self) -> [Option<&Path>; 2] {
         [self.output.as_deref(), self.html.as_deref()]
     }

@@ -22,9 +22,9 @@ use std::process::Command;
 
 /// The environment variable of the child: [`LOOPS`], or the benchmark and the seed.
 const CHILD: &str = "PAGEOUT_COUNTED";
-/// The priced loops alone.
+/// The value for only the priced loops.
 const LOOPS: &str = "loops";
-/// Rounds of the loops that are priced.
+/// The rounds of the loops that are priced.
 const ROUNDS: usize = 101;
 /// The factor within which a prediction counts as right.
 const WITHIN: f64 = 1.25;
@@ -42,7 +42,7 @@ pub(crate) struct Prediction {
     rows: Vec<(Row, Classes, u64)>,
 }
 
-/// Runs what is counted if this process is the child; returns true if it was.
+/// Runs the counted code if this process is the child; returns true if it was.
 pub(crate) fn answered() -> Result<bool, CliError> {
     let Ok(asked) = std::env::var(CHILD) else { return Ok(false) };
     let regions = Regions::begin()?;
@@ -69,7 +69,7 @@ pub(crate) fn answered() -> Result<bool, CliError> {
     Ok(true)
 }
 
-/// The benchmark's name on the command line.
+/// Returns the benchmark's name on the command line.
 fn name(what: Benchmark) -> String {
     let value = what.to_possible_value().expect("every benchmark has a name");
     value.get_name().to_owned()
@@ -87,7 +87,7 @@ fn predictable(what: Benchmark) -> Option<Predictable> {
     }
 }
 
-/// Measures what this CPU's work takes.
+/// Measures the prices of this CPU's work.
 ///
 /// # Errors
 /// [`StepError`] where instructions cannot be counted.
@@ -99,7 +99,7 @@ fn prices_of(loops: &[Classes]) -> WorkPrices {
     WorkPrices::measure(loops.try_into().expect("the child runs every loop first"), ROUNDS)
 }
 
-/// Runs this program as the child, with so many regions after the loops.
+/// Runs this program as the child, with `more` regions after the loops.
 fn counted_child(asked: &str, more: usize) -> Result<(String, Vec<Classes>), StepError> {
     let program = std::env::current_exe();
     let failed = |source| StepError::System { what: "this program's file", source };
@@ -181,7 +181,7 @@ impl Prediction {
         )
     }
 
-    /// The prices and predictions as records.
+    /// Returns the prices and predictions as records.
     pub(crate) fn records(&self) -> Vec<Record> {
         let price = |(what, figure): (&str, Figure)| {
             Metric::new(what, "ns", Basis::Measured, Better::Lower, vec![figure.median])
@@ -210,7 +210,7 @@ impl Prediction {
         std::iter::once(prices).chain(predictions).collect()
     }
 
-    /// The predicted nanoseconds for each page.
+    /// Returns the predicted nanoseconds for each page.
     fn ns(&self, classes: Classes, pages: u64) -> f64 {
         self.prices.ns(classes) / pages as f64
     }

@@ -17,8 +17,8 @@ pub(crate) fn parse() -> Result<Args, clap::Error> {
     Args::from_arg_matches(&matches)
 }
 
-/// The command, whose options take negative numbers for values, so that each can say that it wants
-/// none.
+/// Lets all options of a command take negative numbers as values, so that each can report that it
+/// wants none.
 fn takes_negatives(command: Command) -> Command {
     let below: Vec<String> =
         command.get_subcommands().map(|one| one.get_name().to_owned()).collect();
@@ -29,14 +29,14 @@ fn takes_negatives(command: Command) -> Command {
     below.into_iter().fold(command, |command, name| command.mut_subcommand(name, takes_negatives))
 }
 
-/// Returns true for a name of an option of the commands that run scenarios.
+/// Returns true if this is the name of an option of the commands that run scenarios.
 pub(crate) fn is_option(name: &str) -> bool {
     let commands = [RunArgs::command(), CompareArgs::command()];
     let mut all = commands.iter().flat_map(Command::get_arguments);
     all.any(|option| option.get_long() == Some(name))
 }
 
-/// The fault of a command line, in one sentence.
+/// Describes the fault of a command line, in one sentence.
 pub(crate) fn message(error: &clap::Error) -> String {
     let words: Vec<String> =
         std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
@@ -63,7 +63,7 @@ impl At {
         Self { command, name }
     }
 
-    /// The command that tells more of it.
+    /// Returns the command line that shows its help.
     fn help(&self) -> String {
         format!("{} --help", self.name)
     }
@@ -73,7 +73,7 @@ impl At {
         all.filter_map(Arg::get_long).map(|long| format!("--{long}")).collect()
     }
 
-    /// Returns true for commands that take fields of scenarios.
+    /// Returns true if the command takes fields of scenarios.
     fn takes_fields(&self) -> bool {
         let names_fields = |name: &str| name.contains("FIELD=VALUE");
         let names = self.command.get_positionals().filter_map(Arg::get_value_names).flatten();
@@ -101,7 +101,7 @@ impl Mistake<'_> {
         }
     }
 
-    /// A value that is none of those of an option, or no value at all.
+    /// Describes a value that an option does not have, or a missing value.
     fn value(&self) -> String {
         let (option, found) = (self.option(), self.text(ContextKind::InvalidValue));
         let values = self.texts(ContextKind::ValidValue);
@@ -122,7 +122,7 @@ impl Mistake<'_> {
         format!("no value after {option}: expected {accepted} (`{}`)", self.at.help())
     }
 
-    /// A value that an option's parser refuses.
+    /// Describes a value that an option's parser refuses.
     fn refused_value(&self) -> String {
         let (option, found) = (self.option(), self.text(ContextKind::InvalidValue));
         let why = self.error.source().map(ToString::to_string).unwrap_or_default();
@@ -132,7 +132,7 @@ impl Mistake<'_> {
         }
     }
 
-    /// An option that there is none of, or a word too many.
+    /// Describes an unknown option, or a word too many.
     fn unknown(&self) -> String {
         let found = self.text(ContextKind::InvalidArg);
         let name = found.trim_start_matches('-');
@@ -192,19 +192,19 @@ impl Mistake<'_> {
         }
     }
 
-    /// The message of clap, without its heading and hints.
+    /// Returns the message of clap, without its heading and hints.
     fn as_it_is(&self) -> String {
         let text = self.error.render().to_string();
         let text = text.strip_prefix("error: ").unwrap_or(&text);
         text.split("\n\n").next().unwrap_or_default().trim_end().to_owned()
     }
 
-    /// The option that the error is about: `--runs`.
+    /// Returns the option that the error is about: `--runs`.
     fn option(&self) -> &str {
         bare(self.text(ContextKind::InvalidArg))
     }
 
-    /// The value that follows an option on the command line.
+    /// Returns the value that follows an option on the command line.
     fn value_of(&self, option: &str) -> Option<&str> {
         let mut words = self.words.iter().map(String::as_str);
         let found = words.find(|word| word.split('=').next() == Some(option))?;
@@ -228,7 +228,7 @@ impl Mistake<'_> {
     }
 }
 
-/// An option without the name of its value.
+/// Returns an option without the name of its value.
 fn bare(option: &str) -> &str {
     option.split(' ').next().unwrap_or(option)
 }

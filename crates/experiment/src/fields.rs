@@ -55,22 +55,22 @@ pub enum FieldError {
 }
 
 impl FieldError {
-    /// The error for a field that no scenario has. `names` are the fields of `scenario`; the
-    /// command `listed_by` describes them.
+    /// Returns the error for a field that no scenario has. `names` are the fields of `scenario`;
+    /// the command `listed_by` describes them.
     pub fn unknown(scenario: &str, field: &str, names: &[&str], listed_by: String) -> Self {
         let unknown = UnknownName::new("field", field, names.iter().copied());
         Self::Unknown(unknown.of(format!("scenario {scenario}")).listed_by(listed_by))
     }
 
-    /// The error for a field that the scenarios `others` have and `scenario`, whose fields are
-    /// `names`, does not.
+    /// Returns the error for a field that the scenarios `others` have and `scenario`, whose fields
+    /// are `names`, does not.
     pub fn of_others(scenario: &str, field: &str, others: &[&str], names: &[&str]) -> Self {
         let (others, names) = (one_of(others), one_of(names));
         let problem = format!("{scenario} has none, it is one of {others}; accepted: {names}");
         Self::Elsewhere { field: field.to_owned(), problem }
     }
 
-    /// The error for values that do not go together.
+    /// Returns the error for values that do not go together.
     pub fn together(scenario: impl Into<Cow<'static, str>>, problem: impl Into<String>) -> Self {
         Self::Together { scenario: scenario.into(), problem: problem.into() }
     }

@@ -268,7 +268,7 @@ fn event(files: [FileId; 2]) -> impl Strategy<Value = Event> {
     ]
 }
 
-/// The ids that a trace gives its first files.
+/// Returns the ids that a trace gives its first files.
 fn file_ids() -> [FileId; 2] {
     let mut ids = None;
     trace(|a, b| {

@@ -35,7 +35,7 @@ impl Name {
         }
     }
 
-    /// The name.
+    /// Returns the name.
     pub(super) fn finish(self) -> String {
         let digest = self.0.finalize();
         digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()

@@ -79,7 +79,7 @@ fn unknown(found: &str, names: &[String], kernels: &str) -> UnknownName {
 }
 
 impl PatchSet {
-    /// The file of an argument `FILE` or `NAME=FILE`.
+    /// Returns the file of an argument `FILE` or `NAME=FILE`.
     pub fn file(argument: &Path) -> &Path {
         named(argument).1
     }
@@ -109,8 +109,8 @@ impl PatchSet {
     }
 }
 
-/// The name and the file of `NAME=FILE`. A file with an equals sign in its name is told by a path
-/// before it: `./a=b.patch`.
+/// Returns the name and the file of `NAME=FILE`. A file with an equals sign in its name needs a
+/// path before it: `./a=b.patch`.
 fn named(argument: &Path) -> (&str, &Path) {
     let of_name = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
     match argument.to_str().and_then(|text| text.split_once('=')) {
@@ -122,8 +122,8 @@ fn named(argument: &Path) -> (&str, &Path) {
 }
 
 impl Kernel {
-    /// The kernels that words name, made from `source` unless they name a release, and then those
-    /// of the patch sets that no word names. Patch sets go on top of the first other kernel.
+    /// Returns the kernels that words name, made from `source` unless they name a release, and then
+    /// those of the patch sets that no word names. Patch sets go on top of the first other kernel.
     ///
     /// # Errors
     ///
@@ -194,7 +194,7 @@ impl<'a> Word<'a> {
         Self { text, release, build, parameters }
     }
 
-    /// The kernel without the word's parameters.
+    /// Returns the kernel without the word's parameters.
     fn kernel(self, source: &Source) -> Result<Kernel, KernelError> {
         let source = match self.release {
             None => source.clone(),
@@ -213,7 +213,7 @@ impl<'a> Word<'a> {
         Ok(Kernel { name, source, build, patches, parameters: Vec::new() })
     }
 
-    /// The error of a word that none of these releases has a kernel for.
+    /// Returns the error of a word that none of these releases has a kernel for.
     fn unknown(self, releases: &[Release]) -> KernelError {
         let own = releases.iter().flat_map(|release| release.names());
         let others = Release::ALL.into_iter().filter(|release| !releases.contains(release));

@@ -125,7 +125,7 @@ impl Mail {
         Self { subject: Subject::parse(&line), line, has_diff, base, raw }
     }
 
-    /// The number in a series.
+    /// Returns the number in a series.
     fn number(&self) -> Option<u32> {
         self.subject.place.map(|(number, _)| number)
     }

@@ -139,7 +139,7 @@ impl Given {
         }
     }
 
-    /// The workloads that come with the lab, by their names.
+    /// Returns the workloads that come with the lab, by their names.
     pub(super) fn shipped() -> Vec<Self> {
         let of = |(name, text): &(&str, &str)| {
             let path = Path::new(name);

@@ -174,7 +174,7 @@ mod tests {
     }
 
     impl Trees {
-        /// A pristine tree of files an hour old, and a place to mirror it to.
+        /// Makes a pristine tree of files an hour old, and a place to mirror it to.
         fn new(files: &[(&str, &str)]) -> Self {
             let directory = tempdir().unwrap();
             let from = directory.path().join("from");

@@ -36,7 +36,7 @@ pub struct PatchSet {
 }
 
 impl PatchSet {
-    /// A set without patches.
+    /// Returns a set without patches.
     pub(super) fn new(name: &str) -> Self {
         Self { name: name.to_owned(), patches: Vec::new(), notes: Vec::new() }
     }

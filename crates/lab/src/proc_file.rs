@@ -61,7 +61,7 @@ mod tests {
         assert!(text(&staged).starts_with("obj-y := b.o\n"));
     }
 
-    /// The flags that make gives the proc file in a tree with those headers.
+    /// Returns the flags that make gives the proc file in a tree with those headers.
     fn flags(headers: &[(&str, &str)]) -> String {
         let directory = tempdir().unwrap();
         for (name, text) in headers.iter().chain(&[("mm/Makefile", "")]) {

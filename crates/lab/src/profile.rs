@@ -214,7 +214,7 @@ fn path(line: &str) -> Option<CallPath> {
 }
 
 impl Profile {
-    /// The function under which everything ran.
+    /// Returns the function under which everything ran.
     pub fn root(&self) -> &str {
         &self.paths[0].functions[0]
     }
@@ -226,8 +226,8 @@ impl Profile {
         total
     }
 
-    /// The number of function returns whose call was not seen. If there are any, paths are not
-    /// reliable; instructions are counted all the same.
+    /// Returns the number of function returns whose call was not seen. If there are any, paths are
+    /// not reliable; instructions are counted all the same.
     pub fn lost_returns(&self) -> u64 {
         self.lost_returns
     }

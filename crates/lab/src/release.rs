@@ -28,7 +28,7 @@ impl Release {
     /// Every release, the reference first.
     pub const ALL: [Self; 2] = [Self::Linux7_3, Self::Linux6_12];
 
-    /// The release's number.
+    /// Returns the release's number.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Linux7_3 => "7.3",
@@ -36,12 +36,12 @@ impl Release {
         }
     }
 
-    /// The release of a number.
+    /// Returns the release of a number.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|release| release.name() == name)
     }
 
-    /// The Debian package of its source.
+    /// Returns the Debian package of its source.
     pub const fn package(self) -> &'static str {
         match self {
             Self::Linux7_3 => "linux-source-7.3",
@@ -59,7 +59,7 @@ impl Release {
         PathBuf::from("/usr/src").join(self.tarball())
     }
 
-    /// The Debian suite that has the package.
+    /// Returns the Debian suite that has the package.
     pub(super) const fn suite(self) -> &'static str {
         match self {
             Self::Linux7_3 => "trixie-backports",
@@ -67,7 +67,7 @@ impl Release {
         }
     }
 
-    /// The names of a kernel before the batches and of one after them.
+    /// Returns the names of a kernel before the batches and of one after them.
     pub const fn before_and_after(self) -> [&'static str; 2] {
         match self {
             Self::Linux7_3 => [NO_BATCH, STOCK],

@@ -87,7 +87,7 @@ mod tests {
     use std::fs;
     use tempfile::tempdir;
 
-    /// A directory with one file of 10 MiB, which packs to almost nothing.
+    /// Makes a directory with one file of 10 MiB, which packs to almost nothing.
     fn ten_mib() -> tempfile::TempDir {
         let directory = tempdir().unwrap();
         fs::write(directory.path().join("zeros"), vec![0; 10 << 20]).unwrap();

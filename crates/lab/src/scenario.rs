@@ -34,7 +34,7 @@ impl Scenario {
         Self::Selftest,
     ];
 
-    /// The name.
+    /// Returns the name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::ReclaimFile => "reclaim-file",
@@ -47,7 +47,7 @@ impl Scenario {
         }
     }
 
-    /// The metric that it is judged by; `None` if it only counts.
+    /// Returns the metric that it is judged by; `None` if it only counts.
     pub const fn whole(self) -> Option<&'static str> {
         match self {
             Self::ReclaimFile | Self::ReclaimShmem => Some("reclaim"),

@@ -12,7 +12,7 @@ pub enum Arch {
 }
 
 impl Arch {
-    /// The architecture's name in the kernel's make.
+    /// Returns the architecture's name in the kernel's make.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Arm64 => "arm64",
@@ -20,7 +20,7 @@ impl Arch {
         }
     }
 
-    /// The architecture's name in compilers and QEMU.
+    /// Returns the architecture's name in compilers and QEMU.
     const fn gnu_name(self) -> &'static str {
         match self {
             Self::Arm64 => "aarch64",
@@ -43,7 +43,7 @@ impl Arch {
         self.tool_prefix() + "gcc"
     }
 
-    /// The Debian packages of its compiler and of its C library for programs.
+    /// Returns the Debian packages of its compiler and of its C library for programs.
     pub fn compiler_packages(self) -> [&'static str; 2] {
         match self {
             _ if self.is_native() => ["gcc", "libc6-dev"],
@@ -52,7 +52,7 @@ impl Arch {
         }
     }
 
-    /// The machine emulator.
+    /// Returns the name of the machine emulator.
     pub const fn qemu(self) -> &'static str {
         match self {
             Self::Arm64 => "qemu-system-aarch64",
@@ -60,7 +60,7 @@ impl Arch {
         }
     }
 
-    /// The Debian package of the emulator.
+    /// Returns the Debian package of the emulator.
     pub const fn qemu_package(self) -> &'static str {
         match self {
             Self::Arm64 => "qemu-system-arm",
@@ -68,7 +68,7 @@ impl Arch {
         }
     }
 
-    /// The make goal of a bootable kernel.
+    /// Returns the make goal of a bootable kernel.
     pub const fn goal(self) -> &'static str {
         match self {
             Self::Arm64 => "Image",
@@ -76,7 +76,7 @@ impl Arch {
         }
     }
 
-    /// The path at which make leaves that kernel.
+    /// Returns the path at which make leaves that kernel.
     pub const fn image(self) -> &'static str {
         match self {
             Self::Arm64 => "arch/arm64/boot/Image",
@@ -105,7 +105,7 @@ impl Config {
     pub const ALL: [Self; 5] =
         [Self::Arm64_4K, Self::Arm64_64K, Self::X86_64, Self::Arm64_4KSwap, Self::X86_64Swap];
 
-    /// The name.
+    /// Returns the name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Arm64_4K => "arm64-4k",
@@ -116,7 +116,7 @@ impl Config {
         }
     }
 
-    /// The configuration of a name.
+    /// Returns the configuration of a name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|config| config.name() == name)
     }
@@ -129,7 +129,7 @@ impl Config {
         native.unwrap_or(if with_swap { Self::Arm64_4KSwap } else { Self::Arm64_4K })
     }
 
-    /// The number of 4K pages in a page.
+    /// Returns the number of 4K pages in a page.
     pub const fn small_pages(self) -> u64 {
         match self {
             Self::Arm64_64K => 16,
@@ -143,7 +143,7 @@ impl Config {
         matches!(self, Self::Arm64_4KSwap | Self::X86_64Swap)
     }
 
-    /// The architecture.
+    /// Returns the architecture.
     pub const fn arch(self) -> Arch {
         match self {
             Self::Arm64_4K | Self::Arm64_64K | Self::Arm64_4KSwap => Arch::Arm64,
@@ -166,7 +166,7 @@ impl Cpu {
     /// Every processor.
     pub const ALL: [Self; 2] = [Self::Max, Self::NeoverseN1];
 
-    /// The name.
+    /// Returns the name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Max => "max",
@@ -174,7 +174,7 @@ impl Cpu {
         }
     }
 
-    /// The processor of a name.
+    /// Returns the processor of a name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|cpu| cpu.name() == name)
     }

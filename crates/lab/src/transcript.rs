@@ -170,7 +170,7 @@ impl Transcript {
         self.done || self.panic.is_some()
     }
 
-    /// The number of lines in which the kernel warns.
+    /// Returns the number of lines in which the kernel warns.
     pub(super) fn warnings(&self) -> usize {
         self.warnings
     }

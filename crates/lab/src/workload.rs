@@ -35,7 +35,7 @@ impl From<Given> for Workload {
 }
 
 impl Workload {
-    /// The workloads that come with the lab.
+    /// Returns the workloads that come with the lab.
     pub fn ours() -> &'static [Self] {
         &OURS
     }
@@ -71,7 +71,7 @@ impl Workload {
         self.fields().iter().any(|field| field.name == name)
     }
 
-    /// The name, which is that of the scenario in records.
+    /// Returns the name, which is that of the scenario in records.
     pub fn name(&self) -> &str {
         match self {
             Self::Ours(scenario) => scenario.name(),
@@ -79,7 +79,7 @@ impl Workload {
         }
     }
 
-    /// The metric that it is judged by; `None` if it only counts.
+    /// Returns the metric that it is judged by; `None` if it only counts.
     pub fn whole(&self) -> Option<&str> {
         match self {
             Self::Ours(scenario) => scenario.whole(),

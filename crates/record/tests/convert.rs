@@ -3,7 +3,7 @@
 use pageout_record::schema::{Claim, ConvertError, RecordSet, from_version_1};
 use pageout_record::stats::{Interval, Kind};
 
-/// A set of version 1 with these records.
+/// Returns a set of version 1 with these records.
 fn old(records: &str) -> String {
     format!(
         r#"{{"schema": "pageout-record", "version": 1, "run": {{"tool": "pageout 0.1.0",

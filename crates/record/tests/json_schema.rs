@@ -21,7 +21,7 @@ fn validator() -> Validator {
     jsonschema::validator_for(&schema()).unwrap()
 }
 
-/// The first JSON block of the reference, which has one of everything.
+/// Returns the first JSON block of the reference, which has one of everything.
 fn example() -> Value {
     let text = include_str!("../../../docs/records.md");
     let (_, after) = text.split_once("```json\n").expect("a JSON block");
@@ -39,7 +39,7 @@ fn it_accepts_the_example_and_the_stored_records() {
     }
 }
 
-/// The names of a closed set, as JSON has them.
+/// Returns the names of a closed set, as JSON has them.
 fn names<T: Serialize>(all: &[T]) -> Value {
     json!(all)
 }
@@ -98,7 +98,7 @@ fn fields_are_those_that_the_reader_knows() {
     assert_eq!(closed, objects.len(), "no object is left out");
 }
 
-/// Every place of a value, as pointers.
+/// Adds every place of a value to `found`, by its pointer.
 fn places(of: &Value, at: String, found: &mut BTreeMap<String, Value>) {
     match of {
         Value::Object(fields) => {

@@ -3,7 +3,7 @@
 use pageout_record::schema::{Basis, ReadError, RecordFile, RecordSet, Run};
 use proptest::prelude::*;
 
-/// The first JSON block of the reference.
+/// Returns the first JSON block of the reference.
 fn example() -> &'static str {
     let text = include_str!("../../../docs/records.md");
     let (_, after) = text.split_once("```json\n").expect("a JSON block");
@@ -14,14 +14,14 @@ fn read(text: &str) -> Result<RecordSet, ReadError> {
     RecordSet::from_json(text)
 }
 
-/// The error of the example with one piece of its text replaced.
+/// Returns the error of the example with one piece of its text replaced.
 fn error(from: &str, to: &str) -> String {
     let text = example();
     assert!(text.contains(from), "{from} is in the example");
     read(&text.replacen(from, to, 1)).expect_err("refused").to_string()
 }
 
-/// The error of a file that has the example's run twice.
+/// Returns the error of a file that has the example's run twice.
 fn twice() -> String {
     let set = read(example()).unwrap();
     RecordFile { sets: vec![set.clone(), set] }.to_json().unwrap_err().to_string()
@@ -136,7 +136,7 @@ fn csv_has_a_line_a_value() {
     insta::assert_snapshot!(String::from_utf8(csv).unwrap());
 }
 
-/// Numbers of every kind: whole ones are written in a way of their own.
+/// Generates numbers of every kind: whole ones are written differently.
 fn number() -> impl Strategy<Value = f64> {
     use prop::num::f64::{NORMAL, ZERO};
     prop_oneof![NORMAL, ZERO, (-9e15..9e15).prop_map(f64::round)]

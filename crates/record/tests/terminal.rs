@@ -93,7 +93,7 @@ fn comparison() -> impl Strategy<Value = Comparison> {
     })
 }
 
-/// The numbers of a text and its percentages, each as often as it is there.
+/// Returns the numbers and the percentages of a text, with repetitions.
 fn numbers(text: &str) -> (Vec<f64>, Vec<f64>) {
     let words: Vec<&str> = text.split_whitespace().collect();
     let numbers = words.iter().filter_map(|word| word.trim_start_matches('~').parse().ok());
@@ -110,7 +110,7 @@ fn take(all: &mut Vec<f64>, wanted: f64, off: f64) -> bool {
     nearest.map(|place| all.swap_remove(place)).is_some()
 }
 
-/// A tolerance of one decimal, none from a thousand on, or one digit where there are many.
+/// Returns the tolerance: one decimal, none from a thousand on, or one digit of larger changes.
 fn off_of_change(percent: f64) -> f64 {
     match percent.abs() {
         size if size < 999.9 => 0.051,
@@ -181,7 +181,7 @@ fn fits(text: &str, columns: usize) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// A record with a map and a series.
+/// Generates a record with a map and a series.
 fn drawn() -> impl Strategy<Value = Record> {
     let cell = || prop::option::of(value());
     let sizes = (1_usize..130, 1_usize..40);

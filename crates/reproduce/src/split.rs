@@ -24,7 +24,7 @@ impl Class {
     pub(super) const ALL: [Self; 4] =
         [Self::Identified, Self::Arithmetic, Self::Bounded, Self::NotIdentified];
 
-    /// The name of the class in the file and in tables.
+    /// Returns the name of the class in the file and in tables.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Identified => "identified",
@@ -34,7 +34,7 @@ impl Class {
         }
     }
 
-    /// The meaning of a reason in this class.
+    /// Returns the meaning of a reason in this class.
     const fn about(self) -> &'static str {
         match self {
             Self::Identified => "the thread says enough to run them, with these assumptions",

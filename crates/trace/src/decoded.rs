@@ -181,7 +181,7 @@ mod tests {
     use proptest::prelude::*;
     use std::hash::{DefaultHasher, Hash, Hasher};
 
-    /// Of the ends of epochs, each by itself.
+    /// Hashes a step; several ends of epochs are hashed one by one.
     fn hash(step: PageStep<'_>, into: &mut DefaultHasher) {
         match step {
             PageStep::EpochEnds(nr) => (0..nr).for_each(|_| PageStep::EpochEnds(1).hash(into)),

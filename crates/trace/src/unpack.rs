@@ -51,7 +51,7 @@ impl Packing {
         }
     }
 
-    /// The name that messages use.
+    /// Returns the name that messages use.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Gzip => "gzip-compressed data",
@@ -62,7 +62,7 @@ impl Packing {
         }
     }
 
-    /// The command that unpacks it.
+    /// Returns the command that unpacks it.
     pub(crate) const fn advice(self) -> &'static str {
         match self {
             Self::Gzip => "decompress it with `gzip -dc`",

@@ -19,7 +19,7 @@ const READER: usize = 20 << 20;
 /// Bytes that are taken for a page while it is read, as the library has it.
 const OF_A_PAGE: usize = 96;
 
-/// A trace whose epochs have a reference each, made of such epochs.
+/// Writes a trace whose epochs have a reference each, made of such epochs.
 fn trace(directory: &Path, epochs: impl Iterator<Item = Option<u64>>) -> TraceSource {
     let header = Header {
         page_shift: 12,

@@ -37,7 +37,7 @@ fn map(start: u64, end: u64, kind: Kind) -> Event {
     Event::Map(Mapping { pages: pages(start, end), kind, permissions, shared: false })
 }
 
-/// Two epochs with every kind of event.
+/// Returns two epochs with every kind of event.
 fn small_events(file: FileId) -> Vec<Event> {
     let read_only = Permissions { readable: true, writable: false, executable: true };
     vec![
@@ -81,7 +81,7 @@ fn read(bytes: &[u8]) -> Result<(Vec<Event>, Totals), TraceError> {
     Ok((events, *reader.totals().expect("totals after the last event")))
 }
 
-/// A file with a right magic, version and checksum around any stream.
+/// Makes a file with a right magic, version and checksum around any stream.
 fn packed(stream: &[u8]) -> Vec<u8> {
     let mut bytes = b"\x89PGT\r\n\x1a\n\x02\x00".to_vec();
     bytes.extend(zstd::encode_all(stream, 1).expect("compresses"));
@@ -415,7 +415,7 @@ fn event(files: Vec<FileId>) -> impl Strategy<Value = Event> {
     ]
 }
 
-/// The ids that a trace gives its first files.
+/// Returns the ids that a trace gives its first files.
 fn file_ids() -> Vec<FileId> {
     let mut writer = TraceWriter::new(Vec::new(), &header(true)).expect("begins");
     FILES.iter().map(|name| writer.file(name).expect("a file")).collect()

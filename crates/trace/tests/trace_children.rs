@@ -39,7 +39,7 @@ fn recorded(script: &str) -> Recorded {
     done
 }
 
-/// The names of the programs, sorted.
+/// Returns the names of the programs, sorted.
 fn programs(done: &Recorded) -> Vec<String> {
     let name = |child: &RecordedChild| {
         let name = Path::new(&child.program).file_name().expect("a file");

@@ -46,7 +46,7 @@ pub(super) enum Next<'a> {
 }
 
 impl Isa {
-    /// The atomic read-modify-write that begins with this instruction, if one does.
+    /// Returns the atomic read-modify-write that begins with this instruction, if one does.
     pub(super) fn atomic(self, instruction: &Instruction) -> Option<Atomic> {
         let mnemonic = instruction.mnemonic.as_str();
         let starts = |prefixes: &[&str]| prefixes.iter().any(|prefix| mnemonic.starts_with(prefix));

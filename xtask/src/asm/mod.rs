@@ -38,17 +38,17 @@ struct Build {
     demands: &'static [Demand],
 }
 
-/// A helper that changes every entry that it visits.
+/// Describes a helper that changes every entry that it visits.
 const fn changes(atomic: Atomic, name: &'static str) -> Demand {
     Demand { name, atomic, at_once: None }
 }
 
-/// A helper that reads first, one entry in each round of its loop.
+/// Describes a helper that reads first, one entry in each round of its loop.
 const fn looks(atomic: Atomic, name: &'static str) -> Demand {
     Demand { name, atomic, at_once: Some(1) }
 }
 
-/// A helper that reads first, one line in each round of its loop.
+/// Describes a helper that reads first, one line in each round of its loop.
 const fn looks_at_lines(atomic: Atomic, name: &'static str) -> Demand {
     Demand { name, atomic, at_once: Some(8) }
 }

@@ -23,7 +23,7 @@ impl Call {
         records(self.name, self.words)
     }
 
-    /// The records of another run of the same words.
+    /// Returns the records of another run of the same words.
     pub(super) fn again(&self) -> Result<RecordSet> {
         records(&format!("{}-again", self.name), self.words)
     }

@@ -16,7 +16,7 @@ impl Rule {
     pub(super) const ALL: [Rule; 4] =
         [Rule::LongFunction, Rule::LongFile, Rule::LongLine, Rule::Word];
 
-    /// The rule's name in an exception comment.
+    /// Returns the rule's name in an exception comment.
     pub(super) fn name(self) -> &'static str {
         match self {
             Rule::LongFunction => "long function",

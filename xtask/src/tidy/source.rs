@@ -20,7 +20,7 @@ struct Exception {
     rule: Rule,
 }
 
-/// The path of every file that git tracks or would track, from the workspace root.
+/// Returns the path of every file that git tracks or would track, from the workspace root.
 pub(super) fn paths() -> Result<Vec<String>> {
     let list = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
     let list = cmd::output(cmd::program("git").args(list)).context("git lists the tree's files")?;

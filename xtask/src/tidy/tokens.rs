@@ -15,7 +15,7 @@ pub(super) struct Token {
     pub(super) last: usize,
 }
 
-/// The tokens of a Rust file, groups opened, comments left out.
+/// Returns the tokens of a Rust file, with groups opened and without comments.
 pub(super) fn flatten(text: &str) -> Result<Vec<Token>> {
     let stream: TokenStream =
         text.parse().map_err(|error| anyhow::anyhow!("{error}")).context("not Rust")?;

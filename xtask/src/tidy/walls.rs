@@ -100,13 +100,13 @@ impl Workspace {
 }
 
 impl Package {
-    /// The package's folder, from the workspace root.
+    /// Returns the package's folder, from the workspace root.
     pub(super) fn folder(&self) -> String {
         let manifest = relative(&self.manifest_path);
         manifest.strip_suffix("/Cargo.toml").unwrap_or(&manifest).to_owned()
     }
 
-    /// The root files of its library and binaries, from the workspace root.
+    /// Returns the root files of its library and binaries, from the workspace root.
     pub(super) fn roots(&self) -> Vec<String> {
         let is_code =
             |target: &&Target| target.kind.iter().any(|kind| kind == "lib" || kind == "bin");
@@ -153,7 +153,7 @@ fn may_depend(package: &str, on: &str, is_dev: bool) -> bool {
 
 #[cfg(test)]
 impl Workspace {
-    /// A workspace of these packages (name, folder), each a library without dependencies.
+    /// Makes a workspace of these packages (name, folder), each a library without dependencies.
     pub(super) fn with(packages: &[(&str, &str)]) -> Self {
         let package = |&(name, folder): &(&str, &str)| Package {
             name: name.to_owned(),

@@ -102,14 +102,14 @@ pub(super) fn heads(source: &Source, quoted: &BTreeSet<usize>) -> Vec<Finding> {
     findings
 }
 
-/// The text of a line that is a doc comment.
+/// Returns the text of a line that is a doc comment.
 fn doc_text(line: &str) -> Option<&str> {
     let line = line.trim_start();
     let text = line.strip_prefix("//!").or_else(|| line.strip_prefix("///"))?;
     (!text.starts_with('/')).then(|| text.trim_start())
 }
 
-/// The head that the text begins with, if it is one that names nothing.
+/// Returns the head that the text begins with, if it is one that names nothing.
 fn bad_head(text: &str) -> Option<&'static str> {
     if text.starts_with(TWO_WORD_HEAD) {
         return Some(TWO_WORD_HEAD.trim_end());

@@ -121,7 +121,7 @@ impl Flush {
     /// Both choices.
     pub const ALL: [Self; 2] = [Self::None, Self::Mprotect];
 
-    /// The variant's labels in records.
+    /// Returns the variant's labels in records.
     pub fn labels(self) -> Labels {
         let choice = match self {
             Self::None => "none",

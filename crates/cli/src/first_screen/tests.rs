@@ -1,7 +1,7 @@
 use super::*;
 use pageout_record::schema::{Machine, Run};
 
-/// A run's records on a CPU of this name: of each column, a middle for each step, and `n` samples
+/// Makes a run's records on a CPU of this name: for each column and step a median, and `n` samples
 /// around it.
 fn set(cpu: &str, columns: [[f64; 4]; 4], n: u32) -> RecordSet {
     let machine = Machine {
@@ -39,7 +39,7 @@ const LIKELY: [[f64; 4]; 4] = [
     [234.5, 39.98, 20.57, 13.89],
 ];
 
-/// The screen without its colours, which fits.
+/// Returns the screen without its colours, and checks that it fits.
 fn fitting(set: &RecordSet) -> String {
     let coloured = screen(set).unwrap();
     let plain = anstream::adapter::strip_str(&coloured).to_string();

@@ -151,7 +151,7 @@ fn scenarios() -> Section {
     )
 }
 
-/// The workloads with a manifest, which says all of it.
+/// Returns the workloads with a manifest, described by it.
 fn workloads() -> Section {
     let term = |workload: &Workload| {
         let (about, fields) = workload.about()?;

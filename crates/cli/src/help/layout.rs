@@ -14,23 +14,23 @@ const MAX_TERM: usize = 16;
 /// Blanks before terms, lines and examples.
 const INDENT: &str = "  ";
 
-/// The text that is printed in place of one that was glued.
+/// Replaces the glue of a text by the blanks that are printed.
 pub(crate) fn printed(text: &str) -> String {
     text.replace(GLUE, " ")
 }
 
-/// The text below the options of `-h`.
+/// Returns the text below the options of `-h`.
 pub(super) fn brief(help: &Help, width: usize) -> StyledStr {
     let some = &help.examples[..help.examples.len().min(BRIEF_EXAMPLES)];
     glued(&help.brief, some, width)
 }
 
-/// The text below the options of `--help`.
+/// Returns the text below the options of `--help`.
 pub(super) fn full(help: &Help, width: usize) -> StyledStr {
     glued(&help.notes, help.examples, width)
 }
 
-/// Sections and examples in lines that the library does not wrap again.
+/// Lays out sections and examples in lines that the library does not wrap again.
 fn glued(sections: &[Section], examples: &[&str], width: usize) -> StyledStr {
     let examples = headed("Examples", width) + &indented(&aligned(examples));
     let all = match sections {
@@ -40,7 +40,7 @@ fn glued(sections: &[Section], examples: &[&str], width: usize) -> StyledStr {
     all.trim_end().replace(' ', &GLUE.to_string()).into()
 }
 
-/// Sections in lines of `width`, with an empty line between two of them.
+/// Lays out sections in lines of `width`, with an empty line between two of them.
 pub(crate) fn laid_out(sections: &[Section], width: usize) -> String {
     let laid_out = |section: &Section| match section {
         Section::Prose(text) => wrapped(text, "", width),
@@ -50,7 +50,7 @@ pub(crate) fn laid_out(sections: &[Section], width: usize) -> String {
     sections.iter().map(laid_out).collect::<Vec<_>>().join("\n")
 }
 
-/// A heading as the library writes its own.
+/// Writes a heading in the library's own form.
 fn headed(heading: &str, width: usize) -> String {
     let styles = Styles::default();
     let style = styles.get_header();

@@ -19,13 +19,13 @@ use crate::terminal;
 use clap::{Arg, Command, CommandFactory};
 use std::io::{self, Write};
 
-/// The command line, with its help laid out for the terminal.
+/// Returns the command line, with its help laid out for the terminal.
 pub(crate) fn command() -> Command {
     // Wider prose is hard to read, and narrower options cannot be laid out.
     with_help(Args::command(), "", terminal::columns().clamp(40, 100))
 }
 
-/// The help of a command, by the words that call it, such as `trace record`.
+/// Returns the help of a command, by the words that call it, such as `trace record`.
 ///
 /// # Panics
 /// For a command without help.
@@ -72,12 +72,12 @@ pub(crate) fn of(command: &str) -> Help {
     }
 }
 
-/// The words that call what is below a command.
+/// Returns the words that call the command `name` below another one.
 pub(crate) fn below(command: &str, name: &str) -> String {
     format!("{command} {name}").trim_start().to_owned()
 }
 
-/// A command and all below it with their help, in lines of `width`.
+/// Adds help, in lines of `width`, to a command and all commands below it.
 fn with_help(of: Command, words: &str, width: usize) -> Command {
     let names: Vec<_> = of.get_subcommands().map(|one| one.get_name().to_owned()).collect();
     let help = self::of(words);
@@ -93,8 +93,8 @@ fn with_help(of: Command, words: &str, width: usize) -> Command {
     names.into_iter().fold(of, add)
 }
 
-/// An option whose default stands behind its first sentence: the library would put it elsewhere in
-/// long help, and people write the others there.
+/// Puts an option's default after its first sentence: the library would put it elsewhere in long
+/// help, and people write the others there.
 fn with_default(arg: Arg) -> Arg {
     let default: Vec<_> =
         arg.get_default_values().iter().map(|one| one.to_string_lossy()).collect();
@@ -112,7 +112,8 @@ fn with_default(arg: Arg) -> Arg {
     long.into_iter().fold(arg, |arg, help| arg.long_help(help))
 }
 
-/// An option whose long help is there: of one that `-h` leaves out, manual pages would say nothing.
+/// Gives an option that `-h` leaves out a long help, without which manual pages would not describe
+/// it.
 fn with_long_help(arg: Arg) -> Arg {
     let help =
         arg.get_help().filter(|_| arg.is_hide_short_help_set() && arg.get_long_help().is_none());

@@ -6,13 +6,13 @@ use pageout_experiment::scenarios::Scenario;
 use pageout_experiment::variant::Variant;
 use pageout_lab::Bench;
 
-/// A manual page indents its lines by so many columns of 80.
+/// The columns, of 80, by which a manual page indents its lines.
 const PAGE_INDENT: usize = 7;
 /// The most lines that `-h` may have: a screen, and a little.
 const MAX_BRIEF_LINES: usize = 40;
 const MAX_WORDS: usize = 30;
 
-/// Every command with the words that call it, built for lines of `width`.
+/// Returns every command with the words that call it, built for lines of `width`.
 fn commands(width: usize) -> Vec<(String, Command)> {
     let mut root = with_help(Args::command(), "", width).disable_help_subcommand(true);
     root.build();
@@ -28,7 +28,7 @@ fn add(words: &str, of: Command, all: &mut Vec<(String, Command)>) {
     all.push((words.to_owned(), of));
 }
 
-/// Lines that are copied, which are printed as they are.
+/// Returns the lines for copying, which are printed unchanged.
 fn fixed_lines(help: &Help) -> Vec<&'static str> {
     let lines = |section: &Section| match section {
         Section::Lines { lines, .. } => Some(lines.lines()),
@@ -77,7 +77,7 @@ fn lines_that_are_copied_fit_a_manual_page() {
     }
 }
 
-/// The commands of ours that a line of a shell runs, in words.
+/// Returns the commands of ours that a line of a shell runs, in words.
 fn calls(line: &str) -> Vec<Vec<String>> {
     let line = line.replace("$SLURM_ARRAY_TASK_ID", "3").replace("\\\n", " ");
     let parts =

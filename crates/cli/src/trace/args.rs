@@ -129,7 +129,7 @@ impl FromStr for Policies {
     }
 }
 
-/// The values of a list, as fields of scenarios take it.
+/// Parses a list of values, in the form that scenarios' fields take.
 fn listed<K: Kind>(text: &str) -> Result<Vec<K::Value>, String> {
     values::<K>("", text).map_err(|error| match error {
         FieldError::Value { bad, .. } => bad.to_string(),

@@ -5,7 +5,8 @@ use crate::common::{SAMPLE, assert_refused, command, entries, refused, run_with_
 use std::path::Path;
 use tempfile::tempdir;
 
-/// Every command that reads a trace refuses the file at `path`, and says which and why.
+/// Checks that every command that reads a trace refuses the file at `path`, with its name and the
+/// reason.
 fn refused_trace(path: &Path, parts: &[&str]) {
     for words in ["trace info", "run trace --trace", "compare trace --trace", "compare --trace"] {
         let output = command(words).arg(path).output().expect("it runs");

@@ -8,7 +8,7 @@ use tempfile::tempdir;
 /// Prices that every machine shows, however busy it is.
 const PLAIN: [&str; 5] = ["line_far", "rmw", "zero_page", "copy_page", "relax"];
 
-/// The platform that prices are taken from where this machine's are not measured.
+/// Returns the platform whose prices are taken if this machine's are not measured.
 fn server() -> Option<Platform> {
     Platform::named(match std::env::consts::ARCH {
         "aarch64" => "arm64-server-32-class",
@@ -53,7 +53,7 @@ fn writes_a_platform_with_measured_prices_and_the_rest_of_the_server() {
     assert_eq!(transfer(&again), transfer(&platform), "takes a second core");
 }
 
-/// The row of a table that begins with a word.
+/// Returns the row of a table that begins with a word.
 fn row<'a>(printed: &'a str, name: &str) -> &'a str {
     let row = printed.lines().find(|line| line.split(' ').next() == Some(name));
     row.unwrap_or_else(|| panic!("no row {name} in: {printed}"))

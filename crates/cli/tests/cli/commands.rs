@@ -8,7 +8,7 @@ use std::io::Read;
 use std::process::Stdio;
 use tempfile::tempdir;
 
-/// Every part stands in the text, in this order.
+/// Checks that the text has every part, in this order.
 fn assert_in_order(text: &str, parts: &[&str]) {
     let mut rest = text;
     for part in parts {

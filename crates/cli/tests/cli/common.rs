@@ -13,7 +13,7 @@ pub(crate) const SAMPLE: &str =
 /// The names of the samples that come with the program.
 pub(crate) const SAMPLES: [&str; 3] = ["python-table", "sqlite-orders", "cc1plus-list"];
 
-/// The file of a sample.
+/// Returns the file of a sample.
 pub(crate) fn sample_path(name: &str) -> String {
     format!("{}/../../samples/{name}.pgt", env!("CARGO_MANIFEST_DIR"))
 }
@@ -21,7 +21,7 @@ pub(crate) fn sample_path(name: &str) -> String {
 /// A trace scenario that is quick: few agings of large folios.
 pub(crate) const QUICK_TRACE: &str = "trace order=4 format=arm64-4k every=500";
 
-/// The binary with words of arguments, and no terminal anywhere.
+/// Returns the binary's command with these arguments, and without a terminal.
 pub(crate) fn command(words: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pageout"));
     // Wide enough for every line of tables and messages; help is written for less.
@@ -30,12 +30,12 @@ pub(crate) fn command(words: &str) -> Command {
     command
 }
 
-/// Runs it to its end.
+/// Runs the binary to its end.
 pub(crate) fn run(words: &str) -> Output {
     command(words).output().expect("the binary runs")
 }
 
-/// Runs it with a text on standard input.
+/// Runs the binary with a text on standard input.
 pub(crate) fn run_with_input(words: &str, input: &str) -> Output {
     let mut command = command(words);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -76,7 +76,8 @@ pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).expect("messages are UTF-8")
 }
 
-/// Bad input: exit status 2, nothing on standard output, one message that has every one of `parts`.
+/// Checks the outcome of bad input: exit status 2, no standard output, and one message with all
+/// `parts`.
 pub(crate) fn assert_refused(output: &Output, parts: &[&str]) {
     let message = stderr(output);
     assert_eq!(output.status.code(), Some(2), "{message}");
@@ -91,24 +92,24 @@ pub(crate) fn assert_refused(output: &Output, parts: &[&str]) {
     }
 }
 
-/// [`assert_refused`] of a command line.
+/// Runs a command line, and checks it by [`assert_refused`].
 pub(crate) fn refused(words: &str, parts: &[&str]) {
     assert_refused(&run(words), parts);
 }
 
-/// The records that a command prints as JSON.
+/// Returns the records that a command prints as JSON.
 pub(crate) fn records(words: &str) -> RecordSet {
     read(&stdout(&format!("{words} --json")))
 }
 
-/// The records of a JSON text that a command wrote, of one run.
+/// Reads the records of one run from a JSON text that a command wrote.
 pub(crate) fn read(json: &str) -> RecordSet {
     let mut file = read_file(json);
     assert_eq!(file.sets.len(), 1, "one run");
     file.sets.remove(0)
 }
 
-/// The same of several runs. The text must be as the public schema says.
+/// Reads the records of several runs from a JSON text, which must conform to the public schema.
 pub(crate) fn read_file(json: &str) -> RecordFile {
     static SCHEMA: LazyLock<jsonschema::Validator> = LazyLock::new(|| {
         let text = include_str!("../../../../docs/record.schema.json");
@@ -122,7 +123,7 @@ pub(crate) fn read_file(json: &str) -> RecordFile {
     RecordFile::from_json(json).expect("what is written can be read")
 }
 
-/// A counted figure of a record.
+/// Returns a counted figure of a record.
 pub(crate) fn counted(record: &Record, name: &str) -> f64 {
     let metric = record.metrics.iter().find(|metric| metric.name == name);
     let metric = metric.unwrap_or_else(|| panic!("no metric {name} in {record:?}"));
@@ -130,7 +131,7 @@ pub(crate) fn counted(record: &Record, name: &str) -> f64 {
     metric.values[0]
 }
 
-/// The names of what is in a directory.
+/// Returns the names of a directory's entries, sorted.
 pub(crate) fn entries(directory: &Path) -> Vec<String> {
     let entries = directory.read_dir().expect("a directory").map(|entry| {
         let name = entry.expect("an entry").file_name();

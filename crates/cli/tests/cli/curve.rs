@@ -6,7 +6,7 @@ use tempfile::tempdir;
 
 const POLICIES: [&str; 7] = ["classic", "mglru", "lru", "arc", "s3fifo", "sieve", "min"];
 
-/// The point of a limit and a policy.
+/// Returns the point of a limit and a policy.
 fn point<'r>(all: &'r [Record], limit: &str, policy: &str) -> &'r Record {
     let is =
         |record: &&Record| record.fields["limit"] == limit && record.variant["policy"] == policy;

@@ -7,7 +7,7 @@ const KERNELS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../lab/files/records
 /// Quick, and the same on every machine.
 const MODELLED: &str = "reclaim-file size=1MiB order=0,4 format=x86-64 --ground model";
 
-/// A list that any mailing list takes.
+/// Runs a command, and checks that any mailing list takes its list.
 fn listed(words: &str) -> String {
     let text = stdout(words);
     for line in text.lines() {
@@ -47,7 +47,7 @@ fn record_files_and_runs_are_listed() {
     assert!(!text.contains("against"), "nothing is compared: {text}");
 }
 
-/// A picture within a width, in a terminal's place.
+/// Runs a command for a picture, and checks that it keeps to a width.
 fn pictured(words: &str, columns: usize) -> String {
     let mut command = command(&format!("{words} --format picture"));
     let output = command.env("COLUMNS", columns.to_string()).output().expect("it runs");

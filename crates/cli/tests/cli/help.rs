@@ -3,7 +3,7 @@
 use crate::common::{command, run, stderr, stdout};
 use std::process::Output;
 
-/// The text that a command prints on a terminal of 80 columns.
+/// Returns the text that a command prints on a terminal of 80 columns.
 fn at_80(words: &str) -> Output {
     command(words).env("COLUMNS", "80").output().expect("the binary runs")
 }

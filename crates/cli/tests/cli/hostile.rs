@@ -40,7 +40,7 @@ fn a_trace_cannot_tell_the_terminal_what_to_do() {
     assert!(String::from_utf8_lossy(&shown.stdout).contains(r"\u{1b}[2J\u{9b}1A\r\u{202e} x"));
 }
 
-/// A header whose texts are all this one.
+/// Makes a header whose texts are all this one.
 fn header(text: &str) -> Header {
     Header {
         page_shift: 12,
@@ -109,7 +109,7 @@ fn names_that_records_refuse_are_refused_before_the_work() {
     refused(&words, &["mine.toml: `name`: found characters that act on"]);
 }
 
-/// The binary in so many MiB of address space.
+/// Runs the binary in `mib` MiB of address space.
 fn within(mib: u64, words: &str) -> Output {
     let mut shell = Command::new("sh");
     let limit = format!("ulimit -v {}; exec \"$0\" \"$@\"", mib << 10);

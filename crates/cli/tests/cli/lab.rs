@@ -147,7 +147,7 @@ impl World {
         self.plain(&format!("{words} --cache cache --tree tree --jobs 2"))
     }
 
-    /// A command without the tree and the cache.
+    /// Returns a command without the tree and the cache.
     pub(crate) fn plain(&self, words: &str) -> Command {
         let mut command = command(&format!("lab {words}"));
         let path = std::env::var("PATH").expect("a path");
@@ -169,7 +169,7 @@ impl World {
         String::from_utf8(output.stdout).expect("text")
     }
 
-    /// A run whose machine ends as BOOT says.
+    /// Runs a command whose machine ends as the variable BOOT says.
     fn boot(&self, how: &str, words: &str) -> Output {
         self.command(words).env("BOOT", how).output().expect("it runs")
     }
@@ -181,7 +181,7 @@ impl World {
     }
 }
 
-/// An error after the lines that tell of the work, which no terminal asked for.
+/// Checks the error of a command, after the lines on its progress.
 pub(crate) fn assert_failed(output: &Output, parts: &[&str]) {
     let message = stderr(output);
     let error = message.find("error: ").unwrap_or_else(|| panic!("no error in: {message}"));

@@ -20,7 +20,7 @@ fn run(words: &str, commands: &[&str]) -> Output {
     command(words).args(commands).output().expect("the binary runs")
 }
 
-/// The generations of the scenario's cgroup, as the numbers of their lines.
+/// Returns the generations of the scenario's cgroup: the numbers of each line.
 fn generations(words: &str, path: &str, commands: &[&str]) -> Vec<Vec<u64>> {
     let output = run(words, commands);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));

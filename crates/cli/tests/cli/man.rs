@@ -17,7 +17,7 @@ fn helps(words: &str, helps: &mut BTreeMap<String, String>) {
     helps.insert(page, help);
 }
 
-/// A page as it is read, without what sets it.
+/// Returns a page's text, without its markup.
 fn read(page: &str) -> String {
     let marks = [r"\fB", r"\fI", r"\fR", r"\&"];
     let bare = marks.iter().fold(page.to_owned(), |text, mark| text.replace(mark, ""));
@@ -73,7 +73,7 @@ fn without_values(help: &str) -> String {
     first + &rests.collect::<String>()
 }
 
-/// The text of a page in one line, without requests.
+/// Returns the text of a page in one line, without requests.
 fn filled(page: &str) -> String {
     let texts = page.lines().filter(|line| !line.starts_with('.'));
     texts.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ")

@@ -5,7 +5,7 @@ use pageout_experiment::metrics::MetricSpec;
 use pageout_experiment::scenarios::{OnGround, Scenario};
 use pageout_record::schema::{Ground, Metric};
 
-/// The form of a scenario on a ground that has a field.
+/// Returns the form of a scenario on a ground that has a field.
 fn form(scenario: Scenario, ground: Ground, field: &str) -> OnGround {
     let mut forms = scenario.forms().into_iter().filter(|form| form.ground == ground);
     let has = |form: &OnGround| form.fields.iter().any(|one| one.name == field);

@@ -10,7 +10,7 @@ fn can_observe() -> bool {
     fs::OpenOptions::new().write(true).open("/proc/self/clear_refs").is_ok()
 }
 
-/// The shares of hidden loads in a row, without a flush and with one.
+/// Returns the shares of hidden loads in a row, without a flush and with one.
 fn shares<'a>(printed: &'a str, row: &str) -> Vec<&'a str> {
     let line = printed.lines().find(|line| line.starts_with(row));
     let line = line.unwrap_or_else(|| panic!("no row {row} in: {printed}"));

@@ -98,7 +98,7 @@ fn what_cannot_be_compared_is_refused() {
     assert_eq!(one.status.code(), Some(0), "{}", stderr(&one));
 }
 
-/// Two kernels with these samples, a file each.
+/// Writes the records of two kernels with these samples, a file each.
 fn two(before: &str, after: &str) -> (TempDir, String) {
     let directory = tempdir().expect("a directory");
     let before = file(directory.path(), "a.json", "6.12.0", "Example", before);
@@ -110,7 +110,7 @@ fn two(before: &str, after: &str) -> (TempDir, String) {
 const SIX: &str = "480, 485, 490, 481, 484, 488";
 const SLOWER: &str = "724, 720, 731, 722, 728, 726";
 
-/// The status and what is said of a comparison with these further words.
+/// Runs a comparison with these further words, and returns its status and standard error.
 fn judged(files: &str, words: &[&str]) -> (Option<i32>, String) {
     let mut command = command(&format!("compare {files}"));
     let output = command.args(words).output().expect("the binary runs");
@@ -224,7 +224,7 @@ fn broken_record_files_are_told_apart() {
     told(&unknown, &[place, "unknown field `colour`", "expected one of `name`"]);
 }
 
-/// A file of one set as version 1 had it.
+/// Returns a file of one set in the form of version 1.
 fn of_version_1(text: &str) -> String {
     let mut file: serde_json::Value = serde_json::from_str(text).expect("JSON");
     let mut set = file["sets"][0].take();

@@ -83,7 +83,7 @@ fn write_trace(path: &Path, events: &[Event]) {
     write_trace_with(path, FilterShape::EVERY_PAGE, events);
 }
 
-/// A trace that says that it leaves out what `filter` does.
+/// Writes a trace whose header names this filter.
 pub(crate) fn write_trace_with(path: &Path, filter: FilterShape, events: &[Event]) {
     let header = Header {
         page_shift: 12,

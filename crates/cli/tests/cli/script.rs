@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 use tempfile::{TempDir, tempdir};
 
-/// The script as it is printed, in a directory of its own.
+/// Writes the printed script into its own directory.
 fn script() -> TempDir {
     let directory = tempdir().expect("a directory");
     fs::write(directory.path().join("measure.sh"), stdout("lab script")).expect("a file");

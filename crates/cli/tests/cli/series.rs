@@ -7,7 +7,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::process::{Command, Output};
 
-/// A tree that is a repository, with a commit for each text that `mm/vmscan.c` takes.
+/// Makes a tree that is a repository, with a commit for each text that `mm/vmscan.c` takes.
 pub(crate) fn world(texts: &[&str]) -> World {
     let world = World::new();
     git(&world, "init --quiet --initial-branch=main");

@@ -7,7 +7,7 @@ use crate::series::{OK, SLOWER_FROM_5, bisected, ended, printed, world as reposi
 use crate::workload::WORKLOAD;
 use std::fs;
 
-/// The same as a whole command has it, from the directory of the tree too.
+/// Writes a workload, and returns the option that names it.
 fn option(world: &World) -> String {
     format!("--workload {}", world.file("touch.c", WORKLOAD).display())
 }

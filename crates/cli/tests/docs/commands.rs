@@ -61,7 +61,7 @@ fn every_command_runs() {
     insta::assert_snapshot!(text);
 }
 
-/// The commands of a page's blocks in order, then those that its sentences name.
+/// Returns the commands of a page's blocks in order, then those that its sentences name.
 fn documented(page: &Page) -> Vec<Documented> {
     let blocks = page.blocks().into_iter().filter(|block| block.language == "sh");
     let commands = blocks.flat_map(|block| {

@@ -45,7 +45,7 @@ const WAYS: [(&str, Way); 21] = [
 ];
 
 impl Way {
-    /// The way of a command, where it is another than to run it.
+    /// Returns the way of a command, if it is not simply run.
     pub(crate) fn of(command: &str) -> Option<Self> {
         let begins = |start| command.lines().any(|line| line.starts_with(start));
         WAYS.iter().find(|(start, _)| begins(*start)).map(|(_, way)| *way)

@@ -65,7 +65,7 @@ fn every_output_is_what_its_command_prints() {
     assert!(updates || differences.is_empty(), "{}", differences.join("\n"));
 }
 
-/// The text that a command prints, without blanks at the ends of lines.
+/// Returns the text that a command prints, without blanks at the ends of lines.
 fn printed(world: &World, command: &str, page: &Page, block: &Block) -> String {
     let output = world.run(command);
     let place = format!("{}:{}: {command}", page.path, block.line);

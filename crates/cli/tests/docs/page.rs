@@ -31,7 +31,7 @@ pub(crate) struct Span {
     pub(crate) text: String,
 }
 
-/// The root of the repository.
+/// Returns the root of the repository.
 pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the root exists")
 }
@@ -72,7 +72,7 @@ impl Page {
         spans.collect()
     }
 
-    /// The line of a byte, from 1.
+    /// Returns the line of a byte, from 1.
     fn line(&self, byte: usize) -> usize {
         self.text[..byte].matches('\n').count() + 1
     }

@@ -1,7 +1,7 @@
 //! Blocks of shell, cut into commands.
 
-/// The commands of a block. A block with a loop or a here-document is one command: what its lines
-/// say depends on each other.
+/// Returns the commands of a block. A block with a loop or a here-document is one command: what its
+/// lines say depends on each other.
 pub(crate) fn commands(block: &str) -> Vec<String> {
     let is_one =
         block.contains("<<") || block.lines().any(|line| line.trim_start().starts_with("for "));
@@ -13,7 +13,8 @@ pub(crate) fn commands(block: &str) -> Vec<String> {
     commands.filter(|command| !command.is_empty()).collect()
 }
 
-/// A line up to the `#` that begins a comment: one outside of quotes, at the start of a word.
+/// Returns a line up to the `#` that begins a comment: one outside of quotes, at the start of a
+/// word.
 fn without_comment(line: &str) -> &str {
     let mut quote = None;
     let mut before = ' ';

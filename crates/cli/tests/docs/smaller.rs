@@ -89,7 +89,7 @@ pub(crate) const CHANGES: &[Change] = &[
     change("git bisect run pageout", "--fail-on 1% --bisect", ""),
 ];
 
-/// The command with every change that applies to it, and their numbers.
+/// Returns the command with every change that applies to it, and the changes' numbers.
 pub(crate) fn of(command: &str) -> (String, Vec<usize>) {
     let mut smaller = command.to_owned();
     let mut changes = Vec::new();

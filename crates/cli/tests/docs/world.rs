@@ -53,7 +53,7 @@ impl World {
         self.shell(command, &format!("{}:{installed}", self.path().join("bin").display()))
     }
 
-    /// The same, where neither compilers nor emulators are installed.
+    /// Runs a command where neither compilers nor emulators are installed.
     pub(crate) fn run_without_tools(&self, command: &str) -> Output {
         self.shell(command, &self.path().join("bin").display().to_string())
     }
@@ -77,7 +77,7 @@ impl World {
         assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
     }
 
-    /// The program by the names that pages have for it, and the tools of `run_without_tools`.
+    /// Links the program under the names that pages use, and the tools of `run_without_tools`.
     fn link_programs(&self) {
         let program = Path::new(env!("CARGO_BIN_EXE_pageout"));
         for name in ["bin/pageout", "target/release/pageout", "pageout-before", "pageout-after"] {
@@ -93,8 +93,8 @@ impl World {
         }
     }
 
-    /// The repository's own files, as they stand to its root. What a command writes beside them
-    /// stays here.
+    /// Adds the repository's own files, at the same paths from the root. Files that a command
+    /// writes beside them stays here.
     fn add_repository(&self) {
         let root = page::root();
         for name in ["docs", "samples"] {
@@ -111,7 +111,7 @@ impl World {
         symlink(root.join("crates"), self.path().join("crates")).expect("a link");
     }
 
-    /// Records of one variant, of runs that took turns, by the names of both sides.
+    /// Adds records of runs that took turns, under the names of both sides.
     fn add_records(&self) {
         let run = "pageout run reclaim-file order=4 size=2MiB --ground model --runs 9";
         let names = ["a", "b", "before", "after", "b1", "a1", "b2", "a2"];
@@ -126,7 +126,7 @@ impl World {
         }
     }
 
-    /// A trace of the reader's, texts of other tools, and the plan of a sweep.
+    /// Adds a reader's own trace, texts of other tools, and the plan of a sweep.
     fn add_traces(&self, pages: &[Page]) {
         // 64 pages in order, over and over, and stores to some of them.
         let references = (0..2000_u64).map(|n| {
@@ -149,7 +149,7 @@ impl World {
         self.file("limits.toml", &plan.replace("\"sqlite-orders\"", "\"my.pgt\""));
     }
 
-    /// A kernel's tree with a series, and the same as mails.
+    /// Adds a kernel's tree with a series, and the series as mails.
     fn add_tree(&self) {
         for (name, text) in [
             ("linux/Makefile", "VERSION = 7\nPATCHLEVEL = 3\nSUBLEVEL = 4\nEXTRAVERSION =\n"),

@@ -33,7 +33,7 @@ better = "higher"
 #include "pageout_lab.h"
 "#;
 
-/// The program of a workload with this text, compiled and run.
+/// Compiles and runs the program of a workload with this text.
 fn run(text: &str, arguments: &str) -> Output {
     run_with(MANIFEST, text, arguments)
 }
@@ -117,7 +117,7 @@ fn what_a_workload_does_wrong_is_told() {
     assert_eq!((&*printed, output.status.code()), ("bench: wrong: 2 is not 3\n", Some(1)));
 }
 
-/// The one record that a program printed.
+/// Returns the one record that a program printed.
 fn record(output: &Output) -> Record {
     let text = String::from_utf8(output.stdout.clone()).unwrap();
     let json = text.trim().strip_prefix("record ");

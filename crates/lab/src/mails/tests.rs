@@ -7,7 +7,7 @@ use tempfile::tempdir;
 
 const DIFF: &str = "diff --git a/a.c b/a.c\n--- a/a.c\n+++ b/a.c\n@@ -1 +1 @@\n-a = 1;\n+a = 2;\n";
 
-/// A mail of an mbox, as lore writes it.
+/// Returns a mail of an mbox, in lore's form.
 fn mail(subject: &str, headers: &str, body: &str) -> String {
     format!(
         "From mboxrd@z Thu Jan  1 00:00:00 1970\nFrom: A <a@b>\nSubject: {subject}\n{headers}\n\

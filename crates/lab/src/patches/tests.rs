@@ -156,7 +156,7 @@ impl Repository<'_> {
         self.git(&["commit", "--quiet", "--message", "x"]);
     }
 
-    /// The last commit as a mail.
+    /// Returns the last commit as a mail.
     fn mail(&self) -> String {
         String::from_utf8(self.git(&["format-patch", "-1", "--stdout"])).unwrap()
     }

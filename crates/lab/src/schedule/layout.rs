@@ -109,7 +109,7 @@ impl Verdict {
         matches!(self, Self::CheckFailed | Self::Panicked | Self::Hung)
     }
 
-    /// The verdict's name.
+    /// Returns the verdict's name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Running => "not over",

@@ -270,7 +270,7 @@ impl<'a> Cores<'a> {
     }
 }
 
-/// A program's access to the page that an entry of the table maps.
+/// Simulates a program's access to the page that an entry of the table maps.
 fn access(tlb: &mut Tlb<'_, F>, entry: usize) {
     let space = Space { asid: SPACE, root: ROOT, caps: F::CAPS };
     if tlb.find(SPACE, address(entry), false, Time::ZERO) == Found::Miss {

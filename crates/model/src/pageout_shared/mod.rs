@@ -51,7 +51,8 @@ impl PageoutShared {
 }
 
 impl Modelled for scenarios::PageoutShared {
-    /// The fields of the thread, except `times`, because all repetitions after the first are alike.
+    /// Returns the fields of the thread, except `times`, because all repetitions after the first
+    /// are alike.
     fn lists(model: &Model) -> PageoutSharedLists {
         PageoutSharedLists { format: model.formats(), ..Default::default() }
     }

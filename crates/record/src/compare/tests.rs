@@ -5,7 +5,7 @@ fn labels(pairs: &[(&str, &str)]) -> Labels {
     pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 
-/// A comparison of scenarios without declarations.
+/// Compares scenarios without declarations.
 fn undeclared(set: &RecordSet, base: &Labels) -> Result<Comparison, CompareError> {
     compare(set, base, &Declarations::default())
 }
@@ -199,7 +199,7 @@ fn errors_say_what_there_is() {
     assert_eq!(undeclared(&published, &Labels::new()), Err(CompareError::Nothing));
 }
 
-/// The verdict on `new` against `base`, in a table of one row.
+/// Returns the verdict on `new` against `base`, in a table of one row.
 fn verdict(basis: Basis, better: Better, base: &[f64], new: &[f64]) -> Verdict {
     let metric = |values| Metric { better, ..metric("time", basis, values) };
     let records = vec![

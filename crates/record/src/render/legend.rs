@@ -79,7 +79,7 @@ pub(super) fn fields(constant: &[(String, String)]) -> String {
     pairs(fields.map(|(name, value)| (name, value)))
 }
 
-/// The meanings of the variants' titles, a line each.
+/// Writes the meanings of the variants' titles, a line each.
 pub(super) fn titles(of: &Comparison, heads: &[Head]) -> Vec<String> {
     let lettered = heads.iter().filter(|head| head.title != head.above);
     let line = |head: &Head| {
@@ -95,12 +95,12 @@ pub(super) fn titles(of: &Comparison, heads: &[Head]) -> Vec<String> {
     lettered.map(line).chain(named).collect()
 }
 
-/// The number of samples of a row, or the smallest and the largest.
+/// Writes the number of samples of a row, or the smallest and the largest.
 pub(super) fn samples(row: &Row) -> String {
     range(&row_summaries(row).map(|summary| summary.n).collect())
 }
 
-/// The way to read a table, in a few lines.
+/// Describes the way to read a table, in a few lines.
 pub(super) fn in_short(of: &Comparison, folded: Option<Folded>) -> String {
     let mut lines: Vec<String> = Vec::new();
     lines.extend(changes(of));
@@ -127,7 +127,7 @@ fn lacks_change(row: &Row) -> bool {
     row.others.iter().flatten().filter(is_told).any(|change| row.has_too_few(change))
 }
 
-/// The base of changes, the better direction, and the marks.
+/// Describes the base of changes, the better direction, and the marks.
 fn changes(of: &Comparison) -> Vec<String> {
     let mut line = Vec::new();
     if !of.others.is_empty() {
@@ -146,7 +146,7 @@ fn changes(of: &Comparison) -> Vec<String> {
     if line.is_empty() { line } else { vec![line.join(". ") + "."] }
 }
 
-/// A note on the order of the variants' runs, if it may mislead.
+/// Returns a note on the order of the variants' runs, if it may mislead.
 fn runs_in_short(of: &Comparison) -> Vec<String> {
     let any = |runs: Runs| measured(of).any(|change| change.runs == Some(runs));
     let mut lines = Vec::new();
@@ -159,7 +159,7 @@ fn runs_in_short(of: &Comparison) -> Vec<String> {
     lines.into_iter().map(str::to_owned).collect()
 }
 
-/// The way to read a full comparison: samples, tests, bases, grounds, sources.
+/// Describes the way to read a full comparison: samples, tests, bases, grounds, sources.
 pub fn how_to_read(of: &Comparison) -> String {
     let mut lines: Vec<String> = Vec::new();
     let bases: BTreeSet<Basis> = of.rows.iter().map(|row| row.basis).collect();
@@ -336,7 +336,7 @@ fn runs_lines(of: &Comparison) -> Vec<String> {
 /// The most drifts that are named one by one.
 const DRIFTS: usize = 3;
 
-/// The samples that drift over the rounds.
+/// Lists the samples that drift over the rounds.
 fn drift_lines(of: &Comparison, most: usize) -> Vec<String> {
     let found = &of.drift.found;
     let of_row = |one: &Drifting| {

@@ -88,7 +88,7 @@ fn with_interval(row: &Row, of: &Summary) -> String {
     format!("{}{}", number(of.median), interval.unwrap_or_default())
 }
 
-/// The ground that a finding rests on: the test, or how the figures came to be.
+/// Describes the ground that a finding rests on: the test, or how the figures came to be.
 fn ground(row: &Row, change: &Change) -> String {
     let Some(test) = change.test else { return format!("{}, not tested", row.basis) };
     let significant = if test.significant { "significant" } else { "not significant" };
@@ -145,7 +145,7 @@ fn of_several(of: &Comparison, verdict: &Overall, judged: &[&Row]) -> (String, S
     (finding, detail)
 }
 
-/// The size of a change, or the smallest and the largest: `12.6%`, `3.1% to 9.9%`.
+/// Writes the size of a change, or the smallest and the largest: `12.6%`, `3.1% to 9.9%`.
 fn range(percent: [f64; 2]) -> String {
     let [low, high] = percent.map(f64::abs);
     let [low, high] = [low.min(high), low.max(high)].map(size);

@@ -34,7 +34,7 @@ impl Basis {
         Self::Published,
     ];
 
-    /// The name used in JSON and tables.
+    /// Returns the name used in JSON and tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Measured => "measured",

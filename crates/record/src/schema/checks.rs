@@ -32,7 +32,7 @@ pub fn acts_on_display(c: char) -> bool {
     c.is_control() || turns || ends_line
 }
 
-/// A text from a file, or a file's name, as a part of a line: characters that
+/// Returns a text from a file, or a file's name, as a part of a line: characters that
 /// [act on the display](acts_on_display), line ends too, are escaped.
 ///
 /// ```

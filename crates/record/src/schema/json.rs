@@ -20,7 +20,7 @@ struct Written<'a> {
 }
 
 impl RecordFile {
-    /// The file as indented JSON, keys in a stable order, with a final newline.
+    /// Returns the file as indented JSON, keys in a stable order, with a final newline.
     ///
     /// # Errors
     /// [`InvalidRecord`] when [`RecordFile::from_json`] would refuse the text.

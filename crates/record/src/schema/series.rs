@@ -41,7 +41,7 @@ pub struct Line {
 }
 
 impl Axis {
-    /// An axis of a quantity in a unit.
+    /// Makes an axis of a quantity in a unit.
     pub fn new(name: &str, unit: &str) -> Self {
         Self { name: name.to_owned(), unit: unit.to_owned() }
     }

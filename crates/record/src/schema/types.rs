@@ -220,7 +220,7 @@ pub enum Better {
     Neither,
 }
 
-/// A list without room to grow: a file may have 100,000 records of one metric each.
+/// Reads a list without room to grow: a file may have 100,000 records of one metric each.
 fn exactly<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<Vec<T>, D::Error> {
     let mut list = Vec::deserialize(from)?;
     list.shrink_to_fit();
@@ -357,7 +357,7 @@ impl Ground {
     pub const ALL: [Self; 6] =
         [Self::Host, Self::Model, Self::Guest, Self::Linux, Self::Check, Self::Published];
 
-    /// The name used in JSON and tables.
+    /// Returns the name used in JSON and tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Host => "host",

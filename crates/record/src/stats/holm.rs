@@ -1,7 +1,7 @@
 //! Holm's correction for many tests in one table.
 
-/// The adjusted p-values of a family of tests, in the order given: a test is significant at α
-/// where its adjusted p is at most α.
+/// Returns the adjusted p-values of a family of tests, in the order given: a test is significant at
+/// α where its adjusted p is at most α.
 ///
 /// Keeps the chance of any false finding in the family at α or below, whatever the dependence
 /// between the tests (Holm, "A simple sequentially rejective multiple test procedure", 1979).

@@ -38,8 +38,8 @@ pub fn mann_whitney(first: &[f64], second: &[f64]) -> Option<MannWhitney> {
     Some(MannWhitney { u, p, exact })
 }
 
-/// The smallest two-sided p that samples of `n` and `m` values can give: of two samples that do
-/// not overlap. 1 when one is empty.
+/// Returns the smallest two-sided p that samples of `n` and `m` values can give: of two samples
+/// that do not overlap. 1 when one is empty.
 pub fn smallest_p(n: usize, m: usize) -> f64 {
     match n.min(m) {
         0 => 1.0,
@@ -104,7 +104,7 @@ fn arrangements(n: usize, m: usize) -> Vec<u128> {
     counts.swap_remove(m)
 }
 
-/// The normal approximation, for the smaller of the two U's.
+/// Returns the p of the normal approximation, for the smaller of the two U's.
 fn normal_p(n: usize, m: usize, nearer: f64, ties: f64) -> f64 {
     let (pairs, all) = ((n * m) as f64, (n + m) as f64);
     let variance = pairs / 12.0 * (all + 1.0 - ties / (all * (all - 1.0)));

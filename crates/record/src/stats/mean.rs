@@ -27,9 +27,9 @@ impl Mean {
         Some(Self { mean, deviation, n })
     }
 
-    /// The interval around the mean that covers the true one with probability `level`, by Student's
-    /// t: exact for independent normal values, and near it for many values of any distribution.
-    /// `None` of fewer than two values.
+    /// Returns the interval around the mean that covers the true one with probability `level`, by
+    /// Student's t: exact for independent normal values, and near it for many values of any
+    /// distribution. `None` of fewer than two values.
     ///
     /// # Panics
     /// Unless `level` is between 0 and 1.

@@ -3,9 +3,9 @@
 use super::interval::{Interval, Kind};
 use statrs::distribution::{Binomial, DiscreteCDF};
 
-/// The value below which a share `part` of finite values in any order lies, or `None` of an empty
-/// slice: linear between neighbours, the least value at 0 and the largest at 1 (definition 7 of
-/// Hyndman and Fan, "Sample quantiles in statistical packages", 1996).
+/// Returns the value below which a share `part` of finite values in any order lies, or `None` of an
+/// empty slice: linear between neighbours, the least value at 0 and the largest at 1 (definition 7
+/// of Hyndman and Fan, "Sample quantiles in statistical packages", 1996).
 ///
 /// # Panics
 /// Unless `part` is from 0 to 1.
@@ -17,14 +17,14 @@ pub fn quantile(values: &[f64], part: f64) -> Option<f64> {
     Some(below + (above - below) * place.fract())
 }
 
-/// The median of finite values in any order, or `None` of an empty slice: the [`quantile`] of one
-/// half. Of an even number of values, the mean of the middle two.
+/// Returns the median of finite values in any order, or `None` of an empty slice: the [`quantile`]
+/// of one half. Of an even number of values, the mean of the middle two.
 pub fn median(values: &[f64]) -> Option<f64> {
     quantile(values, 0.5)
 }
 
-/// The narrowest interval between symmetric order statistics that covers the population's median
-/// with at least `level`, or `None` where too few values (below 6 for 0.95) can reach it.
+/// Returns the narrowest interval between symmetric order statistics that covers the population's
+/// median with at least `level`, or `None` where too few values (below 6 for 0.95) can reach it.
 ///
 /// Assumes independent samples of one continuous distribution, of any shape; with ties the
 /// coverage is at least the one given. The number of values below the median is binomial with

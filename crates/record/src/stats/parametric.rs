@@ -29,8 +29,8 @@ fn moments(values: &[f64]) -> Option<(f64, f64)> {
     Some((of.mean, of.deviation.powi(2)))
 }
 
-/// The standard deviation as a part of the mean (coefficient of variation); `None` of fewer than
-/// two values.
+/// Returns the standard deviation as a part of the mean (coefficient of variation); `None` of fewer
+/// than two values.
 pub fn variation(values: &[f64]) -> Option<f64> {
     let of = Mean::of(values).filter(|mean| mean.n > 1)?;
     Some(of.deviation / of.mean)

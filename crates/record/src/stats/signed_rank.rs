@@ -55,16 +55,16 @@ pub fn smallest_signed_rank_p(pairs: usize) -> f64 {
     (2.0 * 0.5_f64.powi(pairs.try_into().unwrap_or(i32::MAX))).min(1.0)
 }
 
-/// The shift of the differences, the estimate of Hodges and Lehmann: the median of the means of any
-/// two of them, and of each with itself. `None` without any. It takes time and memory of their
-/// number squared.
+/// Returns the shift of the differences, the estimate of Hodges and Lehmann: the median of the
+/// means of any two of them, and of each with itself. `None` without any. It takes time and memory
+/// of their number squared.
 pub fn shift(differences: &[f64]) -> Option<f64> {
     median(&means(differences))
 }
 
-/// The interval of the [`shift`] that goes with the test: it covers it with at least `level` and
-/// holds zero where the test finds nothing at that level. `None` where the differences are too few,
-/// below 6 for 0.95 (Hollander, Wolfe & Chicken, section 3.3).
+/// Returns the interval of the [`shift`] that goes with the test: it covers it with at least
+/// `level` and holds zero where the test finds nothing at that level. `None` where the differences
+/// are too few, below 6 for 0.95 (Hollander, Wolfe & Chicken, section 3.3).
 pub fn shift_interval(differences: &[f64], level: f64) -> Option<(f64, f64)> {
     let n = differences.len();
     let mut means = means(differences);

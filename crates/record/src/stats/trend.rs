@@ -7,10 +7,10 @@ use super::median::median;
 /// The most pairs of samples for which the distribution is computed exactly.
 const EXACT: usize = 5000;
 
-/// The two-sided p of Mann's and Kendall's test for a trend: of an order as far from a random one,
-/// if samples of a series have no order. Several series are tested as one, each within itself
-/// (Hirsch, Slack and Smith, "Techniques of trend analysis", 1982). `None` where no two samples of
-/// a series can be compared.
+/// Returns the two-sided p of Mann's and Kendall's test for a trend: of an order as far from a
+/// random one, if samples of a series have no order. Several series are tested as one, each within
+/// itself (Hirsch, Slack and Smith, "Techniques of trend analysis", 1982). `None` where no two
+/// samples of a series can be compared.
 ///
 /// Without ties and with few samples it is exact: the number of pairs out of order is distributed
 /// as inversions of permutations are. Otherwise it is the normal approximation, with ties in the
@@ -45,8 +45,8 @@ pub fn trend_p(series: &[&[f64]]) -> Option<f64> {
     Some((2.0 * Normal::standard().sf(distance / variance.sqrt())).min(1.0))
 }
 
-/// By how much a series rises from the median of its first third to that of its last, as a part of
-/// the former. `None` of fewer than three samples, and where the former is zero.
+/// Returns the rise of a series from the median of its first third to that of its last, as a part
+/// of the former. `None` of fewer than three samples, and where the former is zero.
 pub fn rise(series: &[f64]) -> Option<f64> {
     let third = series.len() / 3;
     let (first, last) = (median(&series[..third])?, median(&series[series.len() - third..])?);
@@ -136,7 +136,7 @@ mod tests {
         assert_eq!((rise(&[1.0, 2.0]), rise(&[0.0, 2.0, 3.0])), (None, None));
     }
 
-    /// By counting all pairs.
+    /// Computes the score by counting all pairs.
     fn score(series: &[f64]) -> i64 {
         let pairs = (0..series.len()).flat_map(|j| (0..j).map(move |i| (series[i], series[j])));
         pairs.map(|(a, b)| i64::from(b > a) - i64::from(b < a)).sum()

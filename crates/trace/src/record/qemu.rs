@@ -185,7 +185,7 @@ fn misunderstood() -> RecordError {
     RecordError::Log(io::Error::other("the plugin's words are not those of this program"))
 }
 
-/// A call of x86-64 Linux, by its number there.
+/// Returns a call of x86-64 Linux, by its number there.
 fn call(number: u64, result: u64, arguments: [u64; 6]) -> Option<Call> {
     let [first, second, third, fourth, fifth, sixth] = arguments;
     let (address, length) = (first, second);

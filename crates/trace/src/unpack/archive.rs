@@ -88,7 +88,7 @@ fn fill(input: &mut impl Read, block: &mut [u8]) -> io::Result<usize> {
     Ok(filled)
 }
 
-/// An archive of these files; a name that ends in a slash is a directory's.
+/// Makes an archive of these files; a name that ends in a slash is a directory's.
 #[cfg(test)]
 pub(super) fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {
     let mut archive = tar::Builder::new(Vec::new());

@@ -3,7 +3,7 @@
 use super::{Read, Refused, case, check, of};
 use pageout_trace::{Cause, Format};
 
-/// An instruction of `N` bytes, whose stores begin at one place and whose loads at another.
+/// Makes an instruction of `N` bytes, whose stores begin at one place and whose loads at another.
 fn instruction(size: usize, places: [usize; 2], ip: u64, store: u64, load: u64) -> Vec<u8> {
     let mut record = vec![0; size];
     record[..8].copy_from_slice(&ip.to_le_bytes());
