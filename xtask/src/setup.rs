@@ -1,4 +1,5 @@
-//! Installs what the tests need besides rustup and a C toolchain, and says so.
+//! Installs the programs and files that the tests need besides rustup and a C toolchain, and
+//! reports them.
 
 use std::env;
 use std::fs;
@@ -20,8 +21,8 @@ const TARGETS: [&str; 4] = [
     "x86_64-unknown-none",
 ];
 
-/// Programs that tests run, and their Debian packages: what records the page traces of real
-/// programs, what lints the script for real machines, what patches kernels.
+/// Programs that tests run, and their Debian packages: recorders of real programs' page traces, the
+/// linter of the script for real machines, and the program that patches kernels.
 const TEST_PROGRAMS: [(&str, &str); 4] = [
     ("valgrind", "valgrind"),
     ("qemu-x86_64", "qemu-user"),

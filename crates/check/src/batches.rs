@@ -112,8 +112,8 @@ fn cases() -> impl Iterator<Item = Case> {
     })
 }
 
-/// Sets up the case and unmaps the folio. Returns the result, and if `told` the start and the
-/// steps.
+/// Sets up the case and unmaps the folio. Returns the result, and if `told` is true also the start
+/// and the steps.
 fn unmap<S: Subject, F: Small>(
     case: &Case,
     (by, read): (UnmapBy, Getter),

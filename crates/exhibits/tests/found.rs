@@ -64,7 +64,7 @@ fn the_first_entry_alone_is_found_wherever_runs_are_decided_on() {
     }
 }
 
-/// Checks that the engine passes `case` in every check, and that the first entry alone fails each
+/// Checks that the engine passes `case` in every check, and that [`FirstEntryAlone`] fails each
 /// check of the run as a whole, with the given property and finding.
 fn only_the_engine_passes<F: Decode>(case: &Case, property: &str, found: &str) {
     let world = World::<F>::new(1);

@@ -38,8 +38,8 @@ pub fn cpu() -> String {
 /// Bytes of address space that are left for stacks and for the allocator.
 const SET_ASIDE: u64 = 32 << 20;
 
-/// Returns the bytes of memory that this process can take now, if the system says so. It is the
-/// lesser of what the machine has and what `ulimit -v` (`RLIMIT_AS`) leaves.
+/// Returns the bytes of memory that this process can take now, if they are known: the lesser of the
+/// machine's available memory and the address space that `ulimit -v` (`RLIMIT_AS`) leaves.
 pub fn available_memory() -> Option<u64> {
     let available = meminfo("MemAvailable");
     match address_space_left() {

@@ -168,7 +168,7 @@ impl Kernel {
     }
 }
 
-/// A word that names a kernel: `[RELEASE:]BUILD[+PARAMETER...]`, or a release alone.
+/// A word that names a kernel: `[RELEASE:]BUILD[+PARAMETER...]`, or only a release.
 #[derive(Clone, Copy)]
 struct Word<'a> {
     text: &'a str,

@@ -159,7 +159,7 @@ pub(crate) struct Mm {
     /// The generation, which every invalidation by interrupts moves on (Linux 7.3.4 on x86,
     /// tlb_gen).
     pub(crate) generation: u64,
-    /// The cores that may hold translations and are to be told (mm_cpumask).
+    /// The cores that may hold translations, which flushes are sent to (mm_cpumask).
     pub(crate) cores: CoreSet,
     /// The next time at which cores that no longer run it are interrupted too, to leave the set.
     pub(crate) next_trim: Time,

@@ -86,7 +86,7 @@ impl Lines {
     /// cache. The value is a guess, the same for all platforms.
     pub(crate) const NEAR: u32 = 4096;
 
-    /// Makes the lines for so many entries, none of them near any core yet; `capacity` is a power
+    /// Makes the lines for `entries` entries, none of them near any core yet; `capacity` is a power
     /// of two.
     pub(crate) fn new(entries: usize, cores: u16, capacity: u32) -> Self {
         assert!(capacity.is_power_of_two());

@@ -14,12 +14,12 @@ impl Time {
     /// A time later than any other.
     pub const NEVER: Self = Self(u64::MAX);
 
-    /// Makes a time of so many picoseconds.
+    /// Makes a time of `ps` picoseconds.
     pub const fn from_ps(ps: u64) -> Self {
         Self(ps)
     }
 
-    /// Makes a time of so many nanoseconds.
+    /// Makes a time of `ns` nanoseconds.
     ///
     /// # Panics
     /// If it is beyond 213 days.

@@ -205,7 +205,7 @@ impl<'e, 'm> Os<'e, 'm> {
         }
     }
 
-    /// Reclaims until so many frames are free, as the background thread.
+    /// Reclaims until `high` frames are free, as the background thread.
     fn kswapd(&mut self, high: u64) {
         self.maps.set_high_watermark(high);
         loop {

@@ -116,7 +116,7 @@ impl<W: World> Engine<'_, W> {
         }
     }
 
-    /// Takes so many free entries of the table of folios, or returns `None` if there are fewer.
+    /// Takes `nr` free entries of the table of folios, or returns `None` if there are fewer.
     fn take_folios(&mut self, nr: usize) -> Option<FolioList> {
         let mut taken = FolioList::default();
         while taken.len < nr {

@@ -23,7 +23,7 @@ pub enum UnmapBy {
     Batched,
 }
 
-/// The time at which other CPUs are told to flush entries that were taken out.
+/// The time at which other CPUs flush entries that were taken out.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ShootdownWhen {
     /// At once, and the task waits for it.
@@ -38,7 +38,7 @@ pub enum ShootdownWhen {
 }
 
 impl ShootdownWhen {
-    /// Returns true if the flush is deferred on a machine of so many CPUs.
+    /// Returns true if the flush is deferred on a machine of `cpus` CPUs.
     pub const fn defers(self, cpus: u16) -> bool {
         match self {
             Self::Immediate => false,
@@ -58,7 +58,7 @@ pub struct Unmapping {
     /// is enough. The young check's family has the same choice
     /// ([`Family::getter`](pageout_paging::young::Family::getter)).
     pub read: Getter,
-    /// The time at which other CPUs are told.
+    /// The time at which other CPUs flush.
     pub shootdown: ShootdownWhen,
 }
 

@@ -108,7 +108,7 @@ fn a_table_of_rows_that_are_all_the_same_is_shown() {
     assert!(!text.contains("rows that are"), "{text}");
 }
 
-/// A variant alone has nothing to be the same as.
+/// A single variant has no other to be the same as.
 #[test]
 fn one_variant_is_shown_whole() {
     let mut set = same_rows();
@@ -138,13 +138,13 @@ fn a_change_needs_six_samples_on_both_sides() {
     }
 }
 
-/// Intervals have a table of their own, and what ran is told.
+/// Intervals have their own table, and the runs are described.
 #[test]
 fn a_table_in_full() {
     insta::assert_snapshot!(table(&sweep(31), Options { full: true, ..Options::default() }));
 }
 
-/// Variants that do not fit side by side have tables of their own, each with the base.
+/// Variants that do not fit side by side have their own tables, each with the base.
 #[test]
 fn no_line_is_wider_than_asked_for() {
     for width in [60, 80, 120] {
@@ -260,7 +260,7 @@ fn a_list_of_three_variants() {
     insta::assert_snapshot!(in_a_mail(&sweep(31), &["per-entry: as kernels did before"]));
 }
 
-/// Long titles are letters, and columns that do not fit are in tables of their own.
+/// Long titles are letters, and columns that do not fit are in their own tables.
 #[test]
 fn a_list_of_many_long_names() {
     let mut set = sweep(9);

@@ -46,7 +46,7 @@ impl Table {
         Ok(Self::from(compare_runs(file, base, along, declared)?))
     }
 
-    /// Returns the table with decisions that ask for a gain of more than so many per cent.
+    /// Returns the table with decisions that ask for a gain of more than `least_gain` per cent.
     #[must_use]
     pub fn asking(self, least_gain: f64) -> Self {
         Self { comparison: self.comparison.asking(least_gain), ..self }

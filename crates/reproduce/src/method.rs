@@ -24,7 +24,7 @@ pub enum Method {
     Shootdowns(Asked),
     /// The cost that flushing would need for the effect of leaving some out, in a test of S3.
     Needed(Test, [Policy; 2]),
-    /// The cost that flushing would need, likewise, for S2's row of so many threads.
+    /// The cost that flushing would need, likewise, for S2's row of this many threads.
     NeededInSlots(u32),
     /// No answer: the thread leaves out a setting that decides the figure. The split names it.
     NotIdentified,

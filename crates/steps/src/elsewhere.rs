@@ -1,4 +1,4 @@
-//! Machines whose instructions are not decoded: both sides say so.
+//! Machines whose instructions are not decoded: both sides return an error.
 
 use super::{Classes, StepError};
 use std::process::Command;
@@ -16,7 +16,7 @@ impl Regions {
         Err(StepError::Elsewhere(std::env::consts::ARCH))
     }
 
-    /// Runs `work`; nobody calls it, since [`Regions::begin`] fails.
+    /// Runs `work`. It is never called, since [`Regions::begin`] fails.
     ///
     /// # Errors
     /// None.

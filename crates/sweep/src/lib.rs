@@ -1,5 +1,5 @@
 //! Sweeps that resume: a file defines the cells, and shards of them run anywhere. Their results are
-//! merged in the order of the plan, whoever ran them and however often they were interrupted.
+//! merged in the order of the plan, regardless of the machines that ran them and of interruptions.
 //!
 //! - [`Spec`]: the file, and the cells that it defines;
 //! - [`Plan`]: the cells with their ids, as they stand in the sweep's directory;

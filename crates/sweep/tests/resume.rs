@@ -20,7 +20,7 @@ fn plan(spec: &str) -> Plan {
     Plan::new(&this_run(), BTreeMap::new(), cells).expect("they differ")
 }
 
-/// A runner that counts the cells it runs, and fails when it is told to.
+/// A runner that counts the cells it runs, and can be made to fail.
 #[derive(Default)]
 struct Counting {
     ran: AtomicUsize,

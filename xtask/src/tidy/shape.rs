@@ -15,7 +15,7 @@ const FUNCTION: usize = 70;
 /// The most lines of a file, tests not counted.
 const FILE: usize = 600;
 
-/// Checks a parsed file; files of tests alone have no length to keep.
+/// Checks a parsed file. The length of a file that has only tests is not limited.
 pub(super) fn check(source: &Source, file: &syn::File, is_test: bool) -> Vec<Finding> {
     let mut functions = Functions(Vec::new());
     functions.visit_file(file);

@@ -1,4 +1,4 @@
-//! Every command does its work and says so.
+//! Every command does its work and reports it.
 
 use crate::common::{
     QUICK_TRACE, SAMPLES, assert_refused, command, counted, entries, records, refused, run,
@@ -318,7 +318,7 @@ fn completed(shell: &str, words: &[&str]) -> Vec<String> {
     let done = asked.output().expect("the binary runs");
     assert!(done.status.success(), "{words:?}");
     let told = String::from_utf8(done.stdout).expect("UTF-8");
-    // fish is told what a candidate is, after a tab.
+    // fish gets a description of the candidate after a tab.
     told.lines().map(|line| line.split('\t').next().unwrap_or(line).to_owned()).collect()
 }
 

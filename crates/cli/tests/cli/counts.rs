@@ -78,7 +78,7 @@ fn history_adds_up_to_what_the_engine_counts() {
             (sum("pages used again after reclaim"), counted(record, "refaults"));
         assert!(again >= refaults && again < 1.02 * refaults, "{again}, {refaults} by shadows");
         assert!(again >= counted(record, "hot pages reclaimed"), "{lru}");
-        // A file's page that is brought in only to be copied is used in its copy alone.
+        // A file's page that is brought in only to be copied is used only in its copy.
         let (reclaimed, by_place) =
             (counted(record, "pages reclaimed"), sum("pages reclaimed, by place"));
         assert!(by_place <= reclaimed && by_place > 0.95 * reclaimed, "{by_place} of {reclaimed}");

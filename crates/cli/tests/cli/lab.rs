@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use tempfile::{TempDir, tempdir};
 
-/// Takes the options asked for as they are; fails where the source says so.
+/// A make that takes all options asked for, and fails if the source asks for it.
 const MAKE: &str = r#"
 for word; do
     case $word in O=*) out=${word#O=} ;; /*) tree=$word ;; esac

@@ -85,7 +85,8 @@ fn options_without_a_meaning_are_refused() {
     }
 }
 
-/// Without `--from`, the format is recognized and told; so is what is not in the trace.
+/// Without `--from`, the format is recognized and reported, and so are the lines that are not in
+/// the trace.
 #[test]
 fn a_format_is_recognized_and_what_is_passed_over_is_counted() {
     let directory = tempdir().expect("a directory");

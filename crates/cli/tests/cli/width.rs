@@ -20,10 +20,10 @@ const HOST: &[&str] = &[
     "calibrate --quick --cores 1",
 ];
 
-/// The same, which takes longer: in 80 columns alone.
+/// Commands that take longer, and run only in 80 columns.
 const BENCHES: &[&str] = &["bench young --runs 1", "bench aging --runs 1", "observe --runs 1"];
 
-/// The same of what is counted or computed.
+/// Commands whose figures are counted or computed.
 const COMPUTED: &[&str] = &[
     "scenarios",
     "scenarios reclaim-file",
@@ -92,14 +92,15 @@ fn widest(text: &str) -> (usize, &str) {
     text.lines().map(|line| (line.width(), line)).max().unwrap_or_default()
 }
 
-/// Words longer than a line, and what stands between backticks, are whole: nobody can copy parts.
+/// Returns true for a line that may be too long: words longer than a line, and commands between
+/// backticks, are not broken, so that they can be copied.
 fn is_whole(line: &str, columns: usize) -> bool {
     let quoted = line.trim().trim_matches(|c: char| c != '`');
     line.split_whitespace().any(|word| word.width() + 4 > columns)
         || (quoted.matches('`').count() == 2 && quoted.width() + 4 > columns)
 }
 
-/// Runs a command in so many columns, and returns the widest line that it printed.
+/// Runs a command in `columns`, and returns the width of the widest line that it printed.
 fn assert_fits(words: &str, columns: Option<usize>) -> usize {
     let mut command = command(words);
     match columns {

@@ -69,8 +69,9 @@ impl<F: Format> Machine<'_, F> {
         self.apply(core, message.what, now);
     }
 
-    /// Executes a DSB ISHST, which orders stores to tables before the TLBI that follows. No core is
-    /// told of it. A later DSB ISH still finds outstanding what this one waited for.
+    /// Executes a DSB ISHST, which orders stores to tables before the TLBI that follows. No other
+    /// core notices it. A later DSB ISH still finds outstanding the invalidations that this one
+    /// waited for.
     pub(crate) fn publish(&self, core: &Core<'_, F>, prices: &BroadcastPrices) {
         let now = core.clock.get();
         let done = match prices.publish {

@@ -13,8 +13,8 @@ use pageout_paging::Format;
 use pageout_paging::mmu::{Asid, Invalidate};
 
 impl<F: Format> Machine<'_, F> {
-    /// Loads an address space. Its translations are kept if it has a tag here and was told of all
-    /// flushes since (switch_mm_irqs_off).
+    /// Loads an address space. Its translations are kept if it has a tag here and this core
+    /// executed all flushes since (switch_mm_irqs_off).
     pub(super) fn load_ipi(&self, core: &Core<'_, F>, shape: Ipi, prices: IpiPrices, asid: Asid) {
         let mut loaded = core.loaded.borrow_mut();
         let was_lazy = std::mem::take(&mut loaded.lazy);
@@ -212,7 +212,8 @@ impl<F: Format> Machine<'_, F> {
         }
     }
 
-    /// Flushes on one core as it is told (flush_tlb_func), and returns the time that takes.
+    /// Executes the requested flushes on one core (flush_tlb_func), and returns the time that
+    /// takes.
     fn flush_here(
         &self,
         core: &Core<'_, F>,

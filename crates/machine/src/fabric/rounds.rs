@@ -49,7 +49,7 @@ pub(super) struct Round {
     pub(super) done: Time,
 }
 
-/// A flush that a core is told to do.
+/// A flush that is requested from a core.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Flush {
     /// The address space; `None` for whatever the core runs.

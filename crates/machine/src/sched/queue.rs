@@ -10,7 +10,7 @@ use std::collections::BinaryHeap;
 /// An event that is to happen at some time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Event {
-    /// A task was told to go on ([`Task::wake`](crate::Task::wake)), or begins.
+    /// A task was woken ([`Task::wake`](crate::Task::wake)), or begins.
     Wake(TaskId),
     /// The time that a task waited for has come.
     Timer(TaskId),
@@ -61,9 +61,9 @@ pub(crate) enum Next {
     Turn(Time, CoreId),
 }
 
-/// The events in the order of their times, then in the order in which they were told; and the cores
-/// that wait for their turn. Cores are ordered by their clocks, then by their numbers. At equal
-/// times events go before turns.
+/// The events in the order of their times, then in the order in which they were added; and the
+/// cores that wait for their turn. Cores are ordered by their clocks, then by their numbers. At
+/// equal times events go before turns.
 #[derive(Default)]
 pub(crate) struct Queue {
     events: BinaryHeap<Timed>,

@@ -1,4 +1,4 @@
-//! Invalidations by interrupts: who is told, who is spared, what it takes.
+//! Invalidations by interrupts: the cores that are interrupted or spared, and the time it takes.
 
 use crate::ground::{Ground, asid, at, held, hidden, page, pages, riscv, x86};
 use pageout_machine::platform::{InvalidationPrices, IpiPrices};
@@ -87,7 +87,7 @@ fn an_address_space_that_no_core_loaded_has_no_one_to_tell() {
             flush(task, Invalidate::AddressSpace(asid(1)));
             task.defer(asid(1));
             flush(task, Invalidate::Everything);
-            // The address space runs, and is told from then on.
+            // The address space runs, and is interrupted from then on.
             use_page(&ground, task, 1, 3);
             flush(task, page(1, 3));
             assert_eq!(held(task.machine(), 0, 1), NONE);

@@ -185,7 +185,7 @@ pub(crate) struct Disk {
 }
 
 impl Disk {
-    /// Makes a disk with so many pages of the file, all zeros, and so many swap slots.
+    /// Makes a disk with `file` pages of the file, all zeros, and `swap` swap slots.
     pub(crate) fn new(file: usize, swap: usize) -> Self {
         Self { file: vec![[0; 512]; file], swap: vec![[0; 512]; swap], queue: Vec::new() }
     }

@@ -75,7 +75,7 @@ impl<'m> Folios<'m> {
     pub(crate) fn take_frames(&self, id: FolioId) {
         for frame in self.frames_of(self.get(id)) {
             assert_eq!(frame.load(Relaxed), NONE, "a frame belongs to one folio");
-            // Whoever finds the folio by its frame finds it initialised.
+            // A CPU that finds the folio by its frame finds it initialised.
             frame.store(id.0, Release);
         }
     }

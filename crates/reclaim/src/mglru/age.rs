@@ -133,7 +133,7 @@ mod tests {
         ScanControl { priority, ..ScanControl::new(target, 32, Agent::Direct) }
     }
 
-    /// Makes a cgroup below the root with so many pages of files.
+    /// Makes a cgroup below the root with `pages` pages of files.
     fn group(ground: &mut Ground, pages: usize) -> MemcgId {
         let id = ground.engine().add_memcg(ROOT).expect("room");
         for _ in 0..pages {

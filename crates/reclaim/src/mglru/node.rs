@@ -14,9 +14,9 @@ use crate::vmstat::Counter;
 use crate::world::World;
 use pageout_paging::Env;
 
-/// Returns the priority at which a reclaim of so many pages starts, if `reclaimable` pages could be
-/// reclaimed. It is the one that scans about as many, but at most half of all urgencies are
-/// skipped.
+/// Returns the priority at which a reclaim of `nr_to_reclaim` pages starts, if `reclaimable` pages
+/// could be reclaimed. It is the one that scans about as many, but at most half of all urgencies
+/// are skipped.
 fn initial_priority(reclaimable: u64, nr_to_reclaim: u64) -> u8 {
     // `reclaimable` is rounded down, and `nr_to_reclaim` up.
     let bits = |n: u64| i64::from(u64::BITS - n.leading_zeros());

@@ -17,7 +17,7 @@ impl<W: World> Engine<'_, W> {
     ///
     /// - `+ ID NODE SEQ [SWAPPINESS [FORCE]]` opens a new generation and moves used folios to it.
     ///   Unless FORCE is 0, all page tables are walked, regardless of filters.
-    /// - `- ID NODE SEQ [SWAPPINESS [PAGES]]` evicts generations up to SEQ, or so many pages.
+    /// - `- ID NODE SEQ [SWAPPINESS [PAGES]]` evicts generations up to SEQ, or PAGES pages.
     ///
     /// SWAPPINESS is 0 to 200, or `max` for only anonymous memory. The default is the cgroup's.
     ///

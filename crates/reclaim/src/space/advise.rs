@@ -196,7 +196,8 @@ impl<W: World> Engine<'_, W> {
     }
 }
 
-/// Returns true if a folio, all of which one range maps by so many entries, is mapped by no other.
+/// Returns true if a folio, all of which one range maps by `entries` entries, is mapped by no
+/// other.
 fn is_mapped_by(folio: &Folio, entries: u32) -> bool {
     folio.mapcount() == entries
 }

@@ -186,7 +186,7 @@ impl<'a, F: Format> Run<'a, F> {
         Ok(())
     }
 
-    /// Maps a folio. An error whose contract says so must change nothing.
+    /// Maps a folio. Errors that must change nothing by their contract are checked for that.
     fn map(&mut self, vma: VmaId, folio: FolioId, leaf: bool) -> Result<(), TestCaseError> {
         let map_as = if leaf { MapAs::PmdLeaf } else { MapAs::Ptes };
         let before = self.world.mapcount(folio);

@@ -21,8 +21,8 @@ fn limits<F: Format>(slots: usize) -> Limits {
     Limits { frames, folios: frames, vmas: 64, mms: 3, mappings: 4, slots, ..Limits::NOTHING }
 }
 
-/// Makes a process that fills memory with single pages, of which so many of each block are left,
-/// and another with room for large folios.
+/// Makes a process that fills memory with single pages, of which `left` of each block are left, and
+/// another with room for large folios.
 fn fragmented<F: Format>(world: &mut World<'_, F>, left: u64) -> [MmId; 2] {
     let n = F::PTES as u64;
     let [small, large] = [world.process(), world.process()];

@@ -34,7 +34,7 @@ fn count<F: Format>(world: &World<'_, F>, counter: Counter) -> u64 {
     world.maps.memcg(MemcgId::ROOT).vmstat().get(counter)
 }
 
-/// Ends the process, and checks that nothing is in use except so many pages of files.
+/// Ends the process, and checks that nothing is in use except `left` pages of files.
 fn ends<F: Format>(world: &mut World<'_, F>, mm: MmId, left: usize) {
     world.exit(mm);
     assert_eq!(limits::<F>().frames - world.env.free_pages(), left, "pages in use");

@@ -70,7 +70,7 @@ fn level<F: Format>(world: &World<'_, F>, mm: MmId, number: u64) -> Option<Level
     F::is_present(entry).then_some(level)
 }
 
-/// Ends the process, and checks that nothing is in use except so many pages of files.
+/// Ends the process, and checks that nothing is in use except `left` pages of files.
 fn ends<F: Format>(world: &mut World<'_, F>, mm: MmId, left: usize) {
     world.exit(mm);
     assert_eq!(limits::<F>().frames - world.env.free_pages(), left, "pages in use");

@@ -77,7 +77,8 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         assert!(done.is_ok() || done == Err(Errno::EAGAIN), "{text:?}: {done:?}");
     }
 
-    /// Writes a command to `lru_gen`, for the generation that is so many older than the youngest.
+    /// Writes a command to `lru_gen`, for the generation that is `older` generations older than the
+    /// youngest.
     fn command(&self, command: char, memcg: usize, older: u64, (swappiness, last): (u8, u64)) {
         let memcg = self.memcg(memcg);
         let seq = self.maps.lru_gen_seqs(memcg).0 - older;

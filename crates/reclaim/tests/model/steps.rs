@@ -142,7 +142,7 @@ pub(crate) enum Op {
         swappiness: u8,
         force: bool,
     },
-    /// Evicts generations up to the one that is so many older than the youngest.
+    /// Evicts generations up to the one that is `older` generations older than the youngest.
     EvictGenerations {
         memcg: usize,
         older: u64,
@@ -218,7 +218,7 @@ pub(crate) enum Race {
     WriteOutAndStore,
 }
 
-/// An event that happens so many calls of the ground after the one before.
+/// An event that happens `after` calls of the ground after the one before.
 #[derive(Clone, Debug)]
 pub(crate) struct Meanwhile {
     pub(crate) after: u8,

@@ -17,7 +17,7 @@ pub enum Basis {
     Modelled,
     /// Computed with constants chosen to meet known results: never a prediction.
     Fitted,
-    /// Computed with a constant nobody has measured.
+    /// Computed with a constant that was never measured.
     Guessed,
     /// Quoted from a source.
     Published,

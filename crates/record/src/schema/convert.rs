@@ -89,8 +89,8 @@ const WITHOUT_ID: Uuid = uuid!("b3955d7a-8392-4126-8181-5b2fb2fc5c58");
 /// Reads a set of version 1. Its run gets an id that follows from all that it holds, so that a set
 /// converted twice is still known as the same run.
 ///
-/// Metrics that told of another one by the ends of their names become its interval or its bounds;
-/// all else is kept as it is.
+/// Metrics that described another one, as the ends of their names show, become its interval or its
+/// bounds; all else is kept unchanged.
 ///
 /// # Errors
 /// [`ConvertError`], which names the record and metric, what was found and what is accepted.

@@ -119,7 +119,7 @@ impl Formatter for Compact {
     }
 
     fn end_array<W: ?Sized + Write>(&mut self, to: &mut W) -> io::Result<()> {
-        // None of its elements was told to the inner formatter if they are numbers.
+        // The inner formatter saw none of its elements if they are numbers.
         self.after_number = false;
         self.pretty.end_array(to)
     }

@@ -42,9 +42,9 @@ impl Hash for Placed<'_> {
 }
 
 impl RecordFile {
-    /// Checks what the types cannot hold: a run once, one thing told by each metric, numbers
-    /// finite, ends in order, published values sourced, names present and printable, no metric of
-    /// a run given twice.
+    /// Checks the rules that the types cannot enforce: each run occurs once, each metric has one
+    /// kind of content, numbers are finite, ends are in order, published values have sources, names
+    /// are present and printable, and no metric of a run is given twice.
     ///
     /// # Errors
     /// [`InvalidRecord`] with the place and the [`Problem`], of the first rule broken.
