@@ -59,7 +59,7 @@ struct Asked {
 /// The entries to check.
 #[derive(Clone, Copy)]
 enum Entries {
-    /// So many entries of the last level.
+    /// A number of entries of the last level.
     Ptes(usize),
     /// A leaf of the level above.
     Pmd,

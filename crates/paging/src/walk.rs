@@ -210,7 +210,7 @@ pub enum Match {
 /// The choice when an rmap walk takes a PTE table's lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LockWhen {
-    /// At the first entry that may match. A table without one is not locked.
+    /// The walk locks at the first entry that may match. A table without one is not locked.
     Plausible,
     /// Always (the kernel's PVMW_SYNC): for callers that must not miss an entry being set.
     Always,

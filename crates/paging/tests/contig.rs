@@ -26,7 +26,7 @@ fn addr<F: Format>(i: usize) -> VirtAddr {
 enum Op {
     Clear,
     WrProtect,
-    /// On the run's first entry.
+    /// Grants accesses through the run's first entry.
     Grant(AccessFlags),
 }
 

@@ -3,15 +3,16 @@
 /// The treatment of a command.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Way {
-    /// As it is printed.
+    /// The command runs as it is printed.
     AsPrinted,
-    /// With a smaller workload.
+    /// The command runs with a smaller workload.
     Smaller,
-    /// Without tools: the program reads all arguments and files, then says which tools it lacks.
+    /// The command runs without tools: the program reads all arguments and files, then names the
+    /// tools that it lacks.
     WithoutTools(&'static str),
-    /// With `--help` at its end: the program reads the arguments before that.
+    /// The command runs with `--help` at its end: the program reads the arguments before that.
     Help(&'static str),
-    /// Not at all.
+    /// The command does not run here.
     Elsewhere(&'static str),
 }
 

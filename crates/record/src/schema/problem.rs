@@ -76,7 +76,7 @@ pub enum Problem {
     /// A negative time.
     #[error("activity {name:?} takes {own} by itself; times from 0 are accepted")]
     Negative {
-        /// Of which activity.
+        /// The activity's name.
         name: String,
         /// The activity's own time.
         own: f64,

@@ -23,9 +23,9 @@ pub(super) enum Map {
     Nothing,
     Read,
     Write,
-    /// To a frame that follows no neighbour's.
+    /// The page is mapped to a frame that follows no neighbour's.
     Elsewhere,
-    /// For every address space, where the format says so by a bit it knows of.
+    /// The page is mapped for every address space, if the format has a bit for that.
     Global,
 }
 
