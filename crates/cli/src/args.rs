@@ -64,8 +64,6 @@ pub(crate) enum Command {
     Observe(ObserveArgs),
     /// Write a page with charts from record files
     Report(ReportArgs),
-    /// Convert record files of an old version
-    Records(RecordsArgs),
     /// Search schedules of CPUs with TLBs for ones that break the engine
     Check(CheckArgs),
     /// Print shell completions, for fields and values of scenarios too
@@ -227,24 +225,6 @@ pub(crate) struct ReportArgs {
     /// File for the page, which appears when complete
     #[arg(long, value_name = "FILE")]
     pub output: PathBuf,
-}
-
-#[derive(Debug, Parser)]
-pub(crate) struct RecordsArgs {
-    #[command(subcommand)]
-    pub command: RecordsCommand,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum RecordsCommand {
-    /// Convert a record file of version 1 to version 2 (docs/records.md)
-    #[command(arg_required_else_help = true)]
-    Convert {
-        /// Record file of version 1, which is kept
-        old: PathBuf,
-        /// Record file of version 2 to write
-        new: PathBuf,
-    },
 }
 
 #[derive(Debug, Parser)]

@@ -14,9 +14,7 @@ use pageout_lab::{
 };
 use pageout_machine::platform::PlatformError;
 use pageout_record::compare::{CompareError, FailOnError};
-use pageout_record::schema::{
-    ConvertError, CsvError, Ground, InvalidRecord, MergeError, ReadError, shown,
-};
+use pageout_record::schema::{CsvError, Ground, InvalidRecord, MergeError, ReadError, shown};
 use pageout_refusal::UnknownName;
 use pageout_report::ReportError;
 use pageout_steps::StepError;
@@ -114,8 +112,6 @@ pub(crate) enum CliError {
         path.display(), found.advice()
     )]
     OtherFile { path: PathBuf, found: Seeming },
-    #[error("{}", path.display())]
-    NotConverted { path: PathBuf, source: ConvertError },
     #[error(transparent)]
     Merge(#[from] MergeError),
     #[error(transparent)]

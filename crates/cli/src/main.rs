@@ -25,7 +25,6 @@ mod output;
 mod paths;
 mod predict;
 mod progress;
-mod records;
 mod report;
 mod reproduce;
 mod request;
@@ -110,7 +109,6 @@ fn dispatch(args: Args) -> Result<ExitCode, CliError> {
         Some(Command::Sweep(args)) => return sweep::sweep(&args),
         Some(Command::Reproduce(args)) => reproduce::reproduce(&args)?,
         Some(Command::Report(args)) => report::report(&args)?,
-        Some(Command::Records(args)) => records::records(&args)?,
         Some(Command::Calibrate(args)) => calibrate::calibrate(&args)?,
         Some(Command::Observe(args)) => observe::observe(&args)?,
         Some(Command::Check(args)) => return check::check(&args),

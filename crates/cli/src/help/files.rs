@@ -21,14 +21,6 @@ pub(super) fn report() -> Help {
     }
 }
 
-pub(super) fn records() -> Help {
-    Help { examples: &["pageout records convert old.json new.json"], ..Help::default() }
-}
-
-pub(super) fn convert() -> Help {
-    records()
-}
-
 pub(super) fn completions() -> Help {
     Help { brief: vec![setup()], notes: vec![setup()], examples: &["pageout completions bash"] }
 }

@@ -41,8 +41,6 @@ pub(crate) fn of(command: &str) -> Help {
         "observe" => machine::observe(),
         "check" => machine::check(),
         "report" => files::report(),
-        "records" => files::records(),
-        "records convert" => files::convert(),
         "completions" => files::completions(),
         "man" => files::man(),
         "sweep" => sweep::sweep(),

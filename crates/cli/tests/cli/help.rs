@@ -53,7 +53,6 @@ fn a_command_without_what_it_needs_lists_what_there_is() {
         ("lab", &["compare ", "series ", "stock", "reclaim-file", "Examples:"]),
         ("trace", &["record ", "import ", "curve ", "Examples:"]),
         ("sweep", &["plan ", "merge ", "flush ", "Examples:"]),
-        ("records", &["convert ", "Examples:"]),
     ] {
         let done = at_80(words);
         let said = stderr(&done);

@@ -282,7 +282,6 @@ const PATHS: &[Mistake] = &[
     ("compare DIR/page.json", &["page.json", "not a record file"]),
     ("compare DIR/table.json", &["table.json", "not a record file"]),
     ("report DIR/other.json --output DIR/x.html", &["other.json", "not a record file"]),
-    ("records convert DIR/none.json DIR/x.json", &["cannot read", "none.json"]),
     ("trace info sqlite", &["did you mean `sqlite-orders`?", "or a file"]),
     ("trace info DIR/notes.json", &["notes.json", "trace"]),
     ("trace import DIR/none.log --output DIR/x.pgt", &["none.log", "No such file"]),

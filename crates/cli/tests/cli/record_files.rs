@@ -217,22 +217,11 @@ fn broken_record_files_are_told_apart() {
     told(&good[..cut], &["ends at line", "a whole file is accepted"]);
     told(&good[..40], &["ends at line 3", "a whole file is accepted"]);
     let old = good.replace("\"version\": 2", "\"version\": 1");
-    told(&old, &["version is 1", "2 is accepted", "pageout records convert OLD NEW"]);
+    told(&old, &["version is 1", "2 is accepted"]);
     told(&good.replace("\"version\": 2", "\"version\": 3"), &["version is 3", "2 is accepted"]);
     let unknown = good.replace("\"better\":", "\"colour\": \"red\", \"better\":");
     let place = "sets[0].records[0].metrics[0].colour (metric \"reclaim\")";
     told(&unknown, &[place, "unknown field `colour`", "expected one of `name`"]);
-}
-
-/// Returns a file of one set in the form of version 1.
-fn of_version_1(text: &str) -> String {
-    let mut file: serde_json::Value = serde_json::from_str(text).expect("JSON");
-    let mut set = file["sets"][0].take();
-    set["run"].as_object_mut().expect("an object").remove("id");
-    let fields = set.as_object_mut().expect("an object");
-    fields.insert("schema".to_owned(), "pageout-record".into());
-    fields.insert("version".to_owned(), 1.into());
-    set.to_string()
 }
 
 #[test]
@@ -252,32 +241,6 @@ fn a_run_is_accepted_once() {
     stdout(&format!("compare {files} --json --output {}", merged.display()));
     let again = format!("compare {} {}", merged.display(), copy.display());
     refused(&again, &[&["merged.json and", "hold the same run"], &once[..]].concat());
-}
-
-#[test]
-fn files_of_version_1_are_converted() {
-    let directory = tempdir().expect("a directory");
-    let path = file(directory.path(), "new.json", "6.12.0", "Example", SIX);
-    let good = fs::read_to_string(&path).expect("the file");
-    let old = directory.path().join("old.json");
-    fs::write(&old, of_version_1(&good)).expect("a file");
-    let made = directory.path().join("made.json");
-    let again = directory.path().join("again.json");
-    let convert =
-        |from: &Path, to: &Path| format!("records convert {} {}", from.display(), to.display());
-    assert_eq!(stdout(&convert(&old, &made)), "");
-    let text = fs::read_to_string(&made).expect("the new file");
-    assert_eq!(read(&text).records, read(&good).records);
-    let twice = format!("{} {}", made.display(), again.display());
-    assert_eq!(stdout(&convert(&old, &again)), "");
-    refused(&format!("compare {twice}"), &["made.json and", "again.json", "the same run"]);
-    assert!(fs::read_to_string(&old).expect("it is kept").contains("\"version\":1"));
-    refused(&convert(&made, &path), &["made.json", "version is 2", "1 is converted to 2"]);
-    refused(&convert(&old, &old), &["old.json", "an input"]);
-    refused(&convert(Path::new("absent.json"), &path), &["cannot read absent.json"]);
-    fs::write(&old, "{}").expect("a file");
-    refused(&convert(&old, &made), &["old.json", "not a record file"]);
-    assert_eq!(fs::read_to_string(&made).expect("it is kept"), text);
 }
 
 /// A file of another kind is named, with the command that reads it.

@@ -2,7 +2,6 @@
 
 mod basis;
 mod checks;
-mod convert;
 mod csv;
 mod json;
 mod labels;
@@ -17,7 +16,6 @@ mod validate;
 
 pub use basis::Basis;
 pub use checks::{acts_on_display, shown};
-pub use convert::{ConvertError, from_version_1};
 pub use csv::CsvError;
 pub use labels::Labels;
 pub use matrix::{Edges, Matrix};

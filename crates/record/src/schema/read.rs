@@ -31,11 +31,6 @@ pub enum ReadError {
         /// The name in the text.
         found: String,
     },
-    /// The previous version, which can be converted to this one.
-    #[error(
-        "version is 1; {VERSION} is accepted: `pageout records convert OLD NEW` makes it {VERSION}"
-    )]
-    Version1,
     /// A version this crate does not read.
     #[error("version is {found}; {VERSION} is accepted")]
     Version {
@@ -76,14 +71,11 @@ struct Whole {
     sets: Vec<RecordSet>,
 }
 
-/// The names of a broken file, for the place in the error. In version 1 the file itself had the
-/// records.
+/// The names of a broken file, for the place in the error.
 #[derive(Deserialize)]
 struct Names {
     #[serde(default)]
     sets: Vec<SetNames>,
-    #[serde(flatten)]
-    own: SetNames,
 }
 
 #[derive(Deserialize)]
@@ -115,7 +107,6 @@ impl RecordFile {
         // The header first: another version may have another shape.
         match version(text)? {
             VERSION => {}
-            1 => return Err(ReadError::Version1),
             found => return Err(ReadError::Version { found }),
         }
         let Whole { sets, .. } = shaped(text)?;
@@ -140,7 +131,7 @@ impl RecordSet {
 }
 
 /// Returns the version of a record file, whatever its shape.
-pub(super) fn version(text: &str) -> Result<u32, ReadError> {
+fn version(text: &str) -> Result<u32, ReadError> {
     let header: Header = serde_json::from_str(text).map_err(|error| {
         if error.is_eof() && !text.trim().is_empty() {
             ReadError::CutShort { line: error.line(), column: error.column() }
@@ -180,7 +171,7 @@ fn without_place(error: &serde_json::Error) -> String {
 }
 
 /// Reads the text as a value of a type, or returns the place at which it is none.
-pub(super) fn shaped<T: DeserializeOwned>(text: &str) -> Result<T, ReadError> {
+fn shaped<T: DeserializeOwned>(text: &str) -> Result<T, ReadError> {
     let mut json = serde_json::Deserializer::from_str(text);
     serde_path_to_error::deserialize(&mut json).map_err(|error| {
         let place = place(text, &error.path().to_string());
@@ -194,8 +185,8 @@ fn place(text: &str, path: &str) -> String {
     let Ok(names) = serde_json::from_str::<Names>(text) else {
         return path.to_owned();
     };
-    let set = index(path, "sets[").and_then(|i| names.sets.get(i)).unwrap_or(&names.own);
-    let Some(record) = index(path, "records[").and_then(|i| set.records.get(i)) else {
+    let set = index(path, "sets[").and_then(|i| names.sets.get(i));
+    let Some(record) = set.and_then(|set| set.records.get(index(path, "records[")?)) else {
         return path.to_owned();
     };
     let metric = index(path, "metrics[").and_then(|i| record.metrics.get(i)?.name.as_ref());
