@@ -30,11 +30,12 @@ pub enum ShootdownWhen {
     Immediate,
     /// Deferred until something relies on it (the kernel's TTU_BATCH_FLUSH).
     Deferred,
-    /// Deferred on machines of four CPUs or more, at once on others. It is a limit in drafts of
-    /// arm64's deferral, since little is saved on small machines.
-    DeferredFrom4,
-    /// Deferred on machines of eight CPUs or more, as later drafts had it.
-    DeferredFrom8,
+    /// Deferred on machines of so many CPUs or more, at once on others. Drafts of arm64's deferral
+    /// had such a limit (4, later 8), since little is saved on small machines.
+    DeferredFrom {
+        /// The fewest CPUs.
+        cpus: u16,
+    },
 }
 
 impl ShootdownWhen {
@@ -43,8 +44,7 @@ impl ShootdownWhen {
         match self {
             Self::Immediate => false,
             Self::Deferred => true,
-            Self::DeferredFrom4 => cpus >= 4,
-            Self::DeferredFrom8 => cpus >= 8,
+            Self::DeferredFrom { cpus: fewest } => cpus >= fewest,
         }
     }
 }

@@ -113,8 +113,8 @@ fn axes() -> Section {
             (
                 "shootdown",
                 "Time at which other CPUs are interrupted for removed entries: immediate, or \
-                 deferred to one flush for a batch of folios. deferred-4cpus and deferred-8cpus \
-                 defer on machines of at least 4 or 8 CPUs [default: deferred]",
+                 deferred to one flush for a batch of folios. deferred-Ncpus, such as \
+                 deferred-8cpus, defers on machines of at least N CPUs [default: deferred]",
             ),
             (
                 "flush",

@@ -11,7 +11,8 @@ use pageout_paging::tlb::{FlushPolicy, YoungFlush};
 use pageout_paging::young::Family;
 use pageout_reclaim::{Aging, PmdLeaves, ShootdownWhen, Thp, Tuning, UnmapBy, Unmapping};
 use pageout_record::schema::Labels;
-use pageout_refusal::UnknownName;
+use pageout_refusal::{BadValue, UnknownName, whole_number};
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
@@ -61,6 +62,9 @@ pub enum VariantError {
     /// An unknown axis, or a choice that its axis does not have.
     #[error(transparent)]
     Unknown(#[from] UnknownName),
+    /// A number of CPUs from which shootdowns are deferred that is none.
+    #[error("variant axis `shootdown`: N of deferred-Ncpus: {0}")]
+    Cpus(BadValue),
     /// The same axis twice.
     #[error("variant axis `{0}` is given twice: expected one choice")]
     Twice(String),
@@ -91,12 +95,29 @@ const fn unmap_name(unmap: UnmapBy) -> &'static str {
 }
 
 /// Returns the name of a choice of `shootdown` in variants, records and tables.
-pub const fn shootdown_name(shootdown: ShootdownWhen) -> &'static str {
+pub fn shootdown_name(shootdown: ShootdownWhen) -> Cow<'static, str> {
     match shootdown {
-        ShootdownWhen::Immediate => "immediate",
-        ShootdownWhen::Deferred => "deferred",
-        ShootdownWhen::DeferredFrom4 => "deferred-4cpus",
-        ShootdownWhen::DeferredFrom8 => "deferred-8cpus",
+        ShootdownWhen::Immediate => "immediate".into(),
+        ShootdownWhen::Deferred => "deferred".into(),
+        ShootdownWhen::DeferredFrom { cpus } => format!("deferred-{cpus}cpus").into(),
+    }
+}
+
+/// Parses a choice of `shootdown`.
+fn shootdown(name: &str) -> Result<ShootdownWhen, VariantError> {
+    let number = name.strip_prefix("deferred-").and_then(|rest| rest.strip_suffix("cpus"));
+    match (name, number) {
+        ("immediate", _) => Ok(ShootdownWhen::Immediate),
+        ("deferred", _) => Ok(ShootdownWhen::Deferred),
+        (_, Some(number)) => {
+            let cpus = whole_number(number, 2..=u64::from(u16::MAX)).map_err(VariantError::Cpus)?;
+            let cpus = u16::try_from(cpus).expect("it is within the bounds");
+            Ok(ShootdownWhen::DeferredFrom { cpus })
+        }
+        _ => {
+            let names = ["immediate", "deferred", "deferred-Ncpus"];
+            Err(UnknownName::new("choice", name, names).of("variant axis `shootdown`").into())
+        }
     }
 }
 
@@ -177,7 +198,7 @@ impl Variant {
         let mut all = labels([("young", young.to_owned()), ("flush", flush.to_owned())]);
         if axes == Axes::Reclaim {
             all.insert("unmap".to_owned(), unmap_name(self.unmap).to_owned());
-            all.insert("shootdown".to_owned(), shootdown_name(self.shootdown).to_owned());
+            all.insert("shootdown".to_owned(), shootdown_name(self.shootdown).into_owned());
             all.insert("lru".to_owned(), lru_name(self.lru).to_owned());
         }
         all
@@ -258,7 +279,7 @@ impl Variant {
             match axis {
                 "young" => variant.young = YOUNG.choice(choice)?,
                 "unmap" => variant.unmap = UNMAP.choice(choice)?,
-                "shootdown" => variant.shootdown = SHOOTDOWN.choice(choice)?,
+                "shootdown" => variant.shootdown = shootdown(choice)?,
                 "flush" => variant.flush = FLUSH.choice(choice)?,
                 "lru" => variant.lru = LRU.choice(choice)?,
                 _ => return Err(UnknownName::new("variant axis", axis, AXES).into()),
@@ -284,21 +305,11 @@ struct Axis<T: 'static> {
 }
 
 /// The axes' names.
-const AXES: [&str; 5] = [YOUNG.name, UNMAP.name, SHOOTDOWN.name, FLUSH.name, LRU.name];
+const AXES: [&str; 5] = [YOUNG.name, UNMAP.name, "shootdown", FLUSH.name, LRU.name];
 
 const YOUNG: Axis<Family> = Axis { name: "young", choices: &Family::ALL, name_of: family_name };
 const UNMAP: Axis<UnmapBy> =
     Axis { name: "unmap", choices: &[UnmapBy::PerEntry, UnmapBy::Batched], name_of: unmap_name };
-const SHOOTDOWN: Axis<ShootdownWhen> = Axis {
-    name: "shootdown",
-    choices: &[
-        ShootdownWhen::Immediate,
-        ShootdownWhen::Deferred,
-        ShootdownWhen::DeferredFrom4,
-        ShootdownWhen::DeferredFrom8,
-    ],
-    name_of: shootdown_name,
-};
 const FLUSH: Axis<Option<YoungFlush>> = Axis {
     name: "flush",
     choices: &[None, Some(YoungFlush::Sync), Some(YoungFlush::Nosync), Some(YoungFlush::None)],
@@ -328,9 +339,14 @@ mod tests {
     fn what_is_displayed_parses_back() {
         for young in Family::ALL {
             for unmap in UNMAP.choices {
-                for shootdown in SHOOTDOWN.choices {
+                for shootdown in [
+                    ShootdownWhen::Immediate,
+                    ShootdownWhen::Deferred,
+                    ShootdownWhen::DeferredFrom { cpus: 2 },
+                    ShootdownWhen::DeferredFrom { cpus: u16::MAX },
+                ] {
                     for flush in FLUSH.choices {
-                        let (unmap, shootdown, flush) = (*unmap, *shootdown, *flush);
+                        let (unmap, flush) = (*unmap, *flush);
                         let classic = Variant { unmap, shootdown, flush, ..Variant::of(young) };
                         for variant in [classic, classic.on(Lru::Mglru)] {
                             assert_eq!(variant.to_string().parse(), Ok(variant));
@@ -364,10 +380,15 @@ mod tests {
         let message = |text: &str| text.parse::<Variant>().unwrap_err().to_string();
         assert!(message("young=fast").contains("per-entry, batched or line"));
         assert!(message("colour=red").contains("young, unmap, shootdown, flush or lru"));
-        assert!(
-            message("shootdown=late")
-                .contains("immediate, deferred, deferred-4cpus or deferred-8cpus")
-        );
+        for name in ["late", "deferred-4", "deferred-from=4"] {
+            let message = message(&format!("shootdown={name}"));
+            assert!(message.contains("immediate, deferred or deferred-Ncpus"), "{message}");
+        }
+        for number in ["", "0", "1", "-4", "4.5", "65536", "few"] {
+            let message = message(&format!("shootdown=deferred-{number}cpus"));
+            assert!(message.contains("N of deferred-Ncpus"), "{message}");
+            assert!(message.contains("a whole number from 2 to 65535"), "{message}");
+        }
         assert!(message("lru=2q").contains("classic or mglru"));
         assert!(message("young").contains("AXIS=CHOICE"));
         assert!(message("young=line,young=line").contains("given twice"));

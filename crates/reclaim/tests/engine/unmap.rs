@@ -145,7 +145,7 @@ fn interrupts_are_sent_once_for_all<F: Format>(_: Family) {
 /// A limit makes a machine with too few CPUs act as with `Immediate`, and others as with
 /// `Deferred`.
 fn gates_go_by_the_number_of_cpus<F: Format>(_: Family) {
-    use ShootdownWhen::{Deferred, DeferredFrom4, DeferredFrom8, Immediate};
+    use ShootdownWhen::{Deferred, DeferredFrom, Immediate};
     let completions = |cpus: u16, when| {
         let mut arena = Arena::new::<F>(&LIMITS);
         let mut world = arena.world::<F>();
@@ -156,7 +156,8 @@ fn gates_go_by_the_number_of_cpus<F: Format>(_: Family) {
         world.env.mmu.completions()
     };
     assert_ne!(completions(1, Immediate), completions(1, Deferred));
-    for (gate, least) in [(DeferredFrom4, 4), (DeferredFrom8, 8)] {
+    for least in [4, 8] {
+        let gate = DeferredFrom { cpus: least };
         for cpus in [1, 3, 4, 7, 8, 96] {
             let same = if cpus < least { Immediate } else { Deferred };
             assert_eq!(completions(cpus, gate), completions(cpus, same), "{gate:?}, {cpus} CPUs");
