@@ -165,7 +165,6 @@ fn ground(name: &str) -> Result<Ground, String> {
         "linux" => Err("real kernels have commands of their own, see `pageout lab --help`; \
             accepted: host or model"
             .to_owned()),
-        "guest" => Err("it is not implemented yet; accepted: host or model".to_owned()),
         _ => Err(UnknownName::new("ground", name, ["host", "model"]).to_string()),
     }
 }

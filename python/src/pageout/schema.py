@@ -118,7 +118,7 @@ class Metric(Struct, kw_only=True):
 
 class Record(Struct, kw_only=True):
     scenario: Name
-    ground: Literal['host', 'model', 'guest', 'linux', 'check', 'published']
+    ground: Literal['host', 'model', 'linux', 'check', 'published']
     seed: U64
     metrics: list[Metric]
     fields: Labels | UnsetType = UNSET

@@ -40,7 +40,7 @@ const SCENARIOS: &[Mistake] = &[
     ("run age-file --ground moon", &["--ground", "unknown ground `moon`", "host or model"]),
     ("run age-file --ground hots", &["did you mean `host`?"]),
     ("run age-file --ground linux", &["pageout lab --help", "host or model"]),
-    ("run age-file --ground guest", &["not implemented", "host or model"]),
+    ("run age-file --ground guest", &["`guest`", "host or model"]),
     ("compare --ground model", &["the main table runs on ground host", "reclaim-file"]),
     ("compare age-pipe --ground model", &["unknown scenario `age-pipe`", "`age-file`?"]),
     ("compare order=4 --ground model", &["`order=4` without a scenario"]),

@@ -394,7 +394,6 @@ fn ground_line(ground: Ground, of: &Comparison) -> String {
             );
         }
         Ground::Model => "a modelled machine, priced by a platform file",
-        Ground::Guest => "a bare-metal kernel under QEMU; instructions, not time",
         Ground::Linux => "a real kernel; time only on real hardware, instructions in QEMU",
         Ground::Check => "small worlds that are searched",
         Ground::Published => "quoted from a source",

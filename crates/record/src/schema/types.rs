@@ -198,8 +198,6 @@ pub enum Ground {
     Host,
     /// The engine on a modelled machine.
     Model,
-    /// The engine in a bare-metal kernel under QEMU.
-    Guest,
     /// A real Linux kernel.
     Linux,
     /// Small worlds in which the engine's executions are searched.
@@ -354,15 +352,13 @@ impl Better {
 
 impl Ground {
     /// Every one.
-    pub const ALL: [Self; 6] =
-        [Self::Host, Self::Model, Self::Guest, Self::Linux, Self::Check, Self::Published];
+    pub const ALL: [Self; 5] = [Self::Host, Self::Model, Self::Linux, Self::Check, Self::Published];
 
     /// Returns the name used in JSON and tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Host => "host",
             Self::Model => "model",
-            Self::Guest => "guest",
             Self::Linux => "linux",
             Self::Check => "check",
             Self::Published => "published",
