@@ -1,4 +1,4 @@
-//! Writing JSON: indented, keys in a stable order, numbers of one metric in one line.
+//! Writing JSON: a line a metric, keys in a stable order.
 
 use serde::Serialize;
 use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
@@ -20,7 +20,8 @@ struct Written<'a> {
 }
 
 impl RecordFile {
-    /// Returns the file as indented JSON, keys in a stable order, with a final newline.
+    /// Returns the file as indented JSON, keys in a stable order, with a final newline. Each metric
+    /// has a line, and so have a record's labels.
     ///
     /// # Errors
     /// [`InvalidRecord`] when [`RecordFile::from_json`] would refuse the text.
@@ -42,50 +43,37 @@ impl RecordSet {
 fn to_json(sets: &[RecordSet]) -> Result<String, InvalidRecord> {
     validate(sets)?;
     let mut text = Vec::new();
-    let mut json = Serializer::with_formatter(&mut text, Compact::default());
+    let mut json = Serializer::with_formatter(&mut text, OneLine::default());
     let file = Written { schema: SCHEMA, version: VERSION, sets };
     file.serialize(&mut json).expect("string keys, finite numbers, memory to write to");
     text.push(b'\n');
     Ok(String::from_utf8(text).expect("JSON is UTF-8"))
 }
 
-/// Indents as serde_json does, but keeps lists of numbers in one line.
+/// Indents as serde_json does, but for objects at [`OneLine::FROM`], which stand in one line with
+/// all that is in them.
 #[derive(Default)]
-struct Compact {
+struct OneLine {
     pretty: PrettyFormatter<'static>,
-    /// Within a list, what must stand before its next element, once it is known what that is.
-    next: Option<Place>,
-    /// True if the element just written was a number of a list.
-    after_number: bool,
+    /// The number of lists and objects that are open.
+    depth: usize,
+    /// The depth of the open object that stands in one line.
+    line: Option<usize>,
 }
 
-/// The position of an element in its list.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
-    First,
-    Later,
-}
+impl OneLine {
+    /// The depth from which objects stand in one line: that of a record's labels. Its metrics are
+    /// deeper, a list's length from it.
+    const FROM: usize = 6;
 
-impl Compact {
-    /// Begins an element of a list that has a line of its own.
-    fn own_line<W: ?Sized + Write>(&mut self, to: &mut W) -> io::Result<()> {
-        match self.next.take() {
-            Some(place) => self.pretty.begin_array_value(to, place == Place::First),
-            None => Ok(()),
-        }
-    }
-
-    /// Begins a number, or the lack of one; within a list it stays in the list's line.
-    fn same_line<W: ?Sized + Write>(&mut self, to: &mut W) -> io::Result<()> {
-        let in_list = self.next.take();
-        self.after_number = in_list.is_some();
-        if in_list == Some(Place::Later) { to.write_all(b", ") } else { Ok(()) }
+    /// Writes what stands before an element: nothing, or a comma.
+    fn separate<W: ?Sized + Write>(to: &mut W, first: bool) -> io::Result<()> {
+        if first { Ok(()) } else { to.write_all(b", ") }
     }
 }
 
-impl Formatter for Compact {
+impl Formatter for OneLine {
     fn write_f64<W: ?Sized + Write>(&mut self, to: &mut W, value: f64) -> io::Result<()> {
-        self.same_line(to)?;
         let negative_zero = value == 0.0 && value.is_sign_negative();
         if value.fract() == 0.0 && value.abs() < WHOLE && !negative_zero {
             write!(to, "{value:.0}")
@@ -94,47 +82,49 @@ impl Formatter for Compact {
         }
     }
 
-    fn write_null<W: ?Sized + Write>(&mut self, to: &mut W) -> io::Result<()> {
-        self.same_line(to)?;
-        self.pretty.write_null(to)
-    }
-
-    fn begin_string<W: ?Sized + Write>(&mut self, to: &mut W) -> io::Result<()> {
-        self.own_line(to)?;
-        self.pretty.begin_string(to)
-    }
-
     fn begin_array<W: ?Sized + Write>(&mut self, to: &mut W) -> io::Result<()> {
-        self.own_line(to)?;
-        self.pretty.begin_array(to)
-    }
-
-    fn begin_array_value<W: ?Sized + Write>(&mut self, _: &mut W, first: bool) -> io::Result<()> {
-        self.next = Some(if first { Place::First } else { Place::Later });
-        Ok(())
-    }
-
-    fn end_array_value<W: ?Sized + Write>(&mut self, to: &mut W) -> io::Result<()> {
-        if self.after_number { Ok(()) } else { self.pretty.end_array_value(to) }
+        self.depth += 1;
+        if self.line.is_some() { to.write_all(b"[") } else { self.pretty.begin_array(to) }
     }
 
     fn end_array<W: ?Sized + Write>(&mut self, to: &mut W) -> io::Result<()> {
-        // The inner formatter saw none of its elements if they are numbers.
-        self.after_number = false;
-        self.pretty.end_array(to)
+        self.depth -= 1;
+        if self.line.is_some() { to.write_all(b"]") } else { self.pretty.end_array(to) }
+    }
+
+    fn begin_array_value<W: ?Sized + Write>(&mut self, to: &mut W, first: bool) -> io::Result<()> {
+        match self.line {
+            Some(_) => Self::separate(to, first),
+            None => self.pretty.begin_array_value(to, first),
+        }
+    }
+
+    fn end_array_value<W: ?Sized + Write>(&mut self, to: &mut W) -> io::Result<()> {
+        if self.line.is_some() { Ok(()) } else { self.pretty.end_array_value(to) }
     }
 
     fn begin_object<W: ?Sized + Write>(&mut self, to: &mut W) -> io::Result<()> {
-        self.own_line(to)?;
-        self.pretty.begin_object(to)
+        self.depth += 1;
+        if self.line.is_none() && self.depth >= Self::FROM {
+            self.line = Some(self.depth);
+        }
+        if self.line.is_some() { to.write_all(b"{") } else { self.pretty.begin_object(to) }
     }
 
     fn end_object<W: ?Sized + Write>(&mut self, to: &mut W) -> io::Result<()> {
-        self.pretty.end_object(to)
+        let in_line = self.line.is_some();
+        if self.line == Some(self.depth) {
+            self.line = None;
+        }
+        self.depth -= 1;
+        if in_line { to.write_all(b"}") } else { self.pretty.end_object(to) }
     }
 
     fn begin_object_key<W: ?Sized + Write>(&mut self, to: &mut W, first: bool) -> io::Result<()> {
-        self.pretty.begin_object_key(to, first)
+        match self.line {
+            Some(_) => Self::separate(to, first),
+            None => self.pretty.begin_object_key(to, first),
+        }
     }
 
     fn begin_object_value<W: ?Sized + Write>(&mut self, to: &mut W) -> io::Result<()> {
@@ -142,6 +132,6 @@ impl Formatter for Compact {
     }
 
     fn end_object_value<W: ?Sized + Write>(&mut self, to: &mut W) -> io::Result<()> {
-        self.pretty.end_object_value(to)
+        if self.line.is_some() { Ok(()) } else { self.pretty.end_object_value(to) }
     }
 }
