@@ -46,7 +46,7 @@ impl Step {
             Step::Setup => setup::all().map(|()| Vec::new()),
             Step::Format => quiet(&["fmt", "--all", "--check"]),
             Step::Tidy => tidy::run().map(|()| Vec::new()),
-            Step::Licences => licences::run().map(|()| Vec::new()),
+            Step::Licences => licences::check().map(|()| Vec::new()),
             Step::Clippy => {
                 let scope = ["clippy", "--workspace", "--all-targets", "--keep-going"];
                 quiet(&[&scope[..], &["--", "-D", "warnings"]].concat())

