@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use pageout_record::render::wrapped;
+
 use super::layout::Event;
 use super::text::Turn;
 
@@ -39,21 +41,6 @@ impl From<Event> for Row {
     }
 }
 
-/// Wraps a text into lines of at most `columns`.
-fn wrapped(text: &str, columns: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let line = lines.last_mut().expect("one is there");
-        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > columns {
-            lines.push(format!("  {word}"));
-        } else {
-            let space = if line.is_empty() { "" } else { " " };
-            *line = format!("{line}{space}{word}");
-        }
-    }
-    lines
-}
-
 /// Returns the table: microseconds, a column for each CPU, and the act of the marked one.
 pub fn table(rows: &[Row], cpus: u8) -> String {
     let mut text = String::from("        us  CPU");
@@ -81,7 +68,7 @@ pub fn table(rows: &[Row], cpus: u8) -> String {
             .collect();
         let time = format!("{}.{}", row.time / 1000, row.time % 1000 / 100);
         let mut before = format!("{time:>10}     {marks}  ");
-        for line in wrapped(&said, COLUMNS - width) {
+        for line in wrapped(&said, COLUMNS - width).split('\n') {
             writeln!(text, "{}", format!("{before}{line}").trim_end()).expect("a string takes all");
             before = " ".repeat(width);
         }

@@ -32,10 +32,16 @@ pub(super) fn left(text: &str, columns: usize) -> String {
 
 /// Returns the text in lines of at most `columns` columns, of which the later ones are indented.
 pub(super) fn lines(text: &str, columns: usize) -> Vec<String> {
+    text.lines().flat_map(|line| broken(line, columns, ["", "  "])).collect()
+}
+
+/// Returns a line in lines of at most `columns` columns behind these indents: of the first, and of
+/// the others. A word that is longer than a line is cut.
+pub(super) fn broken(line: &str, columns: usize, [first, others]: [&str; 2]) -> Vec<String> {
     let options = Options::new(columns)
-        .subsequent_indent("  ")
+        .initial_indent(first)
+        .subsequent_indent(others)
         .word_splitter(WordSplitter::NoHyphenation)
         .wrap_algorithm(WrapAlgorithm::FirstFit);
-    let lines = text.lines().flat_map(|line| wrap(line, &options));
-    lines.map(|line| line.trim_end().to_owned()).collect()
+    wrap(line, options).into_iter().map(|line| line.trim_end().to_owned()).collect()
 }

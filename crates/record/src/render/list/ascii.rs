@@ -1,6 +1,6 @@
 //! Text that every mailing list accepts: ASCII, in lines of a width.
 
-use textwrap::{Options, WordSplitter, WrapAlgorithm, wrap};
+use super::super::text::broken;
 
 /// Returns a text in ASCII. Common characters of units and names have their usual spelling. Others
 /// become their code points, so that no two names become equal.
@@ -20,15 +20,9 @@ pub(super) fn ascii(text: &str) -> String {
     text.chars().map(spelled).collect()
 }
 
-/// Returns a text in lines of at most `width` columns behind these indents: of the first line, and
-/// of the others. A word that is longer than a line is cut.
-pub(super) fn lines(text: &str, width: usize, [first, others]: [&str; 2]) -> Vec<String> {
-    let options = Options::new(width)
-        .initial_indent(first)
-        .subsequent_indent(others)
-        .word_splitter(WordSplitter::NoHyphenation)
-        .wrap_algorithm(WrapAlgorithm::FirstFit);
-    wrap(&ascii(text), options).into_iter().map(|line| line.trim_end().to_owned()).collect()
+/// Returns [`broken`] of the text in ASCII.
+pub(super) fn lines(text: &str, width: usize, indents: [&str; 2]) -> Vec<String> {
+    broken(&ascii(text), width, indents)
 }
 
 /// Returns the words of a command in lines that a shell reads as one command.
