@@ -13,6 +13,7 @@ use pageout_experiment::bound::bound;
 use pageout_experiment::named;
 
 use super::cache::{Cache, CacheError};
+use super::child::{NotRun, version};
 use super::digest::Name;
 use super::first_build::FirstBuild;
 use super::kconfig::{ConfigOption, NotTaken, Wish};
@@ -113,13 +114,8 @@ pub enum BuildError {
     #[error("building kernel {0} was stopped")]
     Stopped(String),
     /// A program does not run.
-    #[error("cannot run `{program}`")]
-    Run {
-        /// The program.
-        program: String,
-        /// The error of the system.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    Run(#[from] NotRun),
     /// Make failed.
     #[error(
         "kernel {kernel}, {config}, does not build; the log is {}:\n{}",
@@ -242,14 +238,6 @@ impl Builder<'_> {
     }
 }
 
-/// Returns the version that a program prints.
-pub(super) fn version(program: &str) -> Result<String, BuildError> {
-    let failed = |source| BuildError::Run { program: program.to_owned(), source };
-    let output = Command::new(program).arg("--version").output().map_err(failed)?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    Ok(text.lines().next().unwrap_or_default().to_owned())
-}
-
 /// Make in one output directory.
 struct Make<'a> {
     by: &'a Builder<'a>,
@@ -279,7 +267,7 @@ impl Make<'_> {
 
     /// Makes a goal.
     fn goal(&mut self, goal: &str, options: Option<&Path>) -> Result<(), BuildError> {
-        let failed = |source| BuildError::Run { program: "make".to_owned(), source };
+        let failed = |source| NotRun::new("make", source);
         let arch = self.built.config.arch();
         let (reader, writer) = io::pipe().map_err(failed)?;
         let mut command = self.command(arch);

@@ -19,6 +19,11 @@ impl Name {
         self
     }
 
+    /// Adds each of these parts.
+    pub(super) fn parts<P: AsRef<[u8]>>(self, parts: impl IntoIterator<Item = P>) -> Self {
+        parts.into_iter().fold(self, Self::part)
+    }
+
     /// Adds the content of a file, and its length.
     pub(super) fn file(mut self, path: &Path) -> io::Result<Self> {
         let mut file = File::open(path)?;
@@ -48,7 +53,7 @@ mod tests {
 
     #[test]
     fn parts_do_not_run_together() {
-        let name = |parts: &[&str]| parts.iter().fold(Name::default(), Name::part).finish();
+        let name = |parts: &[&str]| Name::default().parts(parts).finish();
         assert_eq!(name(&["ab", "c"]), name(&["ab", "c"]));
         assert_ne!(name(&["ab", "c"]), name(&["a", "bc"]));
         assert_eq!(name(&[]).len(), 16);

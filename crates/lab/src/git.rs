@@ -4,6 +4,8 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use super::child;
+
 /// The reason why git gave no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum GitError {
@@ -86,7 +88,7 @@ fn run(
     if output.status.success() {
         return fed.map(|()| output.stdout).map_err(failed);
     }
-    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    let said = child::said(&output);
     let said = if said.is_empty() { output.status.to_string() } else { said };
     let (command, directory) = (name.to_owned(), directory.display().to_string());
     Err(GitError::Failed { command, directory, said })

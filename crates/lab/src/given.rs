@@ -4,8 +4,8 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use super::assets;
-use super::build::version;
 use super::cache::Cache;
+use super::child::version;
 use super::digest::Name;
 use super::field::Field;
 use super::initrd::{C_OPTIONS, InitrdError, compile};
@@ -159,13 +159,8 @@ impl Given {
     ) -> Result<PathBuf, InitrdError> {
         let compiler = arch.compiler();
         let all = self.sources();
-        let mut key = Name::default().part(version(&compiler)?);
-        for part in C_OPTIONS {
-            key = key.part(part);
-        }
-        for (name, text) in &all {
-            key = key.part(name).part(text);
-        }
+        let files = all.iter().flat_map(|(name, text)| [name, text]);
+        let key = Name::default().part(version(&compiler)?).parts(C_OPTIONS).parts(files);
         let directory = cache
             .made("workloads", &key.finish(), progress, |to| self.compile(&compiler, &all, to))?;
         Ok(directory.join(PROGRAM))

@@ -8,8 +8,8 @@ use std::process::Command;
 use cpio::NewcBuilder;
 
 use super::assets;
-use super::build::{BuildError, version};
 use super::cache::{Cache, CacheError};
+use super::child::{self, NotRun, version};
 use super::digest::Name;
 use super::progress::Progress;
 use super::target::Arch;
@@ -30,7 +30,7 @@ const MKFS_OPTIONS: [&str; 6] =
 pub enum InitrdError {
     /// A program does not run.
     #[error(transparent)]
-    Run(#[from] BuildError),
+    Run(#[from] NotRun),
     /// Our own program does not compile.
     #[error("{compiler} does not compile {program}:\n{said}")]
     Compile {
@@ -131,12 +131,8 @@ pub(super) fn archive(files: &[(&str, u32, Vec<u8>)], mut out: impl Write) -> io
 /// Returns the directory of our programs, compiled for an architecture.
 fn programs(arch: Arch, cache: &Cache, progress: &dyn Progress) -> Result<PathBuf, InitrdError> {
     let compiler = arch.compiler();
-    let mut key = Name::default().part(version(&compiler)?);
-    for part in
-        C_OPTIONS.iter().chain(assets::BENCH.iter().chain(assets::INIT).flat_map(|(a, b)| [a, b]))
-    {
-        key = key.part(part);
-    }
+    let files = assets::BENCH.iter().chain(assets::INIT).flat_map(|(name, text)| [name, text]);
+    let key = Name::default().part(version(&compiler)?).parts(C_OPTIONS).parts(files);
     cache.made("programs", &key.finish(), progress, |to| {
         compile(&compiler, "bench", assets::BENCH, &[], to)?;
         compile(&compiler, "init", assets::INIT, &[], to)
@@ -159,43 +155,35 @@ pub(super) fn compile(
         fs::write(&path, text).map_err(CacheError::at(&path))?;
     }
     let is_source = |name: &&str| name.ends_with(".c");
-    let output = Command::new(compiler)
-        .current_dir(&sources)
-        .args(C_OPTIONS)
-        .args(options)
-        .arg("-o")
-        .arg(to.join(program))
-        .args(files.iter().map(|(name, _)| *name).filter(is_source))
-        .output()
-        .map_err(|source| BuildError::Run { program: compiler.to_owned(), source })?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-    Err(InitrdError::Compile { compiler: compiler.to_owned(), program, said })
+    let failure = child::failure(
+        Command::new(compiler)
+            .current_dir(&sources)
+            .args(C_OPTIONS)
+            .args(options)
+            .arg("-o")
+            .arg(to.join(program))
+            .args(files.iter().map(|(name, _)| *name).filter(is_source)),
+    )?;
+    let error = |said| InitrdError::Compile { compiler: compiler.to_owned(), program, said };
+    failure.map_or(Ok(()), |said| Err(error(said)))
 }
 
 /// Returns the directory of the file system's blocks.
 fn file_system(cache: &Cache, progress: &dyn Progress) -> Result<PathBuf, InitrdError> {
     // It is in a directory that not every user's path has.
     let mkfs = tools::find("mkfs.xfs").unwrap_or_else(|| "mkfs.xfs".into());
-    let mkfs_version = Command::new(&mkfs).arg("-V").output();
-    let failed = |source| BuildError::Run { program: "mkfs.xfs".to_owned(), source };
-    let mut key = Name::default().part(mkfs_version.map_err(failed)?.stdout);
-    for option in MKFS_OPTIONS {
-        key = key.part(option);
-    }
+    let version = child::output(Command::new(&mkfs).arg("-V"))?.stdout;
+    let key = Name::default().part(version).parts(MKFS_OPTIONS);
     cache.made("file-systems", &key.finish(), progress, |to| make_file_system(&mkfs, to))
 }
 
 fn make_file_system(mkfs: &Path, to: &Path) -> Result<(), InitrdError> {
-    let failed = |source| BuildError::Run { program: "mkfs.xfs".to_owned(), source };
     let path = to.join("image");
     let image = File::create(&path).map_err(CacheError::at(&path))?;
     image.set_len(IMAGE_SIZE).map_err(CacheError::at(&path))?;
-    let output = Command::new(mkfs).args(MKFS_OPTIONS).arg(&path).output().map_err(failed)?;
+    let output = child::output(Command::new(mkfs).args(MKFS_OPTIONS).arg(&path))?;
     if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        let said = child::said(&output);
         return Err(InitrdError::MakeFileSystem { status: output.status, said });
     }
     let image = File::open(&path).map_err(CacheError::at(&path))?;

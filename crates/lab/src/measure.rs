@@ -10,8 +10,9 @@ use std::time::Duration;
 use pageout_record::schema::{Record, RecordSet};
 
 use super::boot::Boot;
-use super::build::{Built, version};
+use super::build::{BuildError, Built};
 use super::cache::CacheError;
+use super::child::version;
 use super::given::Given;
 use super::initrd::{Carried, Guest};
 use super::kernel::Kernel;
@@ -339,7 +340,8 @@ impl Lab<'_> {
                 Entry::Occupied(host) => host.into_mut(),
                 Entry::Vacant(place) => {
                     let guest = Guest::open(arch, &self.cache, self.progress)?;
-                    place.insert(Host { guest, emulator: version(arch.qemu())? })
+                    let emulator = version(arch.qemu()).map_err(BuildError::from)?;
+                    place.insert(Host { guest, emulator })
                 }
             };
             for cpu in cpus.iter().filter(|cpu| cpu.runs(arch)) {

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::assets;
-use super::build::{BuildError, version};
 use super::cache::{Cache, CacheError};
+use super::child::{self, version};
 use super::digest::Name;
 use super::initrd::InitrdError;
 use super::progress::Progress;
@@ -70,10 +70,8 @@ pub(super) fn text_symbols(system_map: &str) -> String {
 
 /// Returns the plugin's path, after compiling it unless it is in the cache.
 pub(super) fn compiled(cache: &Cache, progress: &dyn Progress) -> Result<PathBuf, InitrdError> {
-    let mut key = Name::default().part(version(COMPILER)?);
-    for part in OPTIONS.iter().chain(assets::PLUGIN.iter().flat_map(|(name, text)| [name, text])) {
-        key = key.part(part);
-    }
+    let files = assets::PLUGIN.iter().flat_map(|(name, text)| [name, text]);
+    let key = Name::default().part(version(COMPILER)?).parts(OPTIONS).parts(files);
     let place = cache.made("plugins", &key.finish(), progress, compile)?;
     Ok(place.join("profile.so"))
 }
@@ -83,17 +81,11 @@ fn compile(to: &Path) -> Result<(), InitrdError> {
         let path = to.join(name);
         fs::write(&path, text).map_err(CacheError::at(&path))?;
     }
-    let output = Command::new(COMPILER)
-        .current_dir(to)
-        .args(OPTIONS)
-        .args(["-o", "profile.so", SOURCE])
-        .output()
-        .map_err(|source| BuildError::Run { program: COMPILER.to_owned(), source })?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-    Err(InitrdError::Compile { compiler: COMPILER.to_owned(), program: SOURCE, said })
+    let mut compiler = Command::new(COMPILER);
+    compiler.current_dir(to).args(OPTIONS).args(["-o", "profile.so", SOURCE]);
+    let error =
+        |said| InitrdError::Compile { compiler: COMPILER.to_owned(), program: SOURCE, said };
+    child::failure(&mut compiler)?.map_or(Ok(()), |said| Err(error(said)))
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::assets;
-use super::build::version;
 use super::cache::Cache;
+use super::child::version;
 use super::digest::Name;
 use super::initrd::{C_OPTIONS, InitrdError, compile};
 use super::progress::Progress;
@@ -25,10 +25,8 @@ pub(super) fn compiled(
 ) -> Result<PathBuf, InitrdError> {
     let compiler = arch.compiler();
     let text = added(assets::SELFTEST, FILE);
-    let mut key = Name::default().part(version(&compiler)?).part(&text).part(&source.content);
-    for option in C_OPTIONS {
-        key = key.part(option);
-    }
+    let key = Name::default().part(version(&compiler)?).part(&text).part(&source.content);
+    let key = key.parts(C_OPTIONS);
     let directory = cache.made("selftests", &key.finish(), progress, |to| {
         let harness = source.directory.join("tools/testing/selftests");
         // The compiler may warn of another release's harness.

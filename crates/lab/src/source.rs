@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::cache::{Cache, CacheError};
+use super::child;
 use super::digest::Name;
 use super::git;
 use super::progress::Progress;
@@ -254,8 +255,8 @@ fn untar(
     let output = tar.wait_with_output().map_err(|error| failed(error.to_string()))?;
     // Tar's own error has precedence over that of a pipe that it no longer reads.
     if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        return Err(failed(format!("ended with {}: {}", output.status, said.trim())));
+        let said = child::said(&output);
+        return Err(failed(format!("ended with {}: {said}", output.status)));
     }
     fed
 }

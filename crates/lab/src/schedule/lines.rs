@@ -3,21 +3,19 @@
 use std::path::Path;
 use std::process::Command;
 
-use super::super::build::BuildError;
+use super::super::child::{self, NotRun};
 
 const UNKNOWN: &str = "line unknown";
 
 /// Returns the file and line of each point in its own function, not in a function that is inlined
 /// there. A point is the address after its call.
-pub(super) fn lines(linked: &Path, points: &[u64]) -> Result<Vec<String>, BuildError> {
+pub(super) fn lines(linked: &Path, points: &[u64]) -> Result<Vec<String>, NotRun> {
     if points.is_empty() {
         return Ok(Vec::new());
     }
     let addresses = points.iter().map(|point| format!("{:#x}", point - 1));
     let mut command = Command::new("addr2line");
-    let output = command.args(["-a", "-i", "-e"]).arg(linked).args(addresses).output();
-    let output =
-        output.map_err(|source| BuildError::Run { program: "addr2line".into(), source })?;
+    let output = child::output(command.args(["-a", "-i", "-e"]).arg(linked).args(addresses))?;
     let mut lines = outermost(&String::from_utf8_lossy(&output.stdout));
     lines.resize(points.len(), UNKNOWN.to_owned());
     Ok(lines)

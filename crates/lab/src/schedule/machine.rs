@@ -13,8 +13,9 @@ use std::time::Duration;
 use pageout_experiment::bound::bound;
 use tempfile::TempDir;
 
-use super::super::build::{BuildError, Built, version};
+use super::super::build::Built;
 use super::super::cache::{Cache, CacheError};
+use super::super::child::{self, NotRun, version};
 use super::super::digest::Name;
 use super::super::progress::Progress;
 use super::super::qemu::COMMON;
@@ -36,7 +37,7 @@ const SHOWN_LINES: usize = 8;
 pub enum MachineError {
     /// A program does not run.
     #[error(transparent)]
-    Run(#[from] BuildError),
+    Run(#[from] NotRun),
     /// There is no workload.
     #[error(transparent)]
     Program(#[from] ProgramError),
@@ -183,9 +184,7 @@ impl Emulator {
         let at = |name: &str| files.path().join(name);
         let create = |name: &str| File::create(at(name)).map_err(CacheError::at(&at(name)));
         let (serial, errors) = (create("serial")?, create("errors")?);
-        let failed = |source| {
-            MachineError::Run(BuildError::Run { program: line[0].display().to_string(), source })
-        };
+        let failed = |source| NotRun::new(&line[0].to_string_lossy(), source);
         let socket = at("gdb");
         let chardev = format!("socket,path={},server=on,wait=off,id=gdb", socket.display());
         let drive = format!("if=none,format=qcow2,file={}", at("state.qcow2").display());
@@ -223,13 +222,8 @@ impl Emulator {
 }
 
 fn qemu_img(arguments: &[&str]) -> Result<(), MachineError> {
-    let output = Command::new("qemu-img").args(arguments).output();
-    let failed = |source| BuildError::Run { program: "qemu-img".to_owned(), source };
-    let output = output.map_err(failed)?;
-    if output.status.success() {
-        return Ok(());
-    }
-    Err(MachineError::Image(String::from_utf8_lossy(&output.stderr).trim().to_owned()))
+    let failure = child::failure(Command::new("qemu-img").args(arguments))?;
+    failure.map_or(Ok(()), |said| Err(MachineError::Image(said)))
 }
 
 /// Makes a directory for one run. Its name is short, because paths of sockets must be.
@@ -265,10 +259,8 @@ impl<'a> Machine<'a> {
         };
         let initrd = workload.initrd(cache, progress)?;
         let line = line(built, workload, &initrd, cpus);
-        let mut key = Name::default().part(version(Arch::X86_64.qemu())?);
-        for word in &line {
-            key = key.part(word.as_encoded_bytes());
-        }
+        let words = line.iter().map(|word| word.as_encoded_bytes());
+        let key = Name::default().part(version(Arch::X86_64.qemu())?).parts(words);
         let mut machine = Self {
             title,
             state: PathBuf::new(),

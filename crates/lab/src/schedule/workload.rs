@@ -1,6 +1,7 @@
 //! Programs whose turns are decided, and the initial RAM disk of their machine.
 
 use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -8,8 +9,8 @@ use pageout_experiment::named;
 use pageout_refusal::UnknownName;
 
 use super::super::assets;
-use super::super::build::{BuildError, version};
 use super::super::cache::{Cache, CacheError};
+use super::super::child::{self, NotRun, version};
 use super::super::digest::Name;
 use super::super::initrd::archive;
 use super::super::progress::Progress;
@@ -63,7 +64,7 @@ pub enum ProgramError {
     Argument(String),
     /// A compiler or the maker of file systems does not run.
     #[error(transparent)]
-    Run(#[from] BuildError),
+    Run(#[from] NotRun),
     /// A program does not compile.
     #[error("{compiler} does not compile {program}:\n{said}")]
     Compile {
@@ -80,7 +81,7 @@ pub enum ProgramError {
         /// The file.
         file: PathBuf,
         /// The error of the system.
-        source: std::io::Error,
+        source: io::Error,
     },
     /// The cache cannot be used.
     #[error(transparent)]
@@ -139,14 +140,10 @@ impl Program {
         progress: &dyn Progress,
     ) -> Result<PathBuf, ProgramError> {
         let compiler = Arch::X86_64.compiler();
-        let mut key = Name::default().part(version(&compiler)?);
-        for part in C_OPTIONS.iter().chain(&MKE2FS) {
-            key = key.part(part);
-        }
-        for (path, text) in assets::SCHEDULED {
-            key = key.part(path).part(text);
-        }
-        key = match &self.file {
+        let files = assets::SCHEDULED.iter().flat_map(|(path, text)| [path, text]);
+        let key = Name::default().part(version(&compiler)?).parts(C_OPTIONS).parts(MKE2FS);
+        let key = key.parts(files);
+        let key = match &self.file {
             Some(file) => {
                 let read = fs::read(file);
                 key.part(read.map_err(|source| ProgramError::Read { file: file.clone(), source })?)
@@ -192,37 +189,22 @@ fn absolute(path: &Path) -> PathBuf {
 
 /// Compiles a program, with our headers in its search path.
 fn compile(compiler: &str, from: &Path, to: &Path, program: &str) -> Result<(), ProgramError> {
-    let output = Command::new(compiler)
-        .args(C_OPTIONS)
-        .arg("-I")
-        .arg(to.join("schedule"))
-        .arg("-o")
-        .arg(to.join(program))
-        .arg(from)
-        .output()
-        .map_err(|source| BuildError::Run { program: compiler.to_owned(), source })?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    let [headers, program] = ["schedule", program].map(|name| to.join(name));
+    let mut command = Command::new(compiler);
+    command.args(C_OPTIONS).arg("-I").arg(headers).arg("-o").arg(program).arg(from);
     let (compiler, program) = (compiler.to_owned(), from.display().to_string());
-    Err(ProgramError::Compile { compiler, program, said })
+    let error = |said| ProgramError::Compile { compiler, program, said };
+    child::failure(&mut command)?.map_or(Ok(()), |said| Err(error(said)))
 }
 
 fn make_file_system(image: &Path) -> Result<(), ProgramError> {
     let file = File::create(image).map_err(CacheError::at(image))?;
     file.set_len(FILE_SYSTEM).map_err(CacheError::at(image))?;
     let mke2fs = tools::find("mke2fs").unwrap_or_else(|| "mke2fs".into());
-    let failed = |source| BuildError::Run { program: "mke2fs".to_owned(), source };
     let mut command = Command::new(mke2fs);
     command.args(MKE2FS).arg(image).env(MKE2FS_TIME.0, MKE2FS_TIME.1);
-    let output = command.output().map_err(failed)?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-    Err(BuildError::Run { program: "mke2fs".to_owned(), source: std::io::Error::other(said) }
-        .into())
+    let Some(said) = child::failure(&mut command)? else { return Ok(()) };
+    Err(NotRun::new("mke2fs", io::Error::other(said)).into())
 }
 
 #[cfg(test)]
