@@ -2,7 +2,7 @@
 //! must be found.
 
 use super::counterexample::{Counterexample, MissedChoice, choices};
-use super::engine::{COMPARISONS, Compare, ENGINE};
+use super::engine::{COMPARISONS, Compare, Comparison, ENGINE, FAULTY, FAULTY_COMPARISONS};
 use super::event_log;
 use super::exhibit::{Exhibit, Finding};
 use super::property::Property;
@@ -11,6 +11,7 @@ use super::scenarios::SCENARIOS;
 use super::schedule::{Deviation, Stacks};
 use super::search::{Bounds, Next, Searched, search};
 use super::stage::{Outcome, Stage};
+use pageout_exhibits::Bug;
 use std::time::{Duration, Instant};
 
 /// A search.
@@ -23,6 +24,8 @@ pub struct Task {
     /// The subject of the search: a scenario, or [`EVERY_CASE`].
     pub what: &'static str,
     work: Work,
+    /// The bug of the engine; `None`: it is sound.
+    bug: Option<Bug>,
     /// The arguments that select it on the command line.
     command: String,
 }
@@ -60,41 +63,44 @@ impl Task {
                 Self::schedules(*stage, scenario, command)
             })
         });
-        let cases = COMPARISONS.iter().flat_map(|(property, formats)| {
-            formats.iter().map(|(format, compare)| Self::cases(*property, format, *compare))
-        });
-        schedules.chain(cases).collect()
+        schedules.chain(COMPARISONS.iter().map(Self::cases)).collect()
     }
 
     /// Returns the tasks of an exhibit: every search that must find it.
     ///
     /// # Panics
-    /// If it names an unknown scenario.
+    /// If it names an unknown scenario or format.
     pub fn of_exhibit(exhibit: &Exhibit) -> Vec<Self> {
-        match exhibit.finding {
-            Finding::Schedule(name, stages) => {
+        let task = |format: &str| match exhibit.finding {
+            Finding::Schedule(name) => {
                 let scenario = Scenario::named(name).expect("an exhibit's scenario exists");
+                let stage = FAULTY.iter().find(|stage| stage.format == format);
+                let stage = stage.expect("an exhibit's format exists");
                 let command = format!("pageout check --exhibit {}", exhibit.name);
-                let task = |stage: &Stage| Self::schedules(*stage, scenario, command.clone());
-                stages.iter().map(task).collect()
+                Self::schedules(*stage, scenario, command)
             }
-            Finding::Cases(property, formats) => formats
-                .iter()
-                .map(|(format, compare)| Self::cases(property, format, *compare))
-                .collect(),
-        }
+            Finding::Cases(property) => {
+                let is_asked = |of: &&Comparison| (of.property, of.format) == (property, format);
+                let comparison = FAULTY_COMPARISONS.iter().find(is_asked);
+                Self::cases(comparison.expect("an exhibit's format exists"))
+            }
+        };
+        let bug = Some(exhibit.bug);
+        exhibit.formats.iter().map(|(format, _)| Self { bug, ..task(format) }).collect()
     }
 
     fn schedules(stage: Stage, scenario: &'static Scenario, command: String) -> Self {
         let command = format!("{command} --format {}", stage.format);
         let work = Work::Schedules(stage, scenario);
         let property = scenario.property;
-        Self { property, format: stage.format, what: scenario.name, work, command }
+        let (format, what) = (stage.format, scenario.name);
+        Self { property, format, what, work, bug: None, command }
     }
 
-    fn cases(property: Property, format: &'static str, compare: Compare) -> Self {
-        let work = Work::Cases(compare);
-        Self { property, format, what: EVERY_CASE, work, command: String::new() }
+    fn cases(comparison: &Comparison) -> Self {
+        let Comparison { property, format, compare } = *comparison;
+        let (what, work, command) = (EVERY_CASE, Work::Cases(compare), String::new());
+        Self { property, format, what, work, bug: None, command }
     }
 
     /// Returns true if the task searches schedules, which can be replayed.
@@ -106,7 +112,7 @@ impl Task {
     /// failing execution with the fewest steps.
     pub fn run(&self, bounds: Bounds) -> Report {
         let begun = Instant::now();
-        let (searched, failure) = match self.work {
+        let (searched, failure) = Bug::during(self.bug, || match self.work {
             Work::Schedules(stage, scenario) => self.explore(stage, scenario, bounds),
             Work::Cases(compare) => {
                 let (executions, failure) = match compare() {
@@ -115,7 +121,7 @@ impl Task {
                 };
                 (Searched { executions, exhausted: true, ..Searched::default() }, failure)
             }
-        };
+        });
         Report { searched, elapsed: begun.elapsed(), failure }
     }
 
@@ -162,7 +168,8 @@ impl Task {
             panic!("only schedules are replayed");
         };
         let mut stacks = Stacks::new(scenario.agents.len());
-        let told = (stage.perform)(scenario, &mut stacks, deviations, true);
+        let perform = || (stage.perform)(scenario, &mut stacks, deviations, true);
+        let told = Bug::during(self.bug, perform);
         let choices = &told.trace.choices;
         match told.trace.missed {
             Some(of) => Err(match choices.get(of.step as usize) {

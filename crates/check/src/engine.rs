@@ -1,55 +1,71 @@
-//! The engine, and the comparisons that it must pass.
+//! The engine, sound and faulty, and the comparisons that it must pass.
 
 use super::aging::{aging, looking_around};
 use super::batches::unmapping;
+use super::format::Small;
 use super::property::Property;
 use super::stage::Stage;
 use super::young::young;
-use pageout_exhibits::harness::{Counterexample, Engine};
+use pageout_exhibits::Faulty;
+use pageout_exhibits::harness::{Counterexample, Engine, Subject};
 use pageout_paging::pte::{SmallArm2, SmallArm4, SmallRiscv, SmallX86, X86_64};
 
-/// A case-by-case comparison: returns the number of cases, or the first that fails.
+/// Returns the number of cases compared, or the first that fails.
 pub type Compare = fn() -> Result<u64, Box<Counterexample>>;
+
+/// A case-by-case comparison of a property in a format.
+#[derive(Clone, Copy, Debug)]
+pub struct Comparison {
+    /// The property.
+    pub property: Property,
+    /// The format.
+    pub format: &'static str,
+    /// The comparison.
+    pub compare: Compare,
+}
 
 // Statics, not constants: a crate that uses a constant compiles the functions it names again, here
 // the engine in every format.
 
 /// The engine in every small format.
-pub static ENGINE: &[Stage] = &[
-    Stage::of::<Engine, SmallX86>(),
-    Stage::of::<Engine, SmallArm2>(),
-    Stage::of::<Engine, SmallArm4>(),
-    Stage::of::<Engine, SmallRiscv>(),
-];
+pub static ENGINE: &[Stage] = &stages::<Engine>();
+
+/// The engine with the thread's bug in every small format.
+pub static FAULTY: &[Stage] = &stages::<Faulty>();
 
 /// Comparisons that the engine must pass.
-pub static COMPARISONS: &[(Property, &[(&str, Compare)])] = &[
-    (
-        Property::Batch,
-        &[
-            ("x86-small", unmapping::<Engine, SmallX86>),
-            ("arm64-small-2", unmapping::<Engine, SmallArm2>),
-            ("arm64-small-4", unmapping::<Engine, SmallArm4>),
-            ("riscv-small", unmapping::<Engine, SmallRiscv>),
-        ],
-    ),
-    (
-        Property::Young,
-        &[
-            ("x86-small", young::<Engine, SmallX86>),
-            ("arm64-small-2", young::<Engine, SmallArm2>),
-            ("arm64-small-4", young::<Engine, SmallArm4>),
-            ("riscv-small", young::<Engine, SmallRiscv>),
-        ],
-    ),
-    (
-        Property::Aging,
-        &[
-            ("x86-small", aging::<Engine, SmallX86>),
-            ("arm64-small-2", aging::<Engine, SmallArm2>),
-            ("arm64-small-4", aging::<Engine, SmallArm4>),
-            ("riscv-small", aging::<Engine, SmallRiscv>),
-            ("x86-64", looking_around::<Engine, X86_64>),
-        ],
-    ),
-];
+pub static COMPARISONS: &[Comparison] = &comparisons::<Engine>();
+
+/// The same of the engine with the thread's bug.
+pub static FAULTY_COMPARISONS: &[Comparison] = &comparisons::<Faulty>();
+
+const fn stages<S: Subject>() -> [Stage; 4] {
+    [
+        Stage::of::<S, SmallX86>(),
+        Stage::of::<S, SmallArm2>(),
+        Stage::of::<S, SmallArm4>(),
+        Stage::of::<S, SmallRiscv>(),
+    ]
+}
+
+const fn comparisons<S: Subject>() -> [Comparison; 13] {
+    [
+        of(Property::Batch, SmallX86::LABEL, unmapping::<S, SmallX86>),
+        of(Property::Batch, SmallArm2::LABEL, unmapping::<S, SmallArm2>),
+        of(Property::Batch, SmallArm4::LABEL, unmapping::<S, SmallArm4>),
+        of(Property::Batch, SmallRiscv::LABEL, unmapping::<S, SmallRiscv>),
+        of(Property::Young, SmallX86::LABEL, young::<S, SmallX86>),
+        of(Property::Young, SmallArm2::LABEL, young::<S, SmallArm2>),
+        of(Property::Young, SmallArm4::LABEL, young::<S, SmallArm4>),
+        of(Property::Young, SmallRiscv::LABEL, young::<S, SmallRiscv>),
+        of(Property::Aging, SmallX86::LABEL, aging::<S, SmallX86>),
+        of(Property::Aging, SmallArm2::LABEL, aging::<S, SmallArm2>),
+        of(Property::Aging, SmallArm4::LABEL, aging::<S, SmallArm4>),
+        of(Property::Aging, SmallRiscv::LABEL, aging::<S, SmallRiscv>),
+        of(Property::Aging, "x86-64", looking_around::<S, X86_64>),
+    ]
+}
+
+const fn of(property: Property, format: &'static str, compare: Compare) -> Comparison {
+    Comparison { property, format, compare }
+}

@@ -31,7 +31,7 @@ pub struct Outcome {
 
 type Perform = fn(&Scenario, &mut Stacks, &[Deviation], bool) -> Outcome;
 
-/// The code under test in a scenario: the engine or an exhibit, in one format.
+/// The code under test in a scenario: the engine, in one format.
 #[derive(Clone, Copy, Debug)]
 pub struct Stage {
     /// The format.

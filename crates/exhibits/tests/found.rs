@@ -4,7 +4,7 @@ use pageout_exhibits::harness::{
     Call, Case, Counterexample, Decode, Engine, Expected, Layout, Op, Subject, World, check_call,
     each_small_case, try_every_access,
 };
-use pageout_exhibits::{ByteLength, FirstEntryAlone, LoadAndStore};
+use pageout_exhibits::{Bug, Faulty};
 use pageout_paging::pte::{Arm64_4K, SmallArm2, SmallArm4, SmallX86};
 use pageout_paging::tlb::YoungFlush;
 use pageout_paging::young::Family;
@@ -14,33 +14,44 @@ fn call(family: Family) -> Call {
 }
 
 /// Returns the first small case, while hardware stands still, on which the family fails.
-fn still<S: Subject, F: Decode>(family: Family) -> Result<u64, Box<Counterexample>> {
+fn still<S: Subject, F: Decode>(
+    bug: Option<Bug>,
+    family: Family,
+) -> Result<u64, Box<Counterexample>> {
     let world = World::<F>::new(1);
-    each_small_case::<F>(|case, expected| check_call::<S, F>(&world, case, expected, call(family)))
+    let call = call(family);
+    let each = || each_small_case::<F>(|case, of| check_call::<S, F>(&world, case, of, call));
+    Bug::during(bug, each)
 }
 
 /// Returns the first small case and hardware access on which the family fails.
-fn moving<S: Subject, F: Decode>(family: Family) -> Result<u64, Box<Counterexample>> {
+fn moving<S: Subject, F: Decode>(
+    bug: Option<Bug>,
+    family: Family,
+) -> Result<u64, Box<Counterexample>> {
     let world = World::<F>::new(1);
-    each_small_case::<F>(|case, expected| {
-        // Four patterns of young bits are enough here: none, the first entry, all but it, all.
-        let young = case.entries.iter().filter(|pte| F::is_young(**pte)).count();
-        if !matches!(young, 0 | 1 | 7 | 8) {
-            return Ok(());
-        }
-        try_every_access::<S, F>(&world, case, expected, call(family)).map(|_| ())
-    })
+    let each = || {
+        each_small_case::<F>(|case, expected| {
+            // Four patterns of young bits are enough here: none, the first entry, all but it, all.
+            let young = case.entries.iter().filter(|pte| F::is_young(**pte)).count();
+            if !matches!(young, 0 | 1 | 7 | 8) {
+                return Ok(());
+            }
+            try_every_access::<S, F>(&world, case, expected, call(family)).map(|_| ())
+        })
+    };
+    Bug::during(bug, each)
 }
 
 #[test]
 fn the_engine_passes_what_the_exhibits_fail() {
     for family in Family::ALL {
         for passed in [
-            still::<Engine, SmallX86>(family),
-            still::<Engine, SmallArm2>(family),
-            still::<Engine, SmallArm4>(family),
-            moving::<Engine, SmallX86>(family),
-            moving::<Engine, SmallArm4>(family),
+            still::<Engine, SmallX86>(None, family),
+            still::<Engine, SmallArm2>(None, family),
+            still::<Engine, SmallArm4>(None, family),
+            moving::<Engine, SmallX86>(None, family),
+            moving::<Engine, SmallArm4>(None, family),
         ] {
             assert!(passed.unwrap_or_else(|wrong| panic!("{wrong}")) > 0);
         }
@@ -55,12 +66,21 @@ fn of_runs() -> impl Iterator<Item = Family> {
 
 #[test]
 fn the_first_entry_alone_is_found_wherever_runs_are_decided_on() {
-    assert!(still::<FirstEntryAlone, SmallArm2>(Family::PerEntry).is_ok());
-    assert!(still::<FirstEntryAlone, SmallArm4>(Family::PerEntry).is_ok());
+    assert!(still::<Faulty, SmallArm2>(Some(Bug::FirstEntryAlone), Family::PerEntry).is_ok());
+    assert!(still::<Faulty, SmallArm4>(Some(Bug::FirstEntryAlone), Family::PerEntry).is_ok());
     for family in of_runs() {
-        assert!(still::<FirstEntryAlone, SmallX86>(family).is_ok(), "{family:?}: no blocks");
-        assert!(still::<FirstEntryAlone, SmallArm2>(family).is_err(), "{family:?}");
-        assert!(still::<FirstEntryAlone, SmallArm4>(family).is_err(), "{family:?}");
+        assert!(
+            still::<Faulty, SmallX86>(Some(Bug::FirstEntryAlone), family).is_ok(),
+            "{family:?}: no blocks"
+        );
+        assert!(
+            still::<Faulty, SmallArm2>(Some(Bug::FirstEntryAlone), family).is_err(),
+            "{family:?}"
+        );
+        assert!(
+            still::<Faulty, SmallArm4>(Some(Bug::FirstEntryAlone), family).is_err(),
+            "{family:?}"
+        );
     }
 }
 
@@ -74,7 +94,8 @@ fn only_the_engine_passes<F: Decode>(case: &Case, property: &str, found: &str) {
         held.unwrap_or_else(|wrong| panic!("{wrong}"));
     }
     for family in of_runs() {
-        let failed = check_call::<FirstEntryAlone, F>(&world, case, &expected, call(family));
+        let check = || check_call::<Faulty, F>(&world, case, &expected, call(family));
+        let failed = Bug::during(Some(Bug::FirstEntryAlone), check);
         let wrong = failed.expect_err("the exhibit is found");
         assert_eq!(wrong.property, property, "{wrong}");
         assert!(wrong.found.starts_with(found), "{wrong}");
@@ -116,9 +137,10 @@ fn a_first_entry_contiguous_clears_single_entries_past_the_run() {
 #[test]
 fn a_byte_length_leaves_the_table() {
     for family in Family::ALL {
-        for found in
-            [still::<ByteLength, SmallArm2>(family), still::<ByteLength, SmallArm4>(family)]
-        {
+        for found in [
+            still::<Faulty, SmallArm2>(Some(Bug::ByteLength), family),
+            still::<Faulty, SmallArm4>(Some(Bug::ByteLength), family),
+        ] {
             let wrong = found.expect_err("the exhibit is found");
             assert_eq!(wrong.property, "only the table's entries are used", "{wrong}");
         }
@@ -128,11 +150,11 @@ fn a_byte_length_leaves_the_table() {
 #[test]
 fn a_load_and_store_loses_a_write() {
     for family in Family::ALL {
-        assert!(still::<LoadAndStore, SmallArm4>(family).is_ok());
+        assert!(still::<Faulty, SmallArm4>(Some(Bug::LoadAndStore), family).is_ok());
         for found in [
-            moving::<LoadAndStore, SmallX86>(family),
-            moving::<LoadAndStore, SmallArm2>(family),
-            moving::<LoadAndStore, SmallArm4>(family),
+            moving::<Faulty, SmallX86>(Some(Bug::LoadAndStore), family),
+            moving::<Faulty, SmallArm2>(Some(Bug::LoadAndStore), family),
+            moving::<Faulty, SmallArm4>(Some(Bug::LoadAndStore), family),
         ] {
             let wrong = found.expect_err("the exhibit is found");
             assert_eq!(wrong.property, "no dirty bit is lost and no other bit changes", "{wrong}");

@@ -6,12 +6,13 @@ use pageout_exhibits::harness::{
     Access, BASE, Bits, Case, Decode, Engine, Event, FIRST_TABLE, Ground, Subject, World,
     each_small_case, gathered,
 };
+use pageout_exhibits::{Bug, Faulty};
 use pageout_paging::contig::{
     AccessFlags, get_and_clear_ptes, set_access_flags, set_pte, set_ptes, wrprotect_ptes,
 };
 use pageout_paging::mmu::{Asid, Barrier, Invalidate};
 use pageout_paging::pte::{Level, Prot, SmallArm2, SmallArm4, SmallRiscv, SmallX86};
-use pageout_paging::{Env, Format, LockedTable, Pfn, Pte, Rules, VirtAddr};
+use pageout_paging::{Env, Format, LockedTable, Pfn, Pte, VirtAddr};
 use std::ops::Range;
 
 const START: VirtAddr = VirtAddr::new(0x40_0000);
@@ -352,33 +353,19 @@ fn hardware_acting_between_any_two_operations() {
     all::<SmallRiscv>();
 }
 
-/// Rules of which one decision is wrong.
-macro_rules! wrong_rule {
-    ($name:ident, $decision:ident) => {
-        struct $name;
-
-        impl Rules for $name {
-            fn $decision() -> bool {
-                false
-            }
-        }
-    };
-}
-
-wrong_rule!(EdgesFolded, unfold_edges);
-wrong_rule!(NoBreak, break_before_make);
-wrong_rule!(GatheredFlags, access_flags_of_each_entry);
-
 #[test]
 fn each_decision_matters() {
-    for op in [Op::Clear, Op::WrProtect] {
-        assert!(still::<EdgesFolded, SmallX86>(op, false, false).is_ok());
-        assert!(still::<EdgesFolded, SmallArm4>(op, false, false).is_err());
-        assert!(still::<NoBreak, SmallArm4>(op, false, false).is_err());
+    fn of<F: Decode>(bug: Bug, op: Op, readonly: bool) -> Result<u64, String> {
+        Bug::during(Some(bug), || still::<Faulty, F>(op, false, readonly))
     }
-    assert!(still::<NoBreak, SmallArm2>(Op::Grant(FLAGS[2]), false, true).is_err());
+    for op in [Op::Clear, Op::WrProtect] {
+        assert!(of::<SmallX86>(Bug::FoldedEdges, op, false).is_ok());
+        assert!(of::<SmallArm4>(Bug::FoldedEdges, op, false).is_err());
+        assert!(of::<SmallArm4>(Bug::MakeBeforeBreak, op, false).is_err());
+    }
+    assert!(of::<SmallArm2>(Bug::MakeBeforeBreak, Op::Grant(FLAGS[2]), true).is_err());
     for flags in FLAGS {
-        assert!(still::<GatheredFlags, SmallArm4>(Op::Grant(flags), false, false).is_err());
+        assert!(of::<SmallArm4>(Bug::GatheredFlags, Op::Grant(flags), false).is_err());
     }
 }
 

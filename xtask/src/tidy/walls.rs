@@ -20,7 +20,6 @@ const EXPERIMENT: &str = "pageout-experiment";
 const TRACE: &str = "pageout-trace";
 const HOST: &str = "pageout-host";
 const MODEL: &str = "pageout-model";
-const CATALOG: &str = "pageout-catalog";
 const CHECK: &str = "pageout-check";
 const LAB: &str = "pageout-lab";
 const CALIBRATE: &str = "pageout-calibrate";
@@ -32,7 +31,7 @@ const SWEEP: &str = "pageout-sweep";
 
 /// The crates of the workspace that a crate may name. A crate without a row, such as the binary,
 /// may name all but the exhibits.
-const WALLS: [(&str, &[&str]); 19] = [
+const WALLS: [(&str, &[&str]); 18] = [
     (PAGING, &[]),
     (CAPI, &[PAGING]),
     (REFUSAL, &[]),
@@ -45,7 +44,6 @@ const WALLS: [(&str, &[&str]); 19] = [
     (TRACE, &[EXPERIMENT]),
     (SWEEP, &[EXPERIMENT, RECORD, REFUSAL]),
     (CHECK, &[EXPERIMENT, PAGING, RECLAIM, RECORD]),
-    (CATALOG, &[CHECK, PAGING]),
     (STEPS, &[]),
     (CALIBRATE, &[EXPERIMENT, MACHINE, RECORD, STEPS]),
     (LAB, &[EXPERIMENT, RECORD, REFUSAL]),
@@ -144,8 +142,8 @@ pub(super) fn check(workspace: &Workspace) -> Vec<Finding> {
 
 fn may_depend(package: &str, on: &str, is_dev: bool) -> bool {
     if on == EXHIBITS {
-        // `catalog` lists the bugs they hold, and `check` has their harness in common with them.
-        return is_dev || [CATALOG, CHECK].contains(&package);
+        // `check` finds them, and has their harness in common with the engine's tests.
+        return is_dev || package == CHECK;
     }
     let wall = WALLS.iter().find(|(name, _)| *name == package);
     wall.is_none_or(|(_, allowed)| allowed.contains(&on))
@@ -206,7 +204,6 @@ mod tests {
     #[test]
     fn the_exhibits_are_for_checks_and_tests() {
         assert!(may_depend(CHECK, EXHIBITS, false));
-        assert!(may_depend(CATALOG, EXHIBITS, false));
         assert!(!may_depend(HOST, EXHIBITS, false));
         assert!(may_depend(PAGING, EXHIBITS, true));
         assert!(!may_depend(RECLAIM, EXHIBITS, false));

@@ -42,7 +42,6 @@ const TWO_WORD_HEAD: &str = "By what ";
 const PLAIN: &[&str] = &[
     "crates/calibrate/",
     "crates/capi/",
-    "crates/catalog/",
     "crates/check/",
     "crates/cli/",
     "crates/exhibits/",

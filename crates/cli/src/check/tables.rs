@@ -1,9 +1,8 @@
 //! The output of `check`.
 
 use super::Done;
-use pageout_catalog::EXHIBITS;
 use pageout_check::check::Task;
-use pageout_check::exhibit::Exhibit;
+use pageout_check::exhibit::{EXHIBITS, Exhibit};
 use pageout_check::property::Property;
 use pageout_check::scenarios::SCENARIOS;
 use pageout_check::search::Searched;

@@ -39,9 +39,8 @@ pub trait Subject: 'static {
     fn mmu<M: Mmu>(mmu: M) -> Self::Mmu<M>;
 }
 
-/// The engine under these rules, without wrappers.
-impl<R: Rules + 'static> Subject for R {
-    type Rules = R;
+impl Subject for Sound {
+    type Rules = Self;
     type Table<T: Table> = T;
     type Mmu<M: Mmu> = M;
 

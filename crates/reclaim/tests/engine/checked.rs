@@ -2,6 +2,7 @@
 //! embedder writes, and knows nothing of the checks. If there is a mistake in its TLB maintenance,
 //! in its supplies, or in the engine itself, the checks name the rule that is broken.
 
+use pageout_exhibits::{Bug, Faulty};
 use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate, Shootdown};
 use pageout_paging::pte::{Arm64_4K, Riscv64, X86_64};
 use pageout_paging::table::{HostTable, HostTables};
@@ -265,18 +266,8 @@ fn a_frame_freed_while_it_is_mapped_is_found() {
     everywhere::<Sound>(Mistake::FreeInUse);
 }
 
-/// The rules of an engine that frees before it flushes.
-#[derive(Clone, Copy, Debug)]
-struct EarlyFree;
-
-impl Rules for EarlyFree {
-    fn flush_before_free() -> bool {
-        false
-    }
-}
-
 #[test]
 #[should_panic(expected = "flush before free")]
 fn an_engine_that_frees_before_it_flushes_is_found() {
-    everywhere::<EarlyFree>(Mistake::None);
+    Bug::during(Some(Bug::FreeBeforeFlush), || everywhere::<Faulty>(Mistake::None));
 }

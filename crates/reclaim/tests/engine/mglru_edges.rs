@@ -3,8 +3,9 @@
 //! mistakes show.
 
 use crate::mglru_walk::FILTERS;
-use crate::ruled::{LastBlockCut, PastTheEnd, PastTheTable, Ruled};
+use crate::ruled::Ruled;
 use crate::world::{Arena, LIMITS, aging, pages, tuning};
+use pageout_exhibits::{Bug, Faulty};
 use pageout_paging::pte::{Arm64_4K, SmallArm4, X86_64};
 use pageout_paging::young::Family;
 use pageout_paging::{Format, Rules, Sound};
@@ -61,6 +62,11 @@ fn walked<F: Format, R: Rules>(
     (world.young(mm, whole), world.generation(folio))
 }
 
+/// Returns the result of [`walked`] with [`Bug::LastBlockCut`].
+fn cut<F: Format>(family: Family, mirrored: bool, used: &[u64]) -> (Vec<u64>, Option<usize>) {
+    Bug::during(Some(Bug::LastBlockCut), || walked::<F, Faulty>(family, mirrored, used))
+}
+
 /// The youngest generation when the second walk of [`walked`] begins.
 const YOUNGEST: Option<usize> = Some(0);
 
@@ -75,12 +81,12 @@ fn a_page_used_in_a_block_that_the_vma_ends_in_is_promoted<F: Format>() {
     }
     for family in OF_RUNS {
         for mirrored in [false, true] {
-            let (young, generation) = walked::<F, LastBlockCut>(family, mirrored, &[last]);
+            let (young, generation) = cut::<F>(family, mirrored, &[last]);
             assert_eq!(young, [last], "{family:?}, {mirrored}");
             assert_ne!(generation, YOUNGEST, "{family:?}, {mirrored}: its use is missed");
         }
     }
-    let alone = walked::<F, LastBlockCut>(Family::PerEntry, false, &[last]);
+    let alone = cut::<F>(Family::PerEntry, false, &[last]);
     assert_eq!(alone, (vec![], YOUNGEST), "one entry stands for its block");
 }
 
@@ -103,7 +109,7 @@ fn a_trailing_block_is_cleared_with_its_run() {
     for family in OF_RUNS {
         let (young, generation) = walked::<Arm64_4K, Sound>(family, false, &used);
         assert_eq!((young, generation), (vec![], YOUNGEST), "{family:?}");
-        let (young, _) = walked::<Arm64_4K, LastBlockCut>(family, false, &used);
+        let (young, _) = cut::<Arm64_4K>(family, false, &used);
         assert_eq!(young, used[1..], "{family:?}");
     }
 }
@@ -159,7 +165,8 @@ fn a_look_around_ends_with_its_window_inside_of_a_folio<F: Format>() {
         assert!(!noted, "{family:?}: 5 young entries of 64 at most");
     }
     for family in OF_RUNS {
-        let (young, noted) = looked_around::<F, PastTheEnd>(&ACROSS, family);
+        let past = || looked_around::<F, Faulty>(&ACROSS, family);
+        let (young, noted) = Bug::during(Some(Bug::BatchPastEnd), past);
         assert_eq!(young, [0; 0], "{family:?}: bits outside of the window are lost");
         assert!(noted, "{family:?}: and count");
     }
@@ -187,7 +194,8 @@ fn a_look_around_ends_with_its_table_inside_of_a_folio<F: Format>() {
         assert_eq!(noted, family != Family::PerEntry, "{family:?}");
     }
     for family in OF_RUNS {
-        let past = || looked_around::<F, PastTheTable>(&AT_THE_END, family);
+        let looked_around = || looked_around::<F, Faulty>(&AT_THE_END, family);
+        let past = || Bug::during(Some(Bug::BatchPastWindow), looked_around);
         let panicked = catch_unwind(AssertUnwindSafe(past)).expect_err("a batch leaves its table");
         let said = panicked.downcast_ref::<String>().expect("an assertion that names entries");
         assert!(said.contains("table"), "{family:?}: {said}");

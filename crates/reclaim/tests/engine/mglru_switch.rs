@@ -3,6 +3,7 @@
 
 use crate::ruled::{Moment, Ruled};
 use crate::world::{Arena, LIMITS, World, tuning};
+use pageout_exhibits::{Bug, Faulty};
 use pageout_paging::pte::SmallX86;
 use pageout_paging::{Rules, Sound};
 use pageout_reclaim::mglru::{LruGenCaps, MAX_NR_GENS, MAX_NR_ZONES};
@@ -14,24 +15,6 @@ use std::thread;
 
 const ROOT: MemcgId = MemcgId::ROOT;
 const FOLIOS: u64 = 8;
-
-/// Rules by which folios join the classic lists until a switch has ended.
-struct JoinsOnceSettled;
-
-impl Rules for JoinsOnceSettled {
-    fn joins_generation(in_use: bool, switching: bool) -> bool {
-        in_use && !switching
-    }
-}
-
-/// Rules by which folios join generations until a switch has ended.
-struct JoinsWhileSwitching;
-
-impl Rules for JoinsWhileSwitching {
-    fn joins_generation(in_use: bool, switching: bool) -> bool {
-        in_use || switching
-    }
-}
 
 /// The time at which the round goes on: before the switch has ended, or after.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -120,12 +103,14 @@ fn listed_after<R: Rules>(to: LruGenCaps, goes_on: GoesOn) -> usize {
             wait_for(&stand.reclaimed);
         }
     };
+    let bug = Bug::current();
     thread::scope(|scope| {
         scope.spawn(|| {
             wait_for(&stand.isolated);
             let _moved = AtTheEnd(&stand.moved);
             let ground = Ruled::<_, R>::with(env, &in_switch);
-            maps.on(&ground, &mut CpuCtx::new(), tuning()).set_lru_gen_caps(to);
+            let switch = || maps.on(&ground, &mut CpuCtx::new(), tuning()).set_lru_gen_caps(to);
+            Bug::during(bug, switch);
         });
         let _ends = [AtTheEnd(&stand.isolated), AtTheEnd(&stand.reclaimed)];
         let options = ReclaimOptions { may_swap: false, swappiness: None, agent: Agent::Direct };
@@ -155,6 +140,8 @@ fn what_a_round_of_reclaim_has_isolated_outlives_a_switch() {
 #[test]
 fn what_joins_lists_by_whether_they_are_being_switched_is_lost() {
     let [on, off] = TO;
-    assert!(listed_after::<JoinsOnceSettled>(on, GoesOn::Before) < FOLIOS as usize);
-    assert!(listed_after::<JoinsWhileSwitching>(off, GoesOn::Before) < FOLIOS as usize);
+    for (bug, to) in [(Bug::JoinOnceSettled, on), (Bug::JoinWhileSwitching, off)] {
+        let listed = || listed_after::<Faulty>(to, GoesOn::Before);
+        assert!(Bug::during(Some(bug), listed) < FOLIOS as usize, "{bug:?}");
+    }
 }

@@ -2,40 +2,9 @@
 
 use crate::env::{CountedTable, MmuLog, TestEnv};
 use pageout_paging::mmu::Asid;
-use pageout_paging::{
-    Env, Format, Level, Notifier, Observer, Order, Pfn, Pte, Rules, Run, Sound, Stage, VirtAddr,
-};
+use pageout_paging::{Env, Format, Notifier, Observer, Order, Pfn, Rules, Stage};
 use pageout_reclaim::{Backing, Frames, Io, Submitted, World, WriteGuard};
 use std::marker::PhantomData;
-
-/// Rules that check a contiguous block in which a run of several entries ends only as far as the
-/// run.
-pub(crate) struct LastBlockCut;
-
-impl Rules for LastBlockCut {
-    fn widen<F: Format>(run: Run, first: Pte, last: Pte) -> Run {
-        let wide = Sound::widen::<F>(run, first, last);
-        if run.nr == 1 { wide } else { Run::between(wide.first, run.end()) }
-    }
-}
-
-/// Rules by which batches go on past the end of their VMA or their window, to that of the table.
-pub(crate) struct PastTheEnd;
-
-impl Rules for PastTheEnd {
-    fn max_batch<F: Format>(addr: VirtAddr, in_folio: usize, _end: VirtAddr) -> usize {
-        in_folio.min(F::PTES - F::index(Level::Pte, addr))
-    }
-}
-
-/// Rules by which batches end only with their folio.
-pub(crate) struct PastTheTable;
-
-impl Rules for PastTheTable {
-    fn max_batch<F: Format>(_addr: VirtAddr, in_folio: usize, _end: VirtAddr) -> usize {
-        in_folio
-    }
-}
 
 /// A moment at which the engine calls the ground.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

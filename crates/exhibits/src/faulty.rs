@@ -1,0 +1,213 @@
+//! The engine's decisions, tables and MMUs with the bug of the thread.
+
+use crate::bug::Bug;
+use crate::harness::Subject;
+use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate};
+use pageout_paging::table::{LINE, Table};
+use pageout_paging::{Format, Level, Mmu, Pte, Rules, Run, Sound, VirtAddr, contig};
+
+/// The engine with the bug that the thread has ([`Bug::during`]), or sound without one. With a
+/// type for each bug, the engine would be compiled for each.
+#[derive(Clone, Copy, Debug)]
+pub struct Faulty;
+
+/// Defines a rule that is [`Sound`]'s, but for these bugs.
+macro_rules! rule {
+    ($rule:ident($($arg:ident: $of:ty),*) -> $out:ty { $($bug:ident => $wrong:expr),* }) => {
+        fn $rule($($arg: $of),*) -> $out {
+            match Bug::current() {
+                $(Some(Bug::$bug) => $wrong,)*
+                _ => Sound::$rule($($arg),*),
+            }
+        }
+    };
+}
+
+impl Rules for Faulty {
+    rule!(flush_before_free() -> bool { FreeBeforeFlush => false });
+    rule!(flush_before_write_out() -> bool { WriteOutBeforeFlush => false });
+    // Freeing before the flush implies removing before it.
+    rule!(flush_before_remove() -> bool {
+        FreeBeforeFlush => false,
+        RemoveBeforeFlush => false
+    });
+    rule!(flush_before_unlock() -> bool { UnlockBeforeFlush => false });
+    rule!(flush_before_restore() -> bool { RestoreBeforeFlush => false });
+    rule!(flush_before_zeros() -> bool { ZerosBeforeFlush => false });
+    rule!(flush_before_copy() -> bool { CopyBeforeFlush => false });
+    rule!(flush_pending_before_change() -> bool { PendingFlushMissed => false });
+    rule!(faults_lock_folios() -> bool { FaultWithoutLock => false });
+    rule!(entries_marked(nr: usize) -> usize { UffdWpBatched => 1 });
+    rule!(mappings_removed(nr: u32) -> u32 { MapcountOnce => 1 });
+    rule!(unfold_edges() -> bool { FoldedEdges => false });
+    rule!(break_before_make() -> bool { MakeBeforeBreak => false });
+    rule!(access_flags_of_each_entry() -> bool { GatheredFlags => false });
+    rule!(flush_before_split() -> bool { SplitBeforeFlush => false });
+    rule!(split_keeps_dirty() -> bool { SplitLosesDirty => false });
+    rule!(mappings_of_split(nr: u32) -> u32 { SplitCountsOnce => 1 });
+    rule!(pages_shared(nr: usize) -> usize { SharedOnce => 1 });
+    rule!(leaf_gives_up_its_table() -> bool { TableKept => false });
+    rule!(pages_moved(nr: usize) -> i64 { MovesFolios => 1 });
+    rule!(joins_generation(in_use: bool, switching: bool) -> bool {
+        JoinOnceSettled => in_use && !switching,
+        JoinWhileSwitching => in_use || switching
+    });
+    rule!(filter_noted(seq: u64) -> u64 { FilterNotedHere => seq });
+    rule!(look_around_young(nr: usize) -> usize { LookAroundOne => 1 });
+    rule!(slots_indexed(nr: usize) -> usize { SlotForgotten => nr - 1 });
+    rule!(entries_of_index() -> u16 { IndexCountsTwice => 2 });
+    rule!(slot_entries_left() -> u16 { SlotLeaked => 1 });
+    rule!(taken_back_dirty() -> bool { TakenBackClean => false });
+
+    fn widen<F: Format>(run: Run, first: Pte, last: Pte) -> Run {
+        let sound = Sound::widen::<F>(run, first, last);
+        match Bug::current() {
+            Some(Bug::FirstEntryAlone) if F::is_cont(first) => {
+                let start = contig::align_down(run.first, F::CONT_PTES);
+                Run::between(start, contig::align_up(run.end(), F::CONT_PTES))
+            }
+            Some(Bug::FirstEntryAlone) => run,
+            Some(Bug::LastBlockCut) if run.nr > 1 => Run::between(sound.first, run.end()),
+            Some(Bug::ByteLength) => byte_length::<F>(run, first, last),
+            _ => sound,
+        }
+    }
+
+    fn max_batch<F: Format>(addr: VirtAddr, in_folio: usize, end: VirtAddr) -> usize {
+        let in_range = ((end.get() - addr.get()) >> F::PAGE_SHIFT) as usize;
+        let in_table = F::PTES - F::index(Level::Pte, addr);
+        match Bug::current() {
+            Some(Bug::BatchPastEnd) => in_folio.min(in_table),
+            Some(Bug::BatchPastFolio) => in_range.min(in_table),
+            Some(Bug::BatchPastTable) => in_folio.min(in_range),
+            Some(Bug::BatchPastWindow) => in_folio,
+            _ => Sound::max_batch::<F>(addr, in_folio, end),
+        }
+    }
+}
+
+/// Returns the entries of a check that takes bytes for entries.
+fn byte_length<F: Format>(run: Run, first: Pte, last: Pte) -> Run {
+    let block_bytes = F::CONT_PTES << F::PAGE_SHIFT;
+    let mut start = run.first << F::PAGE_SHIFT;
+    let mut end = start + run.nr; // the first half of the bug: entries added to bytes
+    if F::is_cont(last) {
+        end = contig::align_up(end, block_bytes);
+    }
+    if F::is_cont(first) {
+        start = contig::align_down(start, block_bytes);
+    }
+    // The second: bytes taken for entries.
+    Run { first: start >> F::PAGE_SHIFT, nr: end - start }
+}
+
+/// A table that clears by a load and a store under [`Bug::LoadAndStore`].
+#[derive(Clone, Copy, Debug)]
+pub struct FaultyTable<T>(T);
+
+fn is_torn() -> bool {
+    Bug::current() == Some(Bug::LoadAndStore)
+}
+
+impl<T: Table> Table for FaultyTable<T> {
+    fn load(self, i: usize) -> Pte {
+        self.0.load(i)
+    }
+
+    fn line(self, i: usize) -> [u64; LINE] {
+        self.0.line(i)
+    }
+
+    fn test_and_clear_bit(self, i: usize, bit: u64) -> bool {
+        if !is_torn() {
+            return self.0.test_and_clear_bit(i, bit);
+        }
+        let old = self.0.load(i);
+        self.0.set(i, Pte(old.0 & !bit));
+        old.0 & bit != 0
+    }
+
+    fn clear_bits(self, i: usize, bits: u64) {
+        if !is_torn() {
+            return self.0.clear_bits(i, bits);
+        }
+        let old = self.0.load(i);
+        self.0.set(i, Pte(old.0 & !bits));
+    }
+
+    fn cas(self, i: usize, old: Pte, new: Pte) -> Result<(), Pte> {
+        if !is_torn() {
+            return self.0.cas(i, old, new);
+        }
+        let found = self.0.load(i);
+        if found != old {
+            return Err(found);
+        }
+        self.0.set(i, new);
+        Ok(())
+    }
+
+    fn swap(self, i: usize, new: Pte) -> Pte {
+        if !is_torn() {
+            return self.0.swap(i, new);
+        }
+        let old = self.0.load(i);
+        self.0.set(i, new);
+        old
+    }
+
+    fn set(self, i: usize, pte: Pte) {
+        self.0.set(i, pte);
+    }
+
+    fn prefetch_write(self, i: usize) {
+        self.0.prefetch_write(i);
+    }
+}
+
+/// An MMU whose invalidations stay on this CPU under [`Bug::LocalInvalidation`].
+#[derive(Clone, Copy, Debug)]
+pub struct FaultyMmu<M>(M);
+
+impl<M: Mmu> Mmu for FaultyMmu<M> {
+    fn caps(&self) -> Caps {
+        self.0.caps()
+    }
+
+    fn invalidate(&self, what: Invalidate) {
+        match Bug::current() {
+            Some(Bug::LocalInvalidation) => self.0.invalidate_local(what),
+            _ => self.0.invalidate(what),
+        }
+    }
+
+    fn barrier(&self, barrier: Barrier) {
+        self.0.barrier(barrier);
+    }
+
+    fn invalidate_local(&self, what: Invalidate) {
+        self.0.invalidate_local(what);
+    }
+
+    fn remote(&self, asid: Asid) -> bool {
+        self.0.remote(asid)
+    }
+
+    fn defer(&self, asid: Asid) {
+        self.0.defer(asid);
+    }
+}
+
+impl Subject for Faulty {
+    type Rules = Self;
+    type Table<T: Table> = FaultyTable<T>;
+    type Mmu<M: Mmu> = FaultyMmu<M>;
+
+    fn table<T: Table>(table: T) -> FaultyTable<T> {
+        FaultyTable(table)
+    }
+
+    fn mmu<M: Mmu>(mmu: M) -> FaultyMmu<M> {
+        FaultyMmu(mmu)
+    }
+}
