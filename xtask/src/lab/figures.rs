@@ -14,7 +14,7 @@ use crate::cmd;
 
 /// The most that a new run may differ from the stored figures, as a fraction: another compiler
 /// makes other code.
-const TOLERANCE: f64 = 0.03;
+pub(super) const TOLERANCE: f64 = 0.03;
 
 /// The figures of a release's kernels.
 struct Figures {
@@ -210,13 +210,13 @@ fn instructions(all: &RecordFile) -> RecordFile {
 }
 
 /// Returns the records of all runs.
-fn of_all(file: RecordFile) -> Vec<Record> {
+pub(super) fn of_all(file: RecordFile) -> Vec<Record> {
     file.sets.into_iter().flat_map(|set| set.records).collect()
 }
 
 /// Returns the metrics of `old` that `new` lacks, or whose value in `new` differs by more than
 /// `tolerance` of the old one.
-fn differing(old: &[Record], new: &[Record], tolerance: f64) -> Vec<String> {
+pub(super) fn differing(old: &[Record], new: &[Record], tolerance: f64) -> Vec<String> {
     let mut found = Vec::new();
     for a in old {
         let same = |b: &&Record| {

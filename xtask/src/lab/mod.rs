@@ -8,6 +8,7 @@ mod checks;
 mod engine;
 mod figures;
 mod report;
+mod workloads;
 
 use std::fs;
 use std::time::Instant;
@@ -33,6 +34,8 @@ pub(crate) enum Stage {
     Engine,
     /// Count the instructions of every situation.
     Figures,
+    /// Run every workload on both releases and both architectures.
+    Workloads,
 }
 
 /// Builds and boots for the given stages, or for all; with `update`, the figures are stored.
@@ -54,6 +57,7 @@ pub(crate) fn run(chosen: &[Stage], update: bool) -> Result<()> {
             Stage::Selftest => checks::selftest()?,
             Stage::Engine => engine::beside()?,
             Stage::Figures => figures::run(update)?,
+            Stage::Workloads => workloads::run(update)?,
         }
     }
     println!(

@@ -68,6 +68,10 @@ fn kernels_7_3() -> Section {
                 "young-flush, no-young-tlbi, no-young-flush",
                 "stock with another flush after a young bit is cleared (docs/lab.md)",
             ),
+            (
+                "no-unmap-defer, clean-entries",
+                "stock with other flushes where reclaim unmaps (docs/lab.md)",
+            ),
             ("q1 to q22", "stock with the first patches of a queue that makes its reclaim faster"),
         ],
     )

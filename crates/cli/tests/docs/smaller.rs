@@ -31,6 +31,7 @@ pub(crate) const CHANGES: &[Change] = &[
     change("aging-rounds", "aging-rounds", "aging-rounds size=8MiB rounds=2"),
     change("--draws", "--draws 200", "--draws 2"),
     change("--draws", "--draws 100", "--draws 2"),
+    change("pageout-shared", " times=20", ""),
     change("pageout-shared", "pageout-shared", "pageout-shared times=3"),
     change("sweep flush", "sweep flush", "sweep flush --cores 1,4 --size 1MiB"),
     change("observe", "observe --runs 101", "observe"),
