@@ -1,10 +1,11 @@
 #![doc = include_str!("../README.md")]
 //!
-//! ## Where to begin The engine allocates nothing. [`Memory::carve`] cuts the tables of [`Maps`]
-//! from the caller's bytes, as large as [`Limits`] ask. [`Maps::on`] makes an [`Engine`], the
-//! handle of the calling CPU, whose methods are the operations. It takes these tables, the world
-//! they run on, the CPU's [`CpuCtx`] and a [`Tuning`]. Everything that they change is atomic or
-//! under a lock, and locks are taken in one order. No operation waits for storage.
+//! ## Where to begin
+//! The engine allocates nothing. [`Memory::carve`] cuts the tables of [`Maps`] from the caller's
+//! bytes, as large as [`Limits`] ask. [`Maps::on`] makes an [`Engine`], the handle of the calling
+//! CPU, whose methods are the operations. It takes these tables, the world they run on, the CPU's
+//! [`CpuCtx`] and a [`Tuning`]. Everything that they change is atomic or under a lock, and locks
+//! are taken in one order. No operation waits for storage.
 //!
 //! The world is a [`pageout_paging::Env`] (page tables, TLBs). Operations that need frames or
 //! storage ask for a [`World`], which adds [`Frames`] and [`Backing`]. `examples/kernel.rs` is the
