@@ -7,14 +7,14 @@ use pageout_paging::mmu::{Asid, Caps};
 use pageout_paging::pte::X86_64;
 use pageout_paging::testing::Tlbs;
 use pageout_paging::tlb::FlushPolicy;
-use pageout_paging::young::{Family, YoungCheck};
+use pageout_paging::young::{YoungAlgorithm, YoungCheck};
 use pageout_paging::{Env, LockedTable, Pfn, VirtAddr};
 use pageout_reclaim::{Limits, Sizes};
 
 /// Returns true if any of the pages was used.
 pub fn was_used<E: Env>(env: &E, table: Pfn, addr: VirtAddr, nr: usize) -> bool {
-    let (family, flush, asid) = (Family::Line, FlushPolicy::GENERIC, Asid(1));
-    let check = YoungCheck { env, family, flush, asid };
+    let (algorithm, flush, asid) = (YoungAlgorithm::Line, FlushPolicy::GENERIC, Asid(1));
+    let check = YoungCheck { env, algorithm, flush, asid };
     check.clear_flush_young_ptes(&LockedTable::lock(env, table), addr, nr)
 }
 

@@ -51,7 +51,7 @@ macro_rules! with_format {
 /// The parameters of a check.
 struct Asked {
     mmu: Callbacks,
-    family: young::Family,
+    family: young::YoungAlgorithm,
     flush: YoungFlush,
     asid: Asid,
 }
@@ -67,7 +67,7 @@ enum Entries {
 
 impl Asked {
     /// Makes the parameters of a check without a flush.
-    const fn without_flush(family: young::Family) -> Self {
+    const fn without_flush(family: young::YoungAlgorithm) -> Self {
         Self { mmu: Callbacks::NONE, family, flush: YoungFlush::None, asid: Asid(0) }
     }
 
@@ -112,8 +112,9 @@ impl Asked {
         addr: u64,
         entries: Entries,
     ) -> Result<i32, Error> {
-        let flush = FlushPolicy::forced(self.flush);
-        let check = young::YoungCheck { env: ground, family: self.family, flush, asid: self.asid };
+        let flush = FlushPolicy::uniform(self.flush);
+        let check =
+            young::YoungCheck { env: ground, algorithm: self.family, flush, asid: self.asid };
         let pt = pageout_paging::LockedTable::lock(ground, Pfn::default());
         Ok(i32::from(match entries {
             Entries::Ptes(nr) => check.clear_flush_young_ptes(&pt, page_of::<F>(addr, nr)?, nr),
@@ -142,7 +143,7 @@ fn batch_flags(bits: u32) -> Result<BatchFlags, Error> {
         respect_write: has(Batch::RespectWrite),
         merge_write: has(Batch::MergeWrite),
         merge_young_dirty: has(Batch::MergeYoungDirty),
-        read: Getter::Gathered,
+        read: Getter::Contpte,
     })
 }
 
@@ -205,7 +206,7 @@ pub unsafe extern "C" fn pageout_pmdp_test_and_clear_young(
     addr: u64,
 ) -> i32 {
     // All families check a single entry alike.
-    let asked = Asked::without_flush(young::Family::Line);
+    let asked = Asked::without_flush(young::YoungAlgorithm::Line);
     // SAFETY: the promise.
     number(unsafe { asked.check(pt, addr, Entries::Pmd) })
 }

@@ -43,9 +43,9 @@ pub enum Family {
 
 impl Family {
     /// Returns the family of a number.
-    pub(crate) fn of(number: u32) -> Result<young::Family, Error> {
+    pub(crate) fn of(number: u32) -> Result<young::YoungAlgorithm, Error> {
         // `ALL` is in the order of the numbers above.
-        young::Family::ALL.get(number as usize).copied().ok_or(Error::Family)
+        young::YoungAlgorithm::ALL.get(number as usize).copied().ok_or(Error::Family)
     }
 }
 

@@ -18,7 +18,7 @@ use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate};
 use pageout_paging::pte::{Arm64_4K, Arm64_16K, Arm64_64K, Prot, Riscv64, X86_64};
 use pageout_paging::table::HostTable;
 use pageout_paging::tlb::{FlushPolicy, YoungFlush};
-use pageout_paging::young::{Family, YoungCheck};
+use pageout_paging::young::{YoungAlgorithm, YoungCheck};
 use pageout_paging::{
     Env, Format, Level, LockedTable, Mmu, Notifier, Pfn, Pte, Run, Sound, VirtAddr,
 };
@@ -262,7 +262,7 @@ fn case_of<F: Format>(memory: &[AtomicU64], draw: &mut Draw) -> (String, Outcome
     let addr = draw.below(1 << 16) << (shift + F::TABLE_SHIFT)
         | (i as u64) << shift
         | draw.below(1 << shift);
-    let family = Family::ALL[draw.index(3)];
+    let algorithm = YoungAlgorithm::ALL[draw.index(3)];
     let flush = [YoungFlush::Sync, YoungFlush::Nosync, YoungFlush::None][draw.index(3)];
     let asid = Asid(draw.below(1 << 16) as u32);
     let flags = draw.below(32) as u32;
@@ -272,7 +272,7 @@ fn case_of<F: Format>(memory: &[AtomicU64], draw: &mut Draw) -> (String, Outcome
     let table = HostTable::<F>::new(entries).expect("a table of its format");
     let mmu = Recorder { asked: Cell::new(0), range_limit };
     let ground = Ground { table, mmu };
-    let check = YoungCheck { env: &ground, family, flush: FlushPolicy::forced(flush), asid };
+    let check = YoungCheck { env: &ground, algorithm, flush: FlushPolicy::uniform(flush), asid };
     let pt = LockedTable::lock(&ground, Pfn::new(0));
     let at = VirtAddr::new(addr).align_down(F::PAGE_SHIFT);
     let fits = (1..=room).contains(&nr);
@@ -300,7 +300,7 @@ fn case_of<F: Format>(memory: &[AtomicU64], draw: &mut Draw) -> (String, Outcome
     out.asked = ground.mmu.asked.get();
     out.table = entries.iter().fold(0, |hash, entry| fold(hash, &[entry.load(Relaxed)]));
     let call = format!(
-        "{}, call {op}, flushes {flushes}, {family:?}, {flush:?}, {nr} entries from {i}, \
+        "{}, call {op}, flushes {flushes}, {algorithm:?}, {flush:?}, {nr} entries from {i}, \
          flags {flags:#x}",
         F::NAME
     );
@@ -315,6 +315,6 @@ fn batch_flags(bits: u32) -> BatchFlags {
         respect_write: has(2),
         merge_write: has(3),
         merge_young_dirty: has(4),
-        read: Getter::Gathered,
+        read: Getter::Contpte,
     }
 }

@@ -9,11 +9,11 @@ use super::registers::Kind;
 use super::tables::EngineTables;
 use super::world::{Leaf, World};
 use pageout_exhibits::harness::{Counterexample, Subject};
-use pageout_paging::young::Family;
+use pageout_paging::young::YoungAlgorithm;
 use pageout_paging::{Format, Order, Table};
 use pageout_reclaim::mglru::LruGenCaps;
 use pageout_reclaim::{
-    Advice, Aging, CpuCtx, FolioFlags, FolioId, Frames, MapAs, MappingKind, Maps, MemcgId, MmId,
+    Advice, Aging, CpuCtx, FolioFlags, FolioId, Frames, MapAs, MappingKind, MemcgId, MmId, MmState,
     NewFolio, NewVma, Recency, Tuning, VmFlags,
 };
 
@@ -51,23 +51,23 @@ struct Left {
 /// A process that maps a case.
 struct Stage<'a, S: Subject, F: Format> {
     world: &'a World<F>,
-    maps: &'a Maps<'a>,
+    maps: &'a MmState<'a>,
     env: Ground<'a, S, F>,
     mm: MmId,
     folios: Vec<FolioId>,
-    family: Family,
+    algorithm: YoungAlgorithm,
     seq: u64,
 }
 
-/// Ages every small case by each family; returns the number of cases.
+/// Ages every small case by each algorithm; returns the number of cases.
 pub fn aging<S: Subject, F: Small>() -> Result<u64, Box<Counterexample>> {
     let mut tried = 0;
     for case in cases() {
-        let alone = walk::<S, F>(&case, Family::PerEntry).0;
+        let alone = walk::<S, F>(&case, YoungAlgorithm::PerEntry).0;
         let found_young = |page: u64| case.young >> page & 1 == 1 && !alone.young[page as usize];
         let worth = (0..case.pages).any(found_young);
-        for family in [Family::Batched, Family::Line] {
-            let (left, start, steps) = walk::<S, F>(&case, family);
+        for algorithm in [YoungAlgorithm::Batched, YoungAlgorithm::Line] {
+            let (left, start, steps) = walk::<S, F>(&case, algorithm);
             let found = match () {
                 () if (&left.young, &left.folios) != (&alone.young, &alone.folios) => Some((
                     "a batch leaves what its entries would one by one",
@@ -80,7 +80,7 @@ pub fn aging<S: Subject, F: Small>() -> Result<u64, Box<Counterexample>> {
                 () => None,
             };
             if let Some((property, found)) = found {
-                let (format, call) = (F::LABEL, format!("a walk by {family:?}"));
+                let (format, call) = (F::LABEL, format!("a walk by {algorithm:?}"));
                 let failed = Counterexample { property, found, format, call, table: start, steps };
                 return Err(Box::new(failed));
             }
@@ -108,12 +108,15 @@ fn cases() -> impl Iterator<Item = Case> {
 
 /// Walks a case twice. Returns the state after the first walk and the work that it leaves for the
 /// second, with the start and the steps of the first.
-fn walk<S: Subject, F: Small>(case: &Case, family: Family) -> (Left, Vec<String>, Vec<String>) {
+fn walk<S: Subject, F: Small>(
+    case: &Case,
+    algorithm: YoungAlgorithm,
+) -> (Left, Vec<String>, Vec<String>) {
     let world = World::<F>::new(1, F::MACHINE, Kind::File, FIRST_PAGE);
     let mut tables = EngineTables::new();
     let maps = tables.maps();
     let cpu = &mut CpuCtx::new();
-    let mut stage = Stage::<S, F>::set_up(&world, &maps, cpu, case, family);
+    let mut stage = Stage::<S, F>::set_up(&world, &maps, cpu, case, algorithm);
     let start = world.describe();
     world.begin_log();
     stage.age(cpu, true);
@@ -130,7 +133,7 @@ fn walk<S: Subject, F: Small>(case: &Case, family: Family) -> (Left, Vec<String>
 /// entry: it skips those of an isolated folio.
 pub fn looking_around<S: Subject, F: Format>() -> Result<u64, Box<Counterexample>> {
     let mut tried = 0;
-    for family in Family::ALL {
+    for algorithm in YoungAlgorithm::ALL {
         for used in 1..=8 {
             let young = (1 << used) - 1;
             let isolated = true;
@@ -139,7 +142,7 @@ pub fn looking_around<S: Subject, F: Format>() -> Result<u64, Box<Counterexample
             let mut tables = EngineTables::new();
             let maps = tables.maps();
             let cpu = &mut CpuCtx::new();
-            let mut stage = Stage::<S, F>::set_up(&world, &maps, cpu, &case, family);
+            let mut stage = Stage::<S, F>::set_up(&world, &maps, cpu, &case, algorithm);
             stage.set_young(0);
             stage.age(cpu, true);
             stage.set_young(young);
@@ -152,7 +155,7 @@ pub fn looking_around<S: Subject, F: Format>() -> Result<u64, Box<Counterexample
             );
             let steps = event_log::lines(world.events());
             let entered = stage.age(cpu, false) == 1;
-            let counted = if family == Family::PerEntry { 1 } else { 8 };
+            let counted = if algorithm == YoungAlgorithm::PerEntry { 1 } else { 8 };
             if entered != (counted >= 2) {
                 return Err(Box::new(Counterexample {
                     property: "a run in use counts whole in whether a table is worth a walk",
@@ -161,7 +164,7 @@ pub fn looking_around<S: Subject, F: Format>() -> Result<u64, Box<Counterexample
                         entering(entered)
                     ),
                     format: F::NAME,
-                    call: format!("folio_referenced by {family:?}"),
+                    call: format!("folio_referenced by {algorithm:?}"),
                     table: start,
                     steps,
                 }));
@@ -175,10 +178,10 @@ pub fn looking_around<S: Subject, F: Format>() -> Result<u64, Box<Counterexample
 impl<'a, S: Subject, F: Format> Stage<'a, S, F> {
     fn set_up(
         world: &'a World<F>,
-        maps: &'a Maps<'a>,
+        maps: &'a MmState<'a>,
         cpu: &mut CpuCtx,
         case: &Case,
-        family: Family,
+        algorithm: YoungAlgorithm,
     ) -> Self {
         let env = Ground::<S, F>::new(AgentCpu { world, yielder: None, cpu: 0 });
         let engine = &mut maps.on(&env, cpu, TUNING);
@@ -210,13 +213,13 @@ impl<'a, S: Subject, F: Format> Stage<'a, S, F> {
             let told = engine.madvise(mm, &last, Advice::Sequential);
             told.expect("there is room for another VMA");
         }
-        let stage = Self { world, maps, env, mm, folios, family, seq: FIRST_SEQ };
+        let stage = Self { world, maps, env, mm, folios, algorithm, seq: FIRST_SEQ };
         stage.set_young(case.young);
         stage
     }
 
     fn aging(&self) -> Aging {
-        Aging { family: self.family, ..TUNING.aging }
+        Aging { algorithm: self.algorithm, ..TUNING.aging }
     }
 
     /// Makes the pages in the mask young, and no others.

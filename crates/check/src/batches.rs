@@ -16,8 +16,8 @@ use pageout_paging::mmu::Invalidate;
 use pageout_paging::pte::{Entry, SwapEntry, SwapKind};
 use pageout_paging::{Format, Order, Pfn, Pte, Table};
 use pageout_reclaim::{
-    CpuCtx, FolioFlags, Frames, Gather, MapAs, MappingKind, Maps, NewFolio, NewVma, ShootdownWhen,
-    Tuning, UnmapBy, Unmapping, VmFlags,
+    CpuCtx, FlushTiming, FolioFlags, Frames, MapAs, MappingKind, MmState, NewFolio, NewVma,
+    TlbBatch, Tuning, UnmapGranularity, Unmapping, VmFlags,
 };
 
 /// Pages of the folio: a block of four, or two of two.
@@ -44,7 +44,7 @@ struct Case {
     states: [State; PAGES],
     /// True if userfaultfd write-protects in the VMA.
     uffd_wp: bool,
-    shootdown: ShootdownWhen,
+    shootdown: FlushTiming,
 }
 
 /// The state after unmapping.
@@ -64,8 +64,8 @@ struct Left {
 pub fn unmapping<S: Subject, F: Small>() -> Result<u64, Box<Counterexample>> {
     let mut compared = 0;
     for case in cases() {
-        let alone = unmap::<S, F>(&case, (UnmapBy::PerEntry, Getter::Raw), false).0;
-        let ways = [Getter::Gathered, Getter::Raw].map(|read| (UnmapBy::Batched, read));
+        let alone = unmap::<S, F>(&case, (UnmapGranularity::PerEntry, Getter::Raw), false).0;
+        let ways = [Getter::Contpte, Getter::Raw].map(|read| (UnmapGranularity::Batched, read));
         let left = |how| unmap::<S, F>(&case, how, false).0;
         if let Some(how) = ways.into_iter().find(|how| left(*how) != alone) {
             let (batched, start, steps) = unmap::<S, F>(&case, how, true);
@@ -101,7 +101,7 @@ fn cases() -> impl Iterator<Item = Case> {
             let marks = states.contains(&State::UffdWp);
             let flags = if marks { vec![true] } else { vec![false, true] };
             flags.into_iter().flat_map(move |uffd_wp| {
-                [ShootdownWhen::Immediate, ShootdownWhen::Deferred].map(|shootdown| Case {
+                [FlushTiming::Immediate, FlushTiming::Deferred].map(|shootdown| Case {
                     mapped,
                     states,
                     uffd_wp,
@@ -116,7 +116,7 @@ fn cases() -> impl Iterator<Item = Case> {
 /// and the steps.
 fn unmap<S: Subject, F: Small>(
     case: &Case,
-    (by, read): (UnmapBy, Getter),
+    (by, read): (UnmapGranularity, Getter),
     told: bool,
 ) -> (Left, Vec<String>, Vec<String>) {
     let world = World::<F>::new(1, F::MACHINE, Kind::File, FIRST_PAGE);
@@ -133,9 +133,9 @@ fn unmap<S: Subject, F: Small>(
     let guard = maps.folio(id).try_lock().expect("no one else is here");
     let unmapping = Unmapping { by, read, shootdown: case.shootdown };
     let engine = &mut maps.on(&env, cpu, Tuning { unmapping, ..TUNING });
-    let mut gather = Gather::new(engine);
-    let done = engine.try_to_unmap(&guard, &mut gather);
-    gather.finish(engine);
+    let mut tlb_batch = TlbBatch::new(engine);
+    let done = engine.try_to_unmap(&guard, &mut tlb_batch);
+    tlb_batch.finish(engine);
     let pages = 0..PAGES as u64;
     let left = Left {
         entries: pages.clone().map(|page| entry(&world, page).unwrap_or(Pte::NONE)).collect(),
@@ -150,7 +150,7 @@ fn unmap<S: Subject, F: Small>(
 
 fn set_up<S: Subject, F: Small>(
     world: &World<F>,
-    maps: &Maps<'_>,
+    maps: &MmState<'_>,
     env: &Ground<'_, S, F>,
     cpu: &mut CpuCtx,
     case: &Case,

@@ -12,12 +12,12 @@ use pageout_exhibits::harness::Subject;
 use pageout_paging::contig::Getter;
 use pageout_paging::mmu::Asid;
 use pageout_paging::tlb::{FlushPolicy, YoungFlush};
-use pageout_paging::young::Family;
+use pageout_paging::young::YoungAlgorithm;
 use pageout_paging::{Format, Order, Pfn, Table, VirtRange};
 use pageout_reclaim::mglru::LruGenCaps;
 use pageout_reclaim::{
-    Advice, Aging, CpuCtx, Fault, FolioFlags, Frames, MappingId, MappingKind, Maps, MemcgId, MmId,
-    NewVma, Place, PmdLeaves, ShootdownWhen, Targets, Thp, TruncateError, Tuning, UnmapBy,
+    Advice, Aging, CpuCtx, Fault, FlushTiming, FolioFlags, Frames, MappingId, MappingKind, MemcgId,
+    MmId, MmState, NewVma, Place, PmdLeaves, Targets, Thp, TruncateError, Tuning, UnmapGranularity,
     Unmapping, VmFlags,
 };
 use std::marker::PhantomData;
@@ -33,11 +33,14 @@ const NEIGHBOUR: Asid = Asid(3);
 /// The choices of current kernels, except for the flush after a young bit was cleared, which is the
 /// weakest: none.
 pub const TUNING: Tuning = Tuning {
-    aging: Aging { family: Family::Batched, flush: FlushPolicy::forced(YoungFlush::None) },
+    aging: Aging {
+        algorithm: YoungAlgorithm::Batched,
+        flush: FlushPolicy::uniform(YoungFlush::None),
+    },
     unmapping: Unmapping {
-        by: UnmapBy::Batched,
-        read: Getter::Gathered,
-        shootdown: ShootdownWhen::Deferred,
+        by: UnmapGranularity::Batched,
+        read: Getter::Contpte,
+        shootdown: FlushTiming::Deferred,
     },
     // This makes PMD leaves if a scenario's folio is as large as one.
     thp: Thp::Always,
@@ -52,7 +55,7 @@ pub struct Harness<'a, S: Subject, F: Format> {
     /// The world that all agents share.
     pub world: &'a World<F>,
     /// The engine.
-    pub maps: &'a Maps<'a>,
+    pub maps: &'a MmState<'a>,
     /// The scenario that is played.
     pub scenario: &'a Scenario,
     /// The process.
@@ -70,7 +73,7 @@ pub struct Harness<'a, S: Subject, F: Format> {
 
 impl<'a, S: Subject, F: Format> Harness<'a, S, F> {
     /// Makes a process that has mapped the scenario's pages and has made its earlier accesses.
-    pub fn set_up(world: &'a World<F>, maps: &'a Maps<'a>, scenario: &'a Scenario) -> Self {
+    pub fn set_up(world: &'a World<F>, maps: &'a MmState<'a>, scenario: &'a Scenario) -> Self {
         let env =
             Ground::<S, F>::new(AgentCpu { world, yielder: None, cpu: scenario.agents.len() });
         let cpu = &mut CpuCtx::new();

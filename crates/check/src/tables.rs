@@ -2,7 +2,7 @@
 
 use super::memory::FIRST_FRAME;
 use super::world::FRAMES;
-use pageout_reclaim::{Limits, Maps, Memory};
+use pageout_reclaim::{Limits, Memory, MmState};
 use std::mem::MaybeUninit;
 
 /// Swap slots: one for each page, and the 64 that have to be free before generations of anonymous
@@ -29,8 +29,8 @@ impl EngineTables {
         Self(Box::new_uninit_slice(Memory::bytes_for(&LIMITS)))
     }
 
-    pub(super) fn maps(&mut self) -> Maps<'_> {
+    pub(super) fn maps(&mut self) -> MmState<'_> {
         let memory = Memory::carve(&mut self.0, &LIMITS).expect("as many bytes as they take");
-        Maps::new(memory, FIRST_FRAME).expect("small tables can be numbered")
+        MmState::new(memory, FIRST_FRAME).expect("small tables can be numbered")
     }
 }

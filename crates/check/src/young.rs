@@ -5,15 +5,15 @@ use pageout_exhibits::harness::{
     try_every_access,
 };
 use pageout_paging::tlb::YoungFlush;
-use pageout_paging::young::Family;
+use pageout_paging::young::YoungAlgorithm;
 
-/// Checks every small case with every family, while hardware stands still; then a few patterns of
-/// young bits, while hardware may use any entry at any moment.
+/// Checks every small case with every algorithm, while hardware stands still; then a few patterns
+/// of young bits, while hardware may use any entry at any moment.
 pub fn young<S: Subject, F: Decode>() -> Result<u64, Box<Counterexample>> {
     let world = World::<F>::new(1);
     let mut tried = 0;
-    for family in Family::ALL {
-        let call = Call { op: Op::TestAndClear, family, flush: YoungFlush::None };
+    for algorithm in YoungAlgorithm::ALL {
+        let call = Call { op: Op::TestAndClear, algorithm, flush: YoungFlush::None };
         tried += each_small_case::<F>(|case, expected: &Expected| {
             check_call::<S, F>(&world, case, expected, call)
         })?;

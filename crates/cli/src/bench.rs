@@ -12,7 +12,7 @@ use pageout_experiment::scenarios::ReclaimFile;
 use pageout_experiment::scenarios::metrics::reclaim_file::WHOLE;
 use pageout_experiment::variant::{Axes, Variant};
 use pageout_host::bench;
-use pageout_host::scenario::OnHost;
+use pageout_host::scenario::HostScenario;
 use pageout_model::bench as model;
 use pageout_record::compare::compare;
 use pageout_record::render::{self, Options};

@@ -18,7 +18,7 @@ use pageout_host::floor::Floors;
 use pageout_host::layout::Arena;
 use pageout_host::reclaim_file;
 use pageout_host::residency::ReplayError;
-use pageout_host::scenario::How;
+use pageout_host::scenario::RunOptions;
 use pageout_host::{Scenario, check_memory, scenarios};
 use pageout_record::compare::compare as compare_records;
 use pageout_record::render;
@@ -130,7 +130,7 @@ impl Variants {
     /// Returns the variants of a scenario whose default comparison is `compared`, the base first.
     pub(crate) fn of(&self, compared: Compared) -> Vec<Variant> {
         let suggested = match self.base {
-            Some(base) => base.with_every_family(),
+            Some(base) => base.with_every_algorithm(),
             None => compared.variants(self.lru),
         };
         match &self.others {
@@ -197,9 +197,9 @@ impl Plan {
         let steps = Compared::Steps.variants(Some(Lru::Mglru));
         let mglru = reclaim_file::mglru_table().into_iter();
         let mglru = mglru.map(|one| Planned::new(Box::new(one), &steps, true));
-        let families = variants.of(Compared::Families);
+        let algorithms = variants.of(Compared::Algorithms);
         let traces = scenarios(Of::Trace, &[], trace)?.into_iter();
-        let traces = traces.map(|one| Planned::new(one, &families, true));
+        let traces = traces.map(|one| Planned::new(one, &algorithms, true));
         let plan = Self { all: classic.chain(mglru).chain(traces).collect(), main: true };
         plan.distinct()?;
         Ok(plan)
@@ -264,8 +264,11 @@ impl Plan {
         let mut arenas: Vec<Arena> = self.all.iter().map(|one| one.scenario.arena()).collect();
         let mut cells: Vec<Box<dyn Cell + '_>> = Vec::new();
         for (one, arena) in self.all.iter().zip(&mut arenas) {
-            let cell =
-                one.scenario.cell(arena, &one.variants, How { seed, by_stage: one.by_stage });
+            let cell = one.scenario.cell(
+                arena,
+                &one.variants,
+                RunOptions { seed, by_stage: one.by_stage },
+            );
             cells.push(cell?);
         }
         if self.main {
@@ -319,7 +322,7 @@ fn main_parts(set: &RecordSet, variants: &Variants) -> Vec<MainPart> {
         part(
             "A real program: all resident folios aged at the end of each epoch",
             tables::only(set, |record| record.scenario == "trace"),
-            variants.of(Compared::Families)[0].labels(Axes::Aging),
+            variants.of(Compared::Algorithms)[0].labels(Axes::Aging),
         ),
     ]
 }

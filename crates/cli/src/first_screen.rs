@@ -18,7 +18,7 @@ use pageout_experiment::scenarios::metrics::reclaim_file::WHOLE;
 use pageout_experiment::scenarios::{Orders, ReclaimFile};
 use pageout_experiment::variant::{Axes, Lru, Variant, name_of};
 use pageout_host::layout::Arena;
-use pageout_host::scenario::{How, OnHost};
+use pageout_host::scenario::{HostScenario, RunOptions};
 use pageout_record::compare::{Change, Comparison, Row, Summary, compare};
 use pageout_record::render::{bar, exact};
 use pageout_record::schema::{Ground, Record, RecordSet};
@@ -97,7 +97,7 @@ fn steps() -> [Variant; 4] {
 fn measured(scenarios: &[ReclaimFile], measuring: &Measuring) -> Vec<Record> {
     let mut arenas: Vec<Arena> = scenarios.iter().map(ReclaimFile::arena).collect();
     let cells = scenarios.iter().zip(&mut arenas);
-    let how = How { seed: measuring.seed, by_stage: false };
+    let how = RunOptions { seed: measuring.seed, by_stage: false };
     let cells = cells.map(|(one, arena)| one.cell(arena, &steps(), how));
     let bar = progress::bar("measuring");
     let records = measure(

@@ -5,7 +5,7 @@ use pageout_paging::pte::{Entry, SwapKind};
 use pageout_paging::tlb::FlushPolicy;
 use pageout_paging::{Env, Format, Level, Pfn, Table};
 use pageout_reclaim::{
-    CpuCtx, FolioFlags, FolioId, LruFlags, LruList, Maps, MemcgId, SwapSlot, Tuning, World,
+    CpuCtx, FolioFlags, FolioId, LruFlags, LruList, MemcgId, MmState, SwapSlot, Tuning, World,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -43,7 +43,7 @@ struct Tally {
 /// # Errors
 /// The first inconsistency, in words.
 pub fn audit<W: World>(
-    maps: &Maps<'_>,
+    maps: &MmState<'_>,
     world: &W,
     input: &AuditInput,
 ) -> Result<BTreeSet<FolioId>, String> {
@@ -84,7 +84,7 @@ pub fn audit<W: World>(
 }
 
 impl Tally {
-    fn table<E: Env>(&mut self, maps: &Maps<'_>, env: &E, frame: Pfn, level: Level) {
+    fn table<E: Env>(&mut self, maps: &MmState<'_>, env: &E, frame: Pfn, level: Level) {
         self.tables += 1;
         for i in 0..E::Format::PTES {
             let raw = env.table(frame).load(i);
@@ -99,7 +99,7 @@ impl Tally {
         }
     }
 
-    fn entry<F: Format>(&mut self, maps: &Maps<'_>, raw: pageout_paging::Pte, i: usize) {
+    fn entry<F: Format>(&mut self, maps: &MmState<'_>, raw: pageout_paging::Pte, i: usize) {
         let pte = F::decode(raw, i);
         match F::entry(pte) {
             Entry::None => {}
@@ -116,7 +116,7 @@ impl Tally {
         }
     }
 
-    fn map(&mut self, maps: &Maps<'_>, pfn: Pfn) {
+    fn map(&mut self, maps: &MmState<'_>, pfn: Pfn) {
         match maps.folio_of(pfn) {
             Some(id) => *self.mapped.entry(id.0).or_default() += 1,
             None => self.astray = self.astray.or(Some(pfn)),
@@ -127,7 +127,7 @@ impl Tally {
 /// Checks that the mapcount is the number of entries, and that the references are those of the
 /// entries and of the index or the swap cache.
 fn references<W: World>(
-    maps: &Maps<'_>,
+    maps: &MmState<'_>,
     world: &W,
     id: FolioId,
     mapped: u32,
@@ -143,10 +143,10 @@ fn references<W: World>(
         folio.flags().contains(FolioFlags::SWAPCACHE)
     } else {
         let found = maps
-            .on(world, cpu, Tuning::cheapest(FlushPolicy::GENERIC))
+            .on(world, cpu, Tuning::recommended(FlushPolicy::GENERIC))
             .filemap_get_folio(folio.mapping(), folio.index());
         if let Some(found) = found {
-            maps.on(world, cpu, Tuning::cheapest(FlushPolicy::GENERIC)).release(found, 1);
+            maps.on(world, cpu, Tuning::recommended(FlushPolicy::GENERIC)).release(found, 1);
         }
         // Shared memory on its way to swap or back is in the swap cache, like anonymous memory.
         let cached = FolioFlags::SWAPCACHE | FolioFlags::SWAPBACKED;
@@ -161,7 +161,7 @@ fn references<W: World>(
 }
 
 /// Checks that the lists are as long as the folios on them are large.
-fn lists(maps: &Maps<'_>, folios: &BTreeSet<FolioId>) -> Result<(), String> {
+fn lists(maps: &MmState<'_>, folios: &BTreeSet<FolioId>) -> Result<(), String> {
     for list in LruList::ALL {
         let on = |id: &&FolioId| {
             let folio = maps.folio(**id);

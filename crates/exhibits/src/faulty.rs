@@ -59,8 +59,8 @@ impl Rules for Faulty {
     rule!(slot_entries_left() -> u16 { SlotLeaked => 1 });
     rule!(taken_back_dirty() -> bool { TakenBackClean => false });
 
-    fn widen<F: Format>(run: Run, first: Pte, last: Pte) -> Run {
-        let sound = Sound::widen::<F>(run, first, last);
+    fn extend_to_blocks<F: Format>(run: Run, first: Pte, last: Pte) -> Run {
+        let sound = Sound::extend_to_blocks::<F>(run, first, last);
         match Bug::current() {
             Some(Bug::FirstEntryAlone) if F::is_cont(first) => {
                 let start = contig::align_down(run.first, F::CONT_PTES);

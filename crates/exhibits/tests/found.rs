@@ -7,27 +7,27 @@ use pageout_exhibits::harness::{
 use pageout_exhibits::{Bug, Faulty};
 use pageout_paging::pte::{Arm64_4K, SmallArm2, SmallArm4, SmallX86};
 use pageout_paging::tlb::YoungFlush;
-use pageout_paging::young::Family;
+use pageout_paging::young::YoungAlgorithm;
 
-fn call(family: Family) -> Call {
-    Call { op: Op::TestAndClear, family, flush: YoungFlush::None }
+fn call(algorithm: YoungAlgorithm) -> Call {
+    Call { op: Op::TestAndClear, algorithm, flush: YoungFlush::None }
 }
 
-/// Returns the first small case, while hardware stands still, on which the family fails.
+/// Returns the first small case, while hardware stands still, on which the algorithm fails.
 fn still<S: Subject, F: Decode>(
     bug: Option<Bug>,
-    family: Family,
+    algorithm: YoungAlgorithm,
 ) -> Result<u64, Box<Counterexample>> {
     let world = World::<F>::new(1);
-    let call = call(family);
+    let call = call(algorithm);
     let each = || each_small_case::<F>(|case, of| check_call::<S, F>(&world, case, of, call));
     Bug::during(bug, each)
 }
 
-/// Returns the first small case and hardware access on which the family fails.
+/// Returns the first small case and hardware access on which the algorithm fails.
 fn moving<S: Subject, F: Decode>(
     bug: Option<Bug>,
-    family: Family,
+    algorithm: YoungAlgorithm,
 ) -> Result<u64, Box<Counterexample>> {
     let world = World::<F>::new(1);
     let each = || {
@@ -37,7 +37,7 @@ fn moving<S: Subject, F: Decode>(
             if !matches!(young, 0 | 1 | 7 | 8) {
                 return Ok(());
             }
-            try_every_access::<S, F>(&world, case, expected, call(family)).map(|_| ())
+            try_every_access::<S, F>(&world, case, expected, call(algorithm)).map(|_| ())
         })
     };
     Bug::during(bug, each)
@@ -45,41 +45,45 @@ fn moving<S: Subject, F: Decode>(
 
 #[test]
 fn the_engine_passes_what_the_exhibits_fail() {
-    for family in Family::ALL {
+    for algorithm in YoungAlgorithm::ALL {
         for passed in [
-            still::<Engine, SmallX86>(None, family),
-            still::<Engine, SmallArm2>(None, family),
-            still::<Engine, SmallArm4>(None, family),
-            moving::<Engine, SmallX86>(None, family),
-            moving::<Engine, SmallArm4>(None, family),
+            still::<Engine, SmallX86>(None, algorithm),
+            still::<Engine, SmallArm2>(None, algorithm),
+            still::<Engine, SmallArm4>(None, algorithm),
+            moving::<Engine, SmallX86>(None, algorithm),
+            moving::<Engine, SmallArm4>(None, algorithm),
         ] {
             assert!(passed.unwrap_or_else(|wrong| panic!("{wrong}")) > 0);
         }
     }
 }
 
-/// Returns the families whose calls decide on a run of several entries. Per entry, a run's first
+/// Returns the algorithms whose calls decide on a run of several entries. Per entry, a run's first
 /// entry is its last.
-fn of_runs() -> impl Iterator<Item = Family> {
-    Family::ALL.into_iter().filter(|family| *family != Family::PerEntry)
+fn of_runs() -> impl Iterator<Item = YoungAlgorithm> {
+    YoungAlgorithm::ALL.into_iter().filter(|algorithm| *algorithm != YoungAlgorithm::PerEntry)
 }
 
 #[test]
 fn the_first_entry_alone_is_found_wherever_runs_are_decided_on() {
-    assert!(still::<Faulty, SmallArm2>(Some(Bug::FirstEntryAlone), Family::PerEntry).is_ok());
-    assert!(still::<Faulty, SmallArm4>(Some(Bug::FirstEntryAlone), Family::PerEntry).is_ok());
-    for family in of_runs() {
+    assert!(
+        still::<Faulty, SmallArm2>(Some(Bug::FirstEntryAlone), YoungAlgorithm::PerEntry).is_ok()
+    );
+    assert!(
+        still::<Faulty, SmallArm4>(Some(Bug::FirstEntryAlone), YoungAlgorithm::PerEntry).is_ok()
+    );
+    for algorithm in of_runs() {
         assert!(
-            still::<Faulty, SmallX86>(Some(Bug::FirstEntryAlone), family).is_ok(),
-            "{family:?}: no blocks"
+            still::<Faulty, SmallX86>(Some(Bug::FirstEntryAlone), algorithm).is_ok(),
+            "{algorithm:?}: no blocks"
         );
         assert!(
-            still::<Faulty, SmallArm2>(Some(Bug::FirstEntryAlone), family).is_err(),
-            "{family:?}"
+            still::<Faulty, SmallArm2>(Some(Bug::FirstEntryAlone), algorithm).is_err(),
+            "{algorithm:?}"
         );
         assert!(
-            still::<Faulty, SmallArm4>(Some(Bug::FirstEntryAlone), family).is_err(),
-            "{family:?}"
+            still::<Faulty, SmallArm4>(Some(Bug::FirstEntryAlone), algorithm).is_err(),
+            "{algorithm:?}"
         );
     }
 }
@@ -93,8 +97,8 @@ fn only_the_engine_passes<F: Decode>(case: &Case, property: &str, found: &str) {
         let held = check_call::<Engine, F>(&world, case, &expected, engine);
         held.unwrap_or_else(|wrong| panic!("{wrong}"));
     }
-    for family in of_runs() {
-        let check = || check_call::<Faulty, F>(&world, case, &expected, call(family));
+    for algorithm in of_runs() {
+        let check = || check_call::<Faulty, F>(&world, case, &expected, call(algorithm));
         let failed = Bug::during(Some(Bug::FirstEntryAlone), check);
         let wrong = failed.expect_err("the exhibit is found");
         assert_eq!(wrong.property, property, "{wrong}");
@@ -136,10 +140,10 @@ fn a_first_entry_contiguous_clears_single_entries_past_the_run() {
 
 #[test]
 fn a_byte_length_leaves_the_table() {
-    for family in Family::ALL {
+    for algorithm in YoungAlgorithm::ALL {
         for found in [
-            still::<Faulty, SmallArm2>(Some(Bug::ByteLength), family),
-            still::<Faulty, SmallArm4>(Some(Bug::ByteLength), family),
+            still::<Faulty, SmallArm2>(Some(Bug::ByteLength), algorithm),
+            still::<Faulty, SmallArm4>(Some(Bug::ByteLength), algorithm),
         ] {
             let wrong = found.expect_err("the exhibit is found");
             assert_eq!(wrong.property, "only the table's entries are used", "{wrong}");
@@ -149,12 +153,12 @@ fn a_byte_length_leaves_the_table() {
 
 #[test]
 fn a_load_and_store_loses_a_write() {
-    for family in Family::ALL {
-        assert!(still::<Faulty, SmallArm4>(Some(Bug::LoadAndStore), family).is_ok());
+    for algorithm in YoungAlgorithm::ALL {
+        assert!(still::<Faulty, SmallArm4>(Some(Bug::LoadAndStore), algorithm).is_ok());
         for found in [
-            moving::<Faulty, SmallX86>(Some(Bug::LoadAndStore), family),
-            moving::<Faulty, SmallArm2>(Some(Bug::LoadAndStore), family),
-            moving::<Faulty, SmallArm4>(Some(Bug::LoadAndStore), family),
+            moving::<Faulty, SmallX86>(Some(Bug::LoadAndStore), algorithm),
+            moving::<Faulty, SmallArm2>(Some(Bug::LoadAndStore), algorithm),
+            moving::<Faulty, SmallArm4>(Some(Bug::LoadAndStore), algorithm),
         ] {
             let wrong = found.expect_err("the exhibit is found");
             assert_eq!(wrong.property, "no dirty bit is lost and no other bit changes", "{wrong}");

@@ -2,7 +2,7 @@
 
 use crate::counting::{Counter, CountingEnv, Counts};
 use crate::layout::{Arena, FileLayout, FileSpec};
-use crate::scenario::{How, OnHost};
+use crate::scenario::{HostScenario, RunOptions};
 use crate::walker::make_young;
 use pageout_experiment::clock::timed;
 use pageout_experiment::declare::Declared;
@@ -24,7 +24,7 @@ fn spec(one: &AgeFile) -> FileSpec {
     FileSpec { bytes: one.bytes, order, processes: one.processes, map_as: one.map }
 }
 
-impl OnHost for AgeFile {
+impl HostScenario for AgeFile {
     const AXES: Axes = Axes::Aging;
 
     fn format(&self) -> FormatName {
@@ -39,7 +39,12 @@ impl OnHost for AgeFile {
         spec(self).tables::<F>()
     }
 
-    fn cell<'a>(&self, arena: &'a mut Arena, variants: &[Variant], how: How) -> Box<dyn Cell + 'a> {
+    fn cell<'a>(
+        &self,
+        arena: &'a mut Arena,
+        variants: &[Variant],
+        how: RunOptions,
+    ) -> Box<dyn Cell + 'a> {
         with_format!(self.format, F => AgeCell::<F>::boxed(*self, arena, variants, how.seed))
     }
 }
@@ -118,7 +123,7 @@ impl<'a, F: Arch> AgeCell<'a, F> {
         for mm in &self.layout.mms {
             let mm = self.layout.ground.maps.mm(*mm);
             let check =
-                YoungCheck { env, family: aging.family, flush: aging.flush, asid: mm.asid() };
+                YoungCheck { env, algorithm: aging.algorithm, flush: aging.flush, asid: mm.asid() };
             for span in spans(env, mm.root(), self.layout.range.clone()) {
                 match span {
                     Span::PmdLeaf { frame, range } => {

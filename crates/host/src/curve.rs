@@ -15,7 +15,7 @@ use pageout_experiment::spread::spread;
 use pageout_experiment::this_machine;
 use pageout_experiment::variant::{Lru, Variant};
 use pageout_paging::pte::X86_64;
-use pageout_paging::young::Family;
+use pageout_paging::young::YoungAlgorithm;
 use pageout_record::schema::{Ground, Metric, Record};
 use pageout_trace::demand_min::DemandMin;
 use pageout_trace::reference_string::ReferenceString;
@@ -200,7 +200,7 @@ fn point(
     let (on_demand, needed) = match policy {
         Policy::Engine(lru) => {
             let Some(run) = trace.under::<X86_64>(limit)? else { return Ok(None) };
-            let (decisions, _) = run.run::<X86_64>(Variant::of(Family::Line).on(lru))?;
+            let (decisions, _) = run.run::<X86_64>(Variant::of(YoungAlgorithm::Line).on(lru))?;
             let major_faults = Some(decisions.major_faults);
             return Ok(Some(Point { refaults: decisions.refaults(), major_faults }));
         }

@@ -3,7 +3,7 @@
 use crate::layout::Arena;
 use crate::replay::Replay;
 use crate::residency::ReplayError;
-use crate::scenario::{How, OnHost, check_bytes};
+use crate::scenario::{HostScenario, RunOptions, check_bytes};
 use pageout_experiment::declare::{Checked, Declared};
 use pageout_experiment::fields::FieldError;
 use pageout_experiment::footprint::Footprint;
@@ -43,7 +43,7 @@ pub trait Scenario {
         &self,
         arena: &'a mut Arena,
         variants: &[Variant],
-        how: How,
+        how: RunOptions,
     ) -> Result<Box<dyn Cell + 'a>, ReplayError>;
 
     /// Runs the scenario once under a variant of generations, then writes each of `commands` to
@@ -101,7 +101,7 @@ pub fn check_memory<'s>(all: impl IntoIterator<Item = &'s dyn Scenario>) -> Resu
     check_bytes(name, first + known.map(|(_, bytes)| bytes).sum::<u64>())
 }
 
-impl<S: OnHost> Scenario for S {
+impl<S: HostScenario> Scenario for S {
     fn name(&self) -> &'static str {
         S::NAME
     }
@@ -115,20 +115,20 @@ impl<S: OnHost> Scenario for S {
     }
 
     fn footprint(&self) -> Option<Footprint> {
-        Some(OnHost::footprint(self))
+        Some(HostScenario::footprint(self))
     }
 
     fn arena(&self) -> Arena {
-        OnHost::arena(self)
+        HostScenario::arena(self)
     }
 
     fn cell<'a>(
         &self,
         arena: &'a mut Arena,
         variants: &[Variant],
-        how: How,
+        how: RunOptions,
     ) -> Result<Box<dyn Cell + 'a>, ReplayError> {
-        Ok(OnHost::cell(self, arena, variants, how))
+        Ok(HostScenario::cell(self, arena, variants, how))
     }
 
     fn generations(
@@ -137,7 +137,7 @@ impl<S: OnHost> Scenario for S {
         seed: u64,
         commands: &[String],
     ) -> Result<Option<String>, ReplayError> {
-        Ok(OnHost::generations(self, variant, seed, commands).transpose()?)
+        Ok(HostScenario::generations(self, variant, seed, commands).transpose()?)
     }
 }
 
@@ -167,7 +167,7 @@ impl Scenario for Replay {
         &self,
         _arena: &'a mut Arena,
         variants: &[Variant],
-        _how: How,
+        _how: RunOptions,
     ) -> Result<Box<dyn Cell + 'a>, ReplayError> {
         self.clone().plan(variants)
     }

@@ -1,6 +1,6 @@
 //! The generations that a scenario leaves, and commands written to `lru_gen` after it.
 
-use pageout_reclaim::{CpuCtx, Errno, Maps, MemcgId, Tuning, World};
+use pageout_reclaim::{CpuCtx, Errno, MemcgId, MmState, Tuning, World};
 
 /// A command that `lru_gen` refuses, as kernels do.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -18,7 +18,7 @@ pub struct Refused {
 /// # Errors
 /// [`Refused`] for the first refused command.
 pub(crate) fn after<W: World>(
-    (maps, world): (&Maps<'_>, &W),
+    (maps, world): (&MmState<'_>, &W),
     (memcg, name): (MemcgId, &str),
     commands: &[String],
     tuning: Tuning,

@@ -9,7 +9,7 @@ use pageout_paging::mmu::{Asid, Caps};
 use pageout_paging::{Env, Format, Order, Pfn, VirtAddr, VirtRange};
 use pageout_reclaim::mglru::LruGenCaps;
 use pageout_reclaim::{
-    Aging, CpuCtx, FolioFlags, FolioId, Limits, Lock, MapAs, MappingKind, Maps, Memory, MmId,
+    Aging, CpuCtx, FolioFlags, FolioId, Limits, Lock, MapAs, MappingKind, Memory, MmId, MmState,
     NewFolio, NewVma, Refs, Tuning, VmFlags,
 };
 use std::collections::TryReserveError;
@@ -36,7 +36,7 @@ pub struct Ground<'a, F> {
     /// The timed environment.
     pub env: HostEnv<'a, F>,
     /// The engine's state.
-    pub maps: Maps<'a>,
+    pub maps: MmState<'a>,
     /// The supply of frames and tables.
     pub supply: &'a HostFrames,
 }
@@ -81,7 +81,7 @@ impl Arena {
         let memory = &self.tables[skip..skip + tables * F::PTES];
         let engine = Memory::carve(self.engine.spare_capacity_mut(), &self.limits)
             .expect("room for the limits");
-        let maps = Maps::new(engine, Pfn::new(0)).expect("scenario limits fit 32-bit indices");
+        let maps = MmState::new(engine, Pfn::new(0)).expect("scenario limits fit 32-bit indices");
         let supply = &self.supply;
         Ground { env: HostEnv::new(memory, &self.locks, supply), maps, supply }
     }
@@ -105,7 +105,7 @@ impl<F: Arch> Ground<'_, F> {
             }
         };
         self.maps
-            .on(&self.env, &mut CpuCtx::new(), Tuning::cheapest(F::FLUSH))
+            .on(&self.env, &mut CpuCtx::new(), Tuning::recommended(F::FLUSH))
             .set_lru_gen_caps(caps);
     }
 
@@ -116,7 +116,7 @@ impl<F: Arch> Ground<'_, F> {
         for folio in folios {
             let found = self
                 .maps
-                .on(env, &mut cpu, Tuning { aging, ..Tuning::cheapest(aging.flush) })
+                .on(env, &mut cpu, Tuning { aging, ..Tuning::recommended(aging.flush) })
                 .folio_referenced(*folio, None, None);
             referenced += u64::from(found.refs != Refs::Vmas(0));
         }
@@ -194,7 +194,7 @@ impl<'a, F: Arch> FileLayout<'a, F> {
         let ground = arena.ground::<F>();
         let (env, maps) = (ground.env, &ground.maps);
         let cpu = &mut CpuCtx::new();
-        let engine = &mut maps.on(&env, cpu, Tuning::cheapest(F::FLUSH));
+        let engine = &mut maps.on(&env, cpu, Tuning::recommended(F::FLUSH));
         let sized = "the arena is sized for the layout";
         let file = engine.add_mapping(MappingKind::File).expect(sized);
         let range = MAP_START..MAP_START.add(spec.bytes);

@@ -46,7 +46,7 @@ fn run_as<F: Arch>(session: &Session, variant: Variant) -> String {
     let ground = arena.ground::<F>();
     ground
         .maps
-        .on(&ground.env, &mut CpuCtx::new(), Tuning::cheapest(F::FLUSH))
+        .on(&ground.env, &mut CpuCtx::new(), Tuning::recommended(F::FLUSH))
         .set_lru_gen_caps(LruGenCaps::all());
     let mut machine = Machine::new(session, ground, variant.tuning(F::FLUSH));
     let answers: Vec<String> =

@@ -5,7 +5,7 @@
 
 use crate::counting::{Counter, CountingEnv};
 use crate::layout::{Arena, Ground, MAP_START, tables_of};
-use crate::scenario::{How, OnHost};
+use crate::scenario::{HostScenario, RunOptions};
 use crate::walker::{Touch, touch};
 use pageout_experiment::clock::timed;
 use pageout_experiment::declare::Declared;
@@ -27,7 +27,7 @@ use std::marker::PhantomData;
 
 const SIZED: &str = "the arena is sized for the scenario";
 
-impl OnHost for MadvFree {
+impl HostScenario for MadvFree {
     fn format(&self) -> FormatName {
         self.format
     }
@@ -53,7 +53,12 @@ impl OnHost for MadvFree {
         tables_of::<F>(pages::<F>(self), 1, MapAs::Ptes)
     }
 
-    fn cell<'a>(&self, arena: &'a mut Arena, variants: &[Variant], how: How) -> Box<dyn Cell + 'a> {
+    fn cell<'a>(
+        &self,
+        arena: &'a mut Arena,
+        variants: &[Variant],
+        how: RunOptions,
+    ) -> Box<dyn Cell + 'a> {
         let variants = variants.iter().map(|variant| (*variant, Vec::new())).collect();
         let seed = how.seed;
         with_format!(self.format, F => {
@@ -188,7 +193,7 @@ mod tests {
 
     fn counts(one: &MadvFree, variant: Variant) -> Vec<(String, f64)> {
         let mut arena = one.arena();
-        let how = How { seed: 7, by_stage: false };
+        let how = RunOptions { seed: 7, by_stage: false };
         let records = one.cell(&mut arena, &[variant], how).records();
         let metrics = &records[0].metrics;
         metrics.iter().map(|metric| (metric.name.clone(), metric.values[0])).collect()

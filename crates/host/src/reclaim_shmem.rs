@@ -3,7 +3,7 @@
 
 use crate::counting::{Counter, CountingEnv};
 use crate::layout::{Arena, Ground, MAP_START, tables_of};
-use crate::scenario::{How, OnHost};
+use crate::scenario::{HostScenario, RunOptions};
 use crate::walker::make_young;
 use pageout_experiment::clock::timed;
 use pageout_experiment::declare::Declared;
@@ -37,7 +37,7 @@ const VMSTAT: [(MetricSpec, VmCounter); 4] = [
     (ACTIVATED, VmCounter::Pgactivate),
 ];
 
-impl OnHost for ReclaimShmem {
+impl HostScenario for ReclaimShmem {
     fn format(&self) -> FormatName {
         self.format
     }
@@ -62,7 +62,12 @@ impl OnHost for ReclaimShmem {
         tables_of::<F>(pages::<F>(self), self.processes, MapAs::Ptes)
     }
 
-    fn cell<'a>(&self, arena: &'a mut Arena, variants: &[Variant], how: How) -> Box<dyn Cell + 'a> {
+    fn cell<'a>(
+        &self,
+        arena: &'a mut Arena,
+        variants: &[Variant],
+        how: RunOptions,
+    ) -> Box<dyn Cell + 'a> {
         let variants = variants.iter().map(|variant| (*variant, Vec::new())).collect();
         let seed = how.seed;
         with_format!(self.format, F => {
@@ -122,7 +127,7 @@ impl<'a, F: Arch> Setup<'a, F> {
         ground.switch_with(lru, hardware);
         let Ground { env, maps, supply } = &ground;
         let cpu = &mut CpuCtx::new();
-        let engine = &mut maps.on(env, cpu, Tuning::cheapest(F::FLUSH));
+        let engine = &mut maps.on(env, cpu, Tuning::recommended(F::FLUSH));
         let memcg = engine.add_memcg(MemcgId::ROOT).expect(SIZED);
         let shmem = engine.add_mapping(MappingKind::Shmem).expect(SIZED);
         let folios = add_folios(&ground, one, (memcg, shmem), seed);
@@ -130,7 +135,7 @@ impl<'a, F: Arch> Setup<'a, F> {
         let mut roots = Vec::new();
         for process in 0..one.processes {
             let root = supply.alloc_table().expect(SIZED);
-            let engine = &mut maps.on(env, cpu, Tuning::cheapest(F::FLUSH));
+            let engine = &mut maps.on(env, cpu, Tuning::recommended(F::FLUSH));
             let mm = engine.add_mm(root, Asid(process)).expect(SIZED);
             engine.set_memcg(mm, memcg);
             let flags = VmFlags::READ | VmFlags::WRITE | VmFlags::SHARED;
@@ -262,7 +267,7 @@ mod tests {
 
     fn counts(one: &ReclaimShmem, variant: Variant) -> Vec<(String, f64)> {
         let mut arena = one.arena();
-        let how = How { seed: 7, by_stage: false };
+        let how = RunOptions { seed: 7, by_stage: false };
         let records = one.cell(&mut arena, &[variant], how).records();
         let metrics = &records[0].metrics;
         metrics.iter().map(|metric| (metric.name.clone(), metric.values[0])).collect()

@@ -389,7 +389,7 @@ impl<'a, F: Arch> Program<'a, F> {
         let root = ground.supply.alloc_table().expect(SIZED);
         let mm = ground
             .maps
-            .on(&ground.env, &mut CpuCtx::new(), Tuning::cheapest(F::FLUSH))
+            .on(&ground.env, &mut CpuCtx::new(), Tuning::recommended(F::FLUSH))
             .add_mm(root, Asid(0))
             .expect(SIZED);
         Self {
@@ -412,7 +412,7 @@ impl<'a, F: Arch> Program<'a, F> {
         let (vma, mapping) = self.vma(interval, kind);
         let (env, maps) = (&self.ground.env, &self.ground.maps);
         let cpu = &mut CpuCtx::new();
-        let engine = &mut maps.on(env, cpu, Tuning::cheapest(F::FLUSH));
+        let engine = &mut maps.on(env, cpu, Tuning::recommended(F::FLUSH));
         let new = NewFolio {
             pfn: placed.pfn,
             order: Order::new(placed.order).expect("parsed orders are small"),
@@ -433,7 +433,7 @@ impl<'a, F: Arch> Program<'a, F> {
         }
         let (env, maps) = (&self.ground.env, &self.ground.maps);
         let cpu = &mut CpuCtx::new();
-        let engine = &mut maps.on(env, cpu, Tuning::cheapest(F::FLUSH));
+        let engine = &mut maps.on(env, cpu, Tuning::recommended(F::FLUSH));
         let mapping = engine.add_mapping(kind).expect(SIZED);
         let addr = |page: u64| VirtAddr::new(page << F::PAGE_SHIFT);
         let new = NewVma {
@@ -452,7 +452,7 @@ impl<'a, F: Arch> Program<'a, F> {
     fn discard(&mut self, gone: &[Placed]) {
         let (env, maps) = (&self.ground.env, &self.ground.maps);
         let cpu = &mut CpuCtx::new();
-        let engine = &mut maps.on(env, cpu, Tuning::cheapest(F::FLUSH));
+        let engine = &mut maps.on(env, cpu, Tuning::recommended(F::FLUSH));
         for placed in gone {
             let at = self.faulted.remove(&placed.page).expect("a resident folio was faulted");
             let (folio, vma) = self.list.remove(&at).expect("a faulted folio is listed");
@@ -466,7 +466,7 @@ impl<'a, F: Arch> Program<'a, F> {
         let (first, end) = canonical_range(pages);
         let (env, maps) = (&self.ground.env, &self.ground.maps);
         let cpu = &mut CpuCtx::new();
-        let engine = &mut maps.on(env, cpu, Tuning::cheapest(F::FLUSH));
+        let engine = &mut maps.on(env, cpu, Tuning::recommended(F::FLUSH));
         let mut page = first;
         while page < end {
             let (start, next) = cuts.interval(page);

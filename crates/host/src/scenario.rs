@@ -13,7 +13,7 @@ use pageout_reclaim::Limits;
 
 /// The way in which scenarios are measured.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct How {
+pub struct RunOptions {
     /// The seed of everything chosen at random.
     pub seed: u64,
     /// True to measure time by stage too, if the scenario can and there is a CPU for the sampler.
@@ -21,7 +21,7 @@ pub struct How {
 }
 
 /// A declared scenario that runs on this ground.
-pub trait OnHost: Checked {
+pub trait HostScenario: Checked {
     /// The axes in which its variants may differ.
     const AXES: Axes = Axes::Reclaim;
 
@@ -55,7 +55,12 @@ pub trait OnHost: Checked {
     }
 
     /// Sets the scenario up on the arena, ready to be measured under `variants`.
-    fn cell<'a>(&self, arena: &'a mut Arena, variants: &[Variant], how: How) -> Box<dyn Cell + 'a>;
+    fn cell<'a>(
+        &self,
+        arena: &'a mut Arena,
+        variants: &[Variant],
+        how: RunOptions,
+    ) -> Box<dyn Cell + 'a>;
 
     /// Runs the scenario once under a variant of generations, then writes each of `commands` to
     /// `lru_gen` in a call of its own. Returns the final content of that file for the root and for

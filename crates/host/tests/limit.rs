@@ -3,8 +3,8 @@
 use pageout_experiment::variant::Variant;
 use pageout_host::replay::Replay;
 use pageout_host::residency::ReplayError;
-use pageout_paging::young::Family;
-use pageout_reclaim::{ShootdownWhen, UnmapBy};
+use pageout_paging::young::YoungAlgorithm;
+use pageout_reclaim::{FlushTiming, UnmapGranularity};
 use pageout_record::schema::Record;
 use pageout_trace::source::TraceSource;
 use pageout_trace::{
@@ -17,9 +17,9 @@ use proptest::prelude::*;
 const BY_VARIANT: &str = "per 4K page";
 
 fn every_variant() -> Vec<Variant> {
-    let unmap = [UnmapBy::PerEntry, UnmapBy::Batched];
-    let shootdown = [ShootdownWhen::Immediate, ShootdownWhen::Deferred];
-    let all = Family::ALL.into_iter().flat_map(|young| unmap.map(|unmap| (young, unmap)));
+    let unmap = [UnmapGranularity::PerEntry, UnmapGranularity::Batched];
+    let shootdown = [FlushTiming::Immediate, FlushTiming::Deferred];
+    let all = YoungAlgorithm::ALL.into_iter().flat_map(|young| unmap.map(|unmap| (young, unmap)));
     let all = all.flat_map(|(young, unmap)| shootdown.map(|when| (young, unmap, when)));
     let variant =
         |(young, unmap, shootdown)| Variant { young, unmap, shootdown, ..Variant::BEFORE };
@@ -68,7 +68,7 @@ fn assert_bounded(record: &Record) {
 #[test]
 fn the_samples_at_half_of_their_pages() {
     for sample in TraceSource::samples() {
-        let classic = [Variant::BEFORE, Variant::of(Family::Line)];
+        let classic = [Variant::BEFORE, Variant::of(YoungAlgorithm::Line)];
         let variants = [classic, [Variant::MGLRU_BEFORE, Variant::MGLRU_STEPS[1]]].concat();
         let run = || run(&sample, "limit=50% format=x86-64", &variants).expect("it fits");
         let records = run();
@@ -156,7 +156,7 @@ fn access(page: u64, store: bool) -> Event {
 
 fn figures<const N: usize>(trace: &TraceSource, limit: &str, names: [&str; N]) -> [f64; N] {
     let fields = format!("{limit} format=arm64-4k");
-    let records = run(trace, &fields, &[Variant::of(Family::Line)]).expect("it fits");
+    let records = run(trace, &fields, &[Variant::of(YoungAlgorithm::Line)]).expect("it fits");
     assert_bounded(&records[0]);
     names.map(|name| figure(&records[0], name))
 }
@@ -290,7 +290,7 @@ proptest! {
         let trace = trace(|_, _| events);
         let fields = format!("limit={}KiB order={order} format=x86-64,arm64-4k", pages * 4);
         let [batched, line] = Variant::MGLRU_STEPS;
-        let variants = [Variant::BEFORE, Variant::of(Family::Line), line, batched];
+        let variants = [Variant::BEFORE, Variant::of(YoungAlgorithm::Line), line, batched];
         match run(&trace, &fields, &variants) {
             Ok(records) => {
                 for record in records {

@@ -5,7 +5,7 @@
 //! content when a transfer begins, the earliest possible time. The same holds for guests of virtual
 //! machines.
 
-use super::{Kernel, Model, ModelEnv, ModelTable, One, Swap, Vm};
+use super::{Kernel, Model, ModelEnv, ModelRun, ModelTable, Swap, Vm};
 use pageout_experiment::formats::{Arch, FormatName, with_format};
 use pageout_experiment::variant::{Lru, Variant};
 use pageout_host::layout::{Arena, Ground, MAP_START};
@@ -14,11 +14,11 @@ use pageout_machine::tlb::LevelShape;
 use pageout_machine::{CoreId, LockGuard, Machine, Task, TaskSpec, Time};
 use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate, Mmu};
 use pageout_paging::tlb::YoungFlush;
-use pageout_paging::young::Family;
+use pageout_paging::young::YoungAlgorithm;
 use pageout_paging::{Env, Notifier, Order, Pfn, Sound, VirtAddr};
 use pageout_reclaim::{
-    Access, Backing, CpuCtx, Fault, Frames, Io, Limits, MappingKind, MemcgId, MmId, NewVma, Place,
-    ShootdownWhen, Submitted, Tuning, VmFlags, World,
+    Access, Backing, CpuCtx, Fault, FlushTiming, Frames, Io, Limits, MappingKind, MemcgId, MmId,
+    NewVma, Place, Submitted, Tuning, VmFlags, World,
 };
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -230,7 +230,7 @@ struct Case {
     format: FormatName,
     lru: Lru,
     flush: YoungFlush,
-    shootdown: ShootdownWhen,
+    shootdown: FlushTiming,
     seed: u64,
     flushes: bool,
     /// True if the programs are guests.
@@ -250,7 +250,7 @@ struct Outcome {
 
 impl Case {
     fn variant(&self) -> Variant {
-        let batched = Variant::of(Family::Batched);
+        let batched = Variant::of(YoungAlgorithm::Batched);
         Variant { lru: self.lru, flush: Some(self.flush), shootdown: self.shootdown, ..batched }
     }
 
@@ -302,7 +302,7 @@ impl Case {
         let threads = NonZeroUsize::MIN;
         let seed = self.seed;
         let model = Model { platform: None, cores: None, draws: 0, runs: 1, seed, threads };
-        let mut setup = model.setup(&platform, One { draw: Draw::Nominal, seed });
+        let mut setup = model.setup(&platform, ModelRun { draw: Draw::Nominal, seed });
         setup.shape = shape;
         let machine = Machine::new(setup, ground.env.tables());
         let (memcg, spaces) = add_spaces(&ground);
@@ -329,7 +329,7 @@ type Spaces = [(MmId, Pfn); 2];
 fn add_spaces<F: Arch>(ground: &Ground<'_, F>) -> (MemcgId, Spaces) {
     let Ground { env, maps, supply } = ground;
     let cpu = &mut CpuCtx::new();
-    let engine = &mut maps.on(env, cpu, Tuning::cheapest(F::FLUSH));
+    let engine = &mut maps.on(env, cpu, Tuning::recommended(F::FLUSH));
     let memcg = engine.add_memcg(MemcgId::ROOT).expect(SIZED);
     let file = engine.add_mapping(MappingKind::File).expect(SIZED);
     let spaces = [0, 1].map(|space| {
@@ -481,7 +481,7 @@ fn cases(flushes: bool, guests: bool) -> Vec<Case> {
     ] {
         for lru in [Lru::Classic, Lru::Mglru] {
             for flush in [YoungFlush::Sync, YoungFlush::Nosync, YoungFlush::None] {
-                for shootdown in [ShootdownWhen::Immediate, ShootdownWhen::Deferred] {
+                for shootdown in [FlushTiming::Immediate, FlushTiming::Deferred] {
                     let seed = 1;
                     let case =
                         Case { platform, format, lru, flush, shootdown, seed, flushes, guests };

@@ -31,7 +31,7 @@ pub struct Model {
 
 /// A single run of a scenario under a variant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct One {
+pub struct ModelRun {
     /// The run's prices.
     pub draw: Draw,
     /// The run's seed.
@@ -79,7 +79,7 @@ impl Model {
     }
 
     /// Returns the setup of a machine for one run.
-    pub fn setup(&self, platform: &Platform, one: One) -> Setup {
+    pub fn setup(&self, platform: &Platform, one: ModelRun) -> Setup {
         let setup = Setup::new(self.shape(platform), platform.prices(one.draw), one.seed);
         Setup { activities: activity::NAMES, ..setup }
     }
@@ -87,11 +87,11 @@ impl Model {
     /// Returns the runs of a scenario under a variant: those with nominal prices, then one for each
     /// draw, with the seed of the first. They are the same for every scenario and variant, so that
     /// ratios compare equal prices.
-    pub fn all_runs(&self) -> Vec<One> {
+    pub fn all_runs(&self) -> Vec<ModelRun> {
         let nominal = (0..u64::from(self.runs))
-            .map(|run| One { draw: Draw::Nominal, seed: self.seed.wrapping_add(run) });
+            .map(|run| ModelRun { draw: Draw::Nominal, seed: self.seed.wrapping_add(run) });
         let drawn = (0..u64::from(self.draws))
-            .map(|number| One { draw: self.draw(number), seed: self.seed });
+            .map(|number| ModelRun { draw: self.draw(number), seed: self.seed });
         nominal.chain(drawn).collect()
     }
 

@@ -9,7 +9,7 @@ use pageout_host::frames::HostFrames;
 use pageout_host::journal::Journal;
 use pageout_machine::{Task, Time};
 use pageout_paging::tlb::FlushPolicy;
-use pageout_reclaim::{CpuCtx, FolioId, Maps, Tuning, World};
+use pageout_reclaim::{CpuCtx, FolioId, MmState, Tuning, World};
 use std::cell::RefCell;
 
 /// The destination of swapped pages.
@@ -108,7 +108,7 @@ impl<'m> Kernel<'m> {
     pub fn wait_for<F: Arch>(
         &self,
         env: &ModelEnv<'_, '_, F>,
-        maps: &Maps<'_>,
+        maps: &MmState<'_>,
         cpu: &mut CpuCtx,
         folio: FolioId,
     ) {
@@ -123,7 +123,7 @@ impl<'m> Kernel<'m> {
     pub fn end_transfers<F: Arch>(
         &self,
         env: &ModelEnv<'_, '_, F>,
-        maps: &Maps<'_>,
+        maps: &MmState<'_>,
         cpu: &mut CpuCtx,
     ) {
         self.end_transfers_of(env, env.task().now(), maps, cpu);
@@ -134,10 +134,10 @@ impl<'m> Kernel<'m> {
         &self,
         world: &W,
         now: Time,
-        maps: &Maps<'_>,
+        maps: &MmState<'_>,
         cpu: &mut CpuCtx,
     ) {
-        let engine = &mut maps.on(world, cpu, Tuning::cheapest(FlushPolicy::GENERIC));
+        let engine = &mut maps.on(world, cpu, Tuning::recommended(FlushPolicy::GENERIC));
         while let Some(transfer) = self.take_ended(now) {
             match transfer.write {
                 true => engine.write_done(transfer.folio, true),

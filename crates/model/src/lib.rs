@@ -32,7 +32,7 @@ mod table;
 pub use between::Between;
 pub use env::ModelEnv;
 pub use erased::{Scenarios, scenarios};
-pub use ground::{Model, One, architecture, architecture_of};
+pub use ground::{Model, ModelRun, architecture, architecture_of};
 pub use interval::{Reported, interval, reported};
 pub use kernel::{Kernel, Swap};
 pub use program::{Guest, Program};

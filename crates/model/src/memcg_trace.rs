@@ -3,7 +3,7 @@
 //! their effects.
 
 use crate::software::KernelOp;
-use crate::{Kernel, Model, One, Swap, activity, first_run, interval};
+use crate::{Kernel, Model, ModelRun, Swap, activity, first_run, interval};
 use pageout_experiment::declare::{Checked, Declared, read};
 use pageout_experiment::fields::FieldError;
 use pageout_experiment::formats::{Arch, with_format};
@@ -193,7 +193,7 @@ impl MemcgTrace {
         plan: &Plan<'_>,
         model: &Model,
         variant: Variant,
-        one: One,
+        one: ModelRun,
     ) -> Result<Outcome, ReplayError> {
         with_format!(self.scenario.format, F => self.run_as::<F>(plan, model, variant, one))
     }
@@ -203,7 +203,7 @@ impl MemcgTrace {
         plan: &Plan<'_>,
         model: &Model,
         variant: Variant,
-        one: One,
+        one: ModelRun,
     ) -> Result<Outcome, ReplayError> {
         let journal = Journal::default();
         let mut arena = plan.arena::<F>()?;

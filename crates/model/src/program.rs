@@ -8,13 +8,13 @@ use super::{Kernel, activity};
 use pageout_experiment::formats::Arch;
 use pageout_machine::Task;
 use pageout_paging::VirtAddr;
-use pageout_reclaim::{Access, CpuCtx, Fault, Maps, MmId, Tuning};
+use pageout_reclaim::{Access, CpuCtx, Fault, MmId, MmState, Tuning};
 
 /// A program's address space, with what its faults need.
 #[derive(Clone, Copy, Debug)]
 pub struct Program<'p, 'm> {
     /// The engine's state.
-    pub maps: &'p Maps<'m>,
+    pub maps: &'p MmState<'m>,
     /// The state that all tasks share.
     pub kernel: &'p Kernel<'p>,
     /// The address space, which the task has loaded.

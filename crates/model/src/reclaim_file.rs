@@ -2,7 +2,9 @@
 //! map the file sleep, or use it on all other cores.
 
 use crate::software::Software;
-use crate::{Guest, Kernel, Model, One, Program, Scenario, Swap, Vm, VmCount, activity, interval};
+use crate::{
+    Guest, Kernel, Model, ModelRun, Program, Scenario, Swap, Vm, VmCount, activity, interval,
+};
 use pageout_experiment::declare::{Checked, Declared, Lists, read_both};
 use pageout_experiment::fields::{self, FieldError, bad};
 use pageout_experiment::footprint::Footprint;
@@ -22,7 +24,7 @@ use pageout_experiment::scenarios::{
 use pageout_experiment::variant::Variant;
 use pageout_host::layout::Arena;
 use pageout_host::reclaim_file::{self, Setup};
-use pageout_host::scenario::OnHost;
+use pageout_host::scenario::HostScenario;
 use pageout_machine::platform::{Draw, Platform, Prices};
 use pageout_machine::{CoreId, Machine, Report, Spent, Task, TaskSpec, Time};
 use pageout_paging::mmu::Asid;
@@ -180,7 +182,7 @@ impl ReclaimFile {
         Software::instruction(&self.scenario, variant, &nominal, prices)
     }
 
-    fn run_as<F: Arch>(&self, model: &Model, variant: Variant, one: One) -> Outcome {
+    fn run_as<F: Arch>(&self, model: &Model, variant: Variant, one: ModelRun) -> Outcome {
         let mut arena = self.arena::<F>(model.shape(&self.platform).cores);
         let caps = self.platform.shape().caps::<F>();
         let setup = Setup::<F>::build_for(&mut arena, &self.scenario, variant.lru, one.seed, caps);
@@ -268,7 +270,7 @@ impl Scenario for ReclaimFile {
         })
     }
 
-    fn run(&self, model: &Model, variant: Variant, one: One) -> Outcome {
+    fn run(&self, model: &Model, variant: Variant, one: ModelRun) -> Outcome {
         with_format!(self.scenario.format, F => self.run_as::<F>(model, variant, one))
     }
 

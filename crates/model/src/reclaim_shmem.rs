@@ -2,7 +2,7 @@
 //! the processes that map the memory sleep.
 
 use crate::reclaim_file::{self, Done, TASK};
-use crate::{Kernel, Model, Modelled, OnMachine, One, Scenario, Swap, activity};
+use crate::{Kernel, Model, ModelRun, Modelled, OnMachine, Scenario, Swap, activity};
 use pageout_experiment::declare::Declared;
 use pageout_experiment::footprint::Footprint;
 use pageout_experiment::formats::{Arch, FormatName, with_format};
@@ -11,7 +11,7 @@ use pageout_experiment::scenarios::metrics::RECLAIMED;
 use pageout_experiment::scenarios::{self, ReclaimShmemLists};
 use pageout_experiment::variant::Variant;
 use pageout_host::reclaim_shmem::{Setup, young_pages};
-use pageout_host::scenario::OnHost;
+use pageout_host::scenario::HostScenario;
 use pageout_machine::platform::Platform;
 use pageout_machine::{CoreId, Machine, Report, Task, TaskSpec};
 use pageout_paging::mmu::Asid;
@@ -39,7 +39,7 @@ impl Modelled for scenarios::ReclaimShmem {
 }
 
 impl ReclaimShmem {
-    fn run_as<F: Arch>(&self, model: &Model, variant: Variant, one: One) -> Outcome {
+    fn run_as<F: Arch>(&self, model: &Model, variant: Variant, one: ModelRun) -> Outcome {
         let mut arena = self.arena();
         let caps = self.platform.shape().caps::<F>();
         let setup = Setup::<F>::build_for(&mut arena, self, variant.lru, one.seed, caps);
@@ -120,10 +120,10 @@ impl Scenario for ReclaimShmem {
     }
 
     fn footprint(&self, _: &Model) -> Footprint {
-        OnHost::footprint(&**self)
+        HostScenario::footprint(&**self)
     }
 
-    fn run(&self, model: &Model, variant: Variant, one: One) -> Outcome {
+    fn run(&self, model: &Model, variant: Variant, one: ModelRun) -> Outcome {
         with_format!(self.format, F => self.run_as::<F>(model, variant, one))
     }
 

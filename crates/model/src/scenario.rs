@@ -1,6 +1,6 @@
 //! Scenarios that only this ground runs: their interface, and their records.
 
-use super::{Model, One, first_run};
+use super::{Model, ModelRun, first_run};
 use pageout_experiment::declare::{Checked, read};
 use pageout_experiment::fields::FieldError;
 use pageout_experiment::footprint::Footprint;
@@ -95,7 +95,7 @@ pub trait Scenario: Sync {
     fn footprint(&self, model: &Model) -> Footprint;
 
     /// Runs the scenario once.
-    fn run(&self, model: &Model, variant: Variant, one: One) -> Self::Outcome;
+    fn run(&self, model: &Model, variant: Variant, one: ModelRun) -> Self::Outcome;
 
     /// Returns the metrics of runs with nominal prices, and of one run for each draw.
     fn metrics(&self, nominal: &[Self::Outcome], drawn: &[Self::Outcome]) -> Vec<Metric>;

@@ -12,7 +12,7 @@ use pageout_paging::pte::{Arm64_4K, Prot};
 use pageout_paging::table::{HostTable, HostTables};
 use pageout_paging::tlb::FlushPolicy;
 use pageout_paging::walk::{Span, make_table, spans};
-use pageout_paging::young::{Family, YoungCheck};
+use pageout_paging::young::{YoungAlgorithm, YoungCheck};
 use pageout_paging::{
     Env, Format, Level, LockedTable, Mmu, Notifier, Pfn, Sound, VirtAddr, VirtRange, contig,
 };
@@ -111,7 +111,7 @@ impl Hypervisor<'_> {
     fn age(&self, range: VirtRange) -> bool {
         let check = YoungCheck {
             env: self,
-            family: Family::Line,
+            algorithm: YoungAlgorithm::Line,
             flush: FlushPolicy::ARM64,
             asid: Asid(1),
         };

@@ -35,7 +35,7 @@ impl BatchFlags {
         respect_write: false,
         merge_write: false,
         merge_young_dirty: false,
-        read: Getter::Gathered,
+        read: Getter::Contpte,
     };
 }
 
@@ -73,7 +73,7 @@ pub fn folio_pte_batch_flags<F: Format, T: Table>(
     debug_assert!(F::is_present(*pte), "a batch starts at a present entry, not {pte:?}");
     debug_assert!(max_nr >= 1 && run.end() <= F::PTES, "{run:?} lies in a table");
     let asks = flags.respect_dirty || flags.merge_young_dirty;
-    debug_assert!(!asks || flags.read == Getter::Gathered, "young and dirty are of a whole block");
+    debug_assert!(!asks || flags.read == Getter::Contpte, "young and dirty are of a whole block");
     let first = ignore::<F>(*pte, flags);
     let mut nr = batch_hint::<F>(i, *pte);
     while nr < max_nr {

@@ -76,7 +76,7 @@ impl<'e, E: Env> LockedTable<'e, E> {
     }
 
     /// Sets the table that a sweep in address order will reach after this one. The young check of
-    /// the `line` family prefetches from it; prefetching further ahead does not pay.
+    /// the `line` algorithm prefetches from it; prefetching further ahead does not pay.
     #[must_use]
     pub fn prefetching(self, ahead: Option<E::Table>) -> Self {
         Self { ahead, ..self }

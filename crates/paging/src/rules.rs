@@ -20,7 +20,7 @@ pub trait Rules {
     /// pages of one folio in one table, so blocks never straddle the table.
     #[doc(hidden)]
     #[inline]
-    fn widen<F: Format>(run: Run, first: Pte, last: Pte) -> Run {
+    fn extend_to_blocks<F: Format>(run: Run, first: Pte, last: Pte) -> Run {
         if F::CONT_SHIFT == 0 {
             return run;
         }

@@ -39,7 +39,7 @@ impl FlushPolicy {
     pub const RISCV: Self = Self::X86;
 
     /// Makes the same choice at both levels, to force the flush axis.
-    pub const fn forced(flush: YoungFlush) -> Self {
+    pub const fn uniform(flush: YoungFlush) -> Self {
         Self { pte: flush, pmd: flush }
     }
 

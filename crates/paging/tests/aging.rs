@@ -1,5 +1,5 @@
-//! Aging walks through a table: every family finds, returns and clears the same, compared with one
-//! oracle that knows only single entries.
+//! Aging walks through a table: every algorithm finds, returns and clears the same, compared with
+//! one oracle that knows only single entries.
 #![cfg(not(miri))] // one thread, no unsafe code: Miri would be slow and find nothing
 
 use pageout_exhibits::harness::{
@@ -13,7 +13,7 @@ use pageout_paging::pte::{
     SmallX86, X86_64,
 };
 use pageout_paging::tlb::{FlushPolicy, YoungFlush};
-use pageout_paging::young::{Family, YoungCheck};
+use pageout_paging::young::{YoungAlgorithm, YoungCheck};
 use pageout_paging::{Env, Format, LockedTable, Pte, Rules, Run, Sound, VirtAddr};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -53,12 +53,12 @@ impl Walk {
     }
 
     /// Returns the engine's steps.
-    fn by<F: Decode>(&self, world: &World<F>, family: Family) -> Vec<Step> {
+    fn by<F: Decode>(&self, world: &World<F>, algorithm: YoungAlgorithm) -> Vec<Step> {
         world.reset(&self.entries);
         world.set_secondary(self.secondary);
         let env = Ground::<Engine, F>::new(world);
-        let flush = FlushPolicy::forced(YoungFlush::Sync);
-        let check = YoungCheck { env: &env, family, flush, asid: ASID };
+        let flush = FlushPolicy::uniform(YoungFlush::Sync);
+        let check = YoungCheck { env: &env, algorithm, flush, asid: ASID };
         let table = env.table(FIRST_TABLE);
         let pt = LockedTable::lock(&env, FIRST_TABLE).prefetching(Some(table));
         let mut steps = Vec::new();
@@ -83,7 +83,7 @@ impl Walk {
     }
 
     /// Returns the steps that it must make, and the table afterwards.
-    fn expected<F: Decode>(&self, family: Family) -> (Vec<Step>, Vec<Pte>) {
+    fn expected<F: Decode>(&self, algorithm: YoungAlgorithm) -> (Vec<Step>, Vec<Pte>) {
         let mut entries = self.entries.clone();
         let mut steps = Vec::new();
         let mut i = self.window.start;
@@ -96,8 +96,8 @@ impl Walk {
                 i += 1;
                 continue;
             };
-            let nr = match family {
-                Family::PerEntry => 1,
+            let nr = match algorithm {
+                YoungAlgorithm::PerEntry => 1,
                 _ => {
                     let max_nr = in_folio.min(self.window.end - i);
                     batch_len::<F>(&entries, i, max_nr, BatchFlags::NONE)
@@ -116,12 +116,12 @@ impl Walk {
     }
 
     fn check<F: Decode>(&self, world: &World<F>) {
-        for family in Family::ALL {
-            let steps = self.by::<F>(world, family);
-            let (expected, entries) = self.expected::<F>(family);
-            assert_eq!(steps, expected, "{family:?}: {self:#?}");
+        for algorithm in YoungAlgorithm::ALL {
+            let steps = self.by::<F>(world, algorithm);
+            let (expected, entries) = self.expected::<F>(algorithm);
+            assert_eq!(steps, expected, "{algorithm:?}: {self:#?}");
             for (i, pte) in entries.iter().enumerate() {
-                assert_eq!(world.entry(i), *pte, "{family:?}: entry {i} of {self:#?}");
+                assert_eq!(world.entry(i), *pte, "{algorithm:?}: entry {i} of {self:#?}");
             }
             world.with_events(|events| self.check_events::<F>(&steps, events));
         }
@@ -210,12 +210,12 @@ fn small_riscv_all() {
 
 /// Returns two numbers of entries that a walk reads of a table in contiguous blocks, none of which
 /// is its own to check. The first is if it knows that, the second if it does not.
-fn read_of_foreign_blocks(family: Family, young: bool) -> [u64; 2] {
+fn read_of_foreign_blocks(algorithm: YoungAlgorithm, young: bool) -> [u64; 2] {
     let world = World::<Arm64_4K>::new(1);
     let case = Layout::folio(u64::MAX).case::<Arm64_4K>(0..Arm64_4K::PTES, |_| young);
     world.reset(&dirty_at::<Arm64_4K>(&case, usize::MAX, false));
     let env = Ground::<Engine, Arm64_4K>::new(&world);
-    let check = YoungCheck { env: &env, family, flush: FlushPolicy::ARM64, asid: ASID };
+    let check = YoungCheck { env: &env, algorithm, flush: FlushPolicy::ARM64, asid: ASID };
     let pt = LockedTable::lock(&env, FIRST_TABLE);
     [true, false].map(|passes| {
         let before = world.counts();
@@ -231,16 +231,20 @@ fn read_of_foreign_blocks(family: Family, young: bool) -> [u64; 2] {
 
 #[test]
 fn kernels_read_a_foreign_block_for_each_of_its_entries_and_line_reads_it_once() {
-    for family in [Family::PerEntry, Family::Batched] {
+    for algorithm in [YoungAlgorithm::PerEntry, YoungAlgorithm::Batched] {
         for young in [true, false] {
-            assert_eq!(read_of_foreign_blocks(family, young), [512 * (1 + 16); 2], "{family:?}");
+            assert_eq!(
+                read_of_foreign_blocks(algorithm, young),
+                [512 * (1 + 16); 2],
+                "{algorithm:?}"
+            );
         }
     }
     // It reads both ends of the part left, its first line twice, and the entry; of old ones, a line
     // at a time.
     let look = 2 + 8 + 8 + 1;
-    assert_eq!(read_of_foreign_blocks(Family::Line, true), [32 * look, 512 * look - 1]);
-    assert_eq!(read_of_foreign_blocks(Family::Line, false), [2 + 512; 2]);
+    assert_eq!(read_of_foreign_blocks(YoungAlgorithm::Line, true), [32 * look, 512 * look - 1]);
+    assert_eq!(read_of_foreign_blocks(YoungAlgorithm::Line, false), [2 + 512; 2]);
 }
 
 /// A walk through a full-size table. Places are taken modulo the table.

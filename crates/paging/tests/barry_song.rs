@@ -14,7 +14,7 @@ use pageout_exhibits::harness::{
 use pageout_paging::mmu::{Asid, Invalidate};
 use pageout_paging::pte::{Arm64_4K, Arm64_16K, Arm64_64K, Riscv64, X86_64};
 use pageout_paging::tlb::{FlushPolicy, YoungFlush};
-use pageout_paging::young::{Family, YoungCheck};
+use pageout_paging::young::{YoungAlgorithm, YoungCheck};
 use pageout_paging::{LockedTable, VirtAddr};
 use std::collections::BTreeSet;
 
@@ -62,7 +62,7 @@ fn evicted<F: Decode>(events: &[Event], young: usize) -> Evicted {
 /// Clear-flushes four single entries, of which `young` is young, while hardware makes `accesses`.
 /// Returns the evicted translations, and the number of table operations.
 fn run<F: Decode>(
-    family: Family,
+    algorithm: YoungAlgorithm,
     flush: FlushPolicy,
     young: usize,
     accesses: &[Access],
@@ -72,7 +72,7 @@ fn run<F: Decode>(
     world.reset(&case.entries);
     world.plan(accesses, 0);
     let env = Ground::<Engine, F>::new(&world);
-    let check = YoungCheck { env: &env, family, flush, asid: Asid(1) };
+    let check = YoungCheck { env: &env, algorithm, flush, asid: Asid(1) };
     let pt = LockedTable::lock(&env, FIRST_TABLE);
     assert!(check.clear_flush_young_ptes(&pt, VirtAddr::new(0), NR));
     (world.with_events(|events| evicted::<F>(events, young)), world.ops())
@@ -80,7 +80,7 @@ fn run<F: Decode>(
 
 /// Tries every young entry, every set of the others accessed, and every moment. Returns each sum of
 /// evictions that occurred.
-fn each<F: Decode>(family: Family, flush: FlushPolicy) -> BTreeSet<(usize, Evicted)> {
+fn each<F: Decode>(algorithm: YoungAlgorithm, flush: FlushPolicy) -> BTreeSet<(usize, Evicted)> {
     let mut seen = BTreeSet::new();
     for young in 0..NR {
         for set in 0..1_usize << NR {
@@ -92,7 +92,7 @@ fn each<F: Decode>(family: Family, flush: FlushPolicy) -> BTreeSet<(usize, Evict
                     .filter(|entry| set >> entry & 1 == 1)
                     .map(|entry| Access { before, entry, write: false })
                     .collect();
-                let (evicted, ops) = run::<F>(family, flush, young, &accesses);
+                let (evicted, ops) = run::<F>(algorithm, flush, young, &accesses);
                 seen.insert((accesses.len(), evicted));
                 if before >= ops {
                     break;
@@ -105,8 +105,8 @@ fn each<F: Decode>(family: Family, flush: FlushPolicy) -> BTreeSet<(usize, Evict
 
 /// Checks one flush for the batch: in addition to the owed translation, it may evict those of pages
 /// used in between, and does.
-fn one_flush<F: Decode>(family: Family, flush: FlushPolicy) {
-    let seen = each::<F>(family, flush);
+fn one_flush<F: Decode>(algorithm: YoungAlgorithm, flush: FlushPolicy) {
+    let seen = each::<F>(algorithm, flush);
     let alone = seen.iter().filter(|(accesses, _)| *accesses == 0);
     assert!(alone.eq([&(0, Evicted { owed: 1, needless: 0 })]));
     for accesses in 1..NR {
@@ -120,8 +120,8 @@ fn one_flush<F: Decode>(family: Family, flush: FlushPolicy) {
 }
 
 /// Checks that a flush for each entry evicts only owed translations.
-fn flush_an_entry<F: Decode>(family: Family, flush: FlushPolicy) {
-    for (accesses, evicted) in each::<F>(family, flush) {
+fn flush_an_entry<F: Decode>(algorithm: YoungAlgorithm, flush: FlushPolicy) {
+    for (accesses, evicted) in each::<F>(algorithm, flush) {
         assert_eq!(evicted.needless, 0, "{accesses} accesses");
         assert!((1..=1 + accesses).contains(&evicted.owed), "{accesses} accesses: {evicted:?}");
     }
@@ -130,8 +130,8 @@ fn flush_an_entry<F: Decode>(family: Family, flush: FlushPolicy) {
 /// Checks that without a flush none is evicted. Then a stale translation hides accesses until it is
 /// dropped.
 fn no_flush<F: Decode>(flush: FlushPolicy) {
-    for family in Family::ALL {
-        for (accesses, evicted) in each::<F>(family, flush) {
+    for algorithm in YoungAlgorithm::ALL {
+        for (accesses, evicted) in each::<F>(algorithm, flush) {
             assert_eq!(evicted, Evicted::default(), "{accesses} accesses");
         }
     }
@@ -140,9 +140,9 @@ fn no_flush<F: Decode>(flush: FlushPolicy) {
 #[test]
 fn arm64_evicts_what_was_used_in_the_window_and_nothing_else() {
     fn arm64<F: Decode>() {
-        one_flush::<F>(Family::Batched, FlushPolicy::ARM64);
-        one_flush::<F>(Family::Line, FlushPolicy::ARM64);
-        flush_an_entry::<F>(Family::PerEntry, FlushPolicy::ARM64);
+        one_flush::<F>(YoungAlgorithm::Batched, FlushPolicy::ARM64);
+        one_flush::<F>(YoungAlgorithm::Line, FlushPolicy::ARM64);
+        flush_an_entry::<F>(YoungAlgorithm::PerEntry, FlushPolicy::ARM64);
     }
     arm64::<Arm64_4K>();
     arm64::<Arm64_16K>();
@@ -153,13 +153,13 @@ fn arm64_evicts_what_was_used_in_the_window_and_nothing_else() {
 fn x86_and_riscv_flush_nothing_and_if_forced_an_entry_at_a_time() {
     no_flush::<X86_64>(FlushPolicy::X86);
     no_flush::<Riscv64>(FlushPolicy::RISCV);
-    let forced = FlushPolicy::forced(YoungFlush::Nosync);
-    for family in [Family::PerEntry, Family::Batched] {
-        flush_an_entry::<X86_64>(family, forced);
-        flush_an_entry::<Riscv64>(family, forced);
+    let forced = FlushPolicy::uniform(YoungFlush::Nosync);
+    for algorithm in [YoungAlgorithm::PerEntry, YoungAlgorithm::Batched] {
+        flush_an_entry::<X86_64>(algorithm, forced);
+        flush_an_entry::<Riscv64>(algorithm, forced);
     }
-    one_flush::<X86_64>(Family::Line, forced);
-    one_flush::<Riscv64>(Family::Line, forced);
+    one_flush::<X86_64>(YoungAlgorithm::Line, forced);
+    one_flush::<Riscv64>(YoungAlgorithm::Line, forced);
 }
 
 /// Four entries of a contiguous block, which a TLB holds as one translation: that one is owed. No
@@ -167,14 +167,14 @@ fn x86_and_riscv_flush_nothing_and_if_forced_an_entry_at_a_time() {
 #[test]
 fn of_a_block_the_one_translation_is_evicted() {
     fn block<F: Decode>() {
-        for family in Family::ALL {
+        for algorithm in YoungAlgorithm::ALL {
             for young in 0..F::CONT_PTES {
                 let world = World::<F>::new(1);
                 let case = Layout::folio(1).case::<F>(0..NR, |i| i == young);
                 world.reset(&case.entries);
                 let env = Ground::<Engine, F>::new(&world);
                 let flush = FlushPolicy::ARM64;
-                let check = YoungCheck { env: &env, family, flush, asid: Asid(1) };
+                let check = YoungCheck { env: &env, algorithm, flush, asid: Asid(1) };
                 let pt = LockedTable::lock(&env, FIRST_TABLE);
                 assert!(check.clear_flush_young_ptes(&pt, VirtAddr::new(0), NR));
                 let covers_block = |event: &&Event| {
@@ -184,7 +184,7 @@ fn of_a_block_the_one_translation_is_evicted() {
                 };
                 let any = |event: &&Event| matches!(event, Event::Invalidate(_));
                 let count = |is: &dyn Fn(&&Event) -> bool| world.events().iter().filter(is).count();
-                assert_eq!((count(&any), count(&covers_block)), (1, 1), "{family:?} {young}");
+                assert_eq!((count(&any), count(&covers_block)), (1, 1), "{algorithm:?} {young}");
             }
         }
     }

@@ -25,14 +25,14 @@ fn all_flags<F: Format>() -> impl Iterator<Item = BatchFlags> {
         respect_write: bits & 4 != 0,
         merge_write: bits & 8 != 0,
         merge_young_dirty: bits & 16 != 0,
-        read: if bits & 32 != 0 { Getter::Raw } else { Getter::Gathered },
+        read: if bits & 32 != 0 { Getter::Raw } else { Getter::Contpte },
     });
     let soft_dirty = F::CONT_SHIFT > 0 && F::SOFT_DIRTY != 0;
     all.filter(move |flags| {
         let of_blocks = flags.respect_dirty
             || flags.merge_young_dirty
             || (flags.respect_soft_dirty && soft_dirty);
-        flags.read == Getter::Gathered || !of_blocks
+        flags.read == Getter::Contpte || !of_blocks
     })
 }
 
@@ -66,7 +66,7 @@ fn check_batch<F: Decode>(world: &World<F>, entries: &[Pte], i: usize, max_nr: u
     for flags in all_flags::<F>() {
         let mut copy = flags.read.get::<F, _>(table, i);
         let kept = |pte| match flags.read {
-            Getter::Gathered => pte,
+            Getter::Contpte => pte,
             Getter::Raw => F::clear_soft_dirty(F::mkclean(F::mkold(pte))),
         };
         let nr =
@@ -252,7 +252,7 @@ fn every_gather<F: Decode>(prot: Prot) {
             let expected = gathered::<F>(&entries, i);
             let found = contig::gather::<F, _>(table, i);
             assert_eq!(found, expected, "entry {i} of {entries:#?}");
-            assert_eq!(Getter::Gathered.get::<F, _>(table, i), expected);
+            assert_eq!(Getter::Contpte.get::<F, _>(table, i), expected);
             assert_eq!(Getter::Raw.get::<F, _>(table, i), F::read(entries[i], i));
         }
     }

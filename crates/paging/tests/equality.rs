@@ -1,5 +1,5 @@
-//! The families of young checks return the same, clear the same and flush the entries they cleared:
-//! all are compared with one oracle.
+//! The algorithms of young checks return the same, clear the same and flush the entries they
+//! cleared: all are compared with one oracle.
 #![cfg(not(miri))] // one thread, no unsafe code: Miri would be slow and find nothing
 
 use pageout_exhibits::harness::{
@@ -13,7 +13,7 @@ use pageout_paging::tlb::YoungFlush;
 
 const FLUSHES: [YoungFlush; 3] = [YoungFlush::Sync, YoungFlush::Nosync, YoungFlush::None];
 
-/// Does every check by every family, under each of `flushes`.
+/// Does every check by every algorithm, under each of `flushes`.
 fn check_all<F: Decode>(
     world: &World<F>,
     case: &Case,
@@ -78,7 +78,7 @@ fn arm64_4k_edges() {
     every_edge_case::<Arm64_4K>();
 }
 
-/// Does one of the three checks for each case, by every family.
+/// Does one of the three checks for each case, by every algorithm.
 fn random_cases<F: Decode>(name: &str, count: u64) {
     let world = World::<F>::new(1);
     for number in case_numbers(count) {

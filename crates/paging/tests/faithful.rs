@@ -1,4 +1,4 @@
-//! The work of each family on a table, counted: kernels' "before" and "after", and ours.
+//! The work of each algorithm on a table, counted: kernels' "before" and "after", and ours.
 #![cfg(not(miri))] // one thread, no unsafe code: Miri would be slow and find nothing
 
 use pageout_exhibits::harness::{Counts, Decode, Engine, FIRST_TABLE, Ground, Layout, World};
@@ -6,7 +6,7 @@ use pageout_paging::mmu::Asid;
 use pageout_paging::pte::{Arm64_4K, X86_64};
 use pageout_paging::tlb::FlushPolicy;
 use pageout_paging::walk::{Hit, LockWhen, MappedWalk, Match, RmapTarget};
-use pageout_paging::young::{Family, YoungCheck};
+use pageout_paging::young::{YoungAlgorithm, YoungCheck};
 use pageout_paging::{Env, Format, Level, Pfn, Pte, Table, VirtAddr, contig};
 
 /// The index of the folio in its table, aligned to a contiguous block.
@@ -35,10 +35,10 @@ fn folio<F: Decode>(nr: usize, young: bool) -> World<F> {
     world
 }
 
-/// Makes one rmap walk that checks the folio as the family does.
-fn pass<F: Decode>(world: &World<F>, nr: usize, family: Family) -> Pass {
+/// Makes one rmap walk that checks the folio as the algorithm does.
+fn pass<F: Decode>(world: &World<F>, nr: usize, algorithm: YoungAlgorithm) -> Pass {
     let env = Ground::<Engine, F>::new(world);
-    let check = YoungCheck { env: &env, family, flush: FlushPolicy::ARM64, asid: Asid(1) };
+    let check = YoungCheck { env: &env, algorithm, flush: FlushPolicy::ARM64, asid: Asid(1) };
     let addr = |i: usize| VirtAddr::new((i as u64) << F::PAGE_SHIFT);
     let mut walk = MappedWalk::new(
         &env,
@@ -49,7 +49,7 @@ fn pass<F: Decode>(world: &World<F>, nr: usize, family: Family) -> Pass {
             nr_pages: nr,
             matches: Match::Mapped,
             lock: LockWhen::Plausible,
-            getter: family.getter(),
+            getter: algorithm.getter(),
         },
     );
     let mut pass =
@@ -78,7 +78,7 @@ const NR: usize = 16;
 #[test]
 fn before_batching_a_young_arm64_block_is_visited_256_times_twice() {
     let world = folio::<Arm64_4K>(NR, true);
-    let pass = pass(&world, NR, Family::PerEntry);
+    let pass = pass(&world, NR, YoungAlgorithm::PerEntry);
     assert!(pass.young);
     assert_eq!(pass.calls, 16);
     // The getter makes one load for each entry to find the contiguous bit, then the block's
@@ -98,7 +98,7 @@ fn before_batching_a_young_arm64_block_is_visited_256_times_twice() {
 #[test]
 fn before_batching_an_old_arm64_block_costs_as_many_swaps() {
     let world = folio::<Arm64_4K>(NR, false);
-    let pass = pass(&world, NR, Family::PerEntry);
+    let pass = pass(&world, NR, YoungAlgorithm::PerEntry);
     assert!(!pass.young);
     assert_eq!(pass.check.swaps, 256);
     assert_eq!(pass.walk.loads - DESCENT - 16, 256);
@@ -108,7 +108,7 @@ fn before_batching_an_old_arm64_block_costs_as_many_swaps() {
 fn batched_an_arm64_block_takes_one_gather_and_16_swaps() {
     for young in [true, false] {
         let world = folio::<Arm64_4K>(NR, young);
-        let pass = pass(&world, NR, Family::Batched);
+        let pass = pass(&world, NR, YoungAlgorithm::Batched);
         assert_eq!((pass.calls, pass.young), (1, young));
         assert_eq!(pass.walk.loads - DESCENT, 1 + 16);
         assert_eq!(pass.check.swaps, 16);
@@ -121,7 +121,7 @@ fn batched_an_arm64_block_takes_one_gather_and_16_swaps() {
 fn line_takes_atomics_only_for_young_entries() {
     for (young, atomics) in [(true, 16), (false, 0)] {
         let world = folio::<Arm64_4K>(NR, young);
-        let pass = pass(&world, NR, Family::Line);
+        let pass = pass(&world, NR, YoungAlgorithm::Line);
         assert_eq!((pass.calls, pass.young), (1, young));
         assert_eq!(pass.walk.loads - DESCENT, 1);
         assert_eq!(pass.check.atomics(), atomics);
@@ -133,7 +133,7 @@ fn line_takes_atomics_only_for_young_entries() {
 fn line_takes_no_atomic_for_an_old_page_of_its_own() {
     for (young, atomics) in [(true, 1), (false, 0)] {
         let world = folio::<Arm64_4K>(1, young);
-        let pass = pass(&world, 1, Family::Line);
+        let pass = pass(&world, 1, YoungAlgorithm::Line);
         assert_eq!((pass.calls, pass.young), (1, young));
         assert_eq!(pass.check.atomics(), atomics);
     }
@@ -141,21 +141,21 @@ fn line_takes_no_atomic_for_an_old_page_of_its_own() {
 
 #[test]
 fn kernels_swap_for_an_old_arm64_page_of_its_own() {
-    for family in [Family::PerEntry, Family::Batched] {
+    for algorithm in [YoungAlgorithm::PerEntry, YoungAlgorithm::Batched] {
         let world = folio::<Arm64_4K>(1, false);
-        assert_eq!(pass(&world, 1, family).check.swaps, 1, "{family:?}");
+        assert_eq!(pass(&world, 1, algorithm).check.swaps, 1, "{algorithm:?}");
     }
 }
 
 #[test]
-fn x86_takes_an_atomic_for_each_young_entry_in_every_family() {
-    for family in Family::ALL {
+fn x86_takes_an_atomic_for_each_young_entry_in_every_algorithm() {
+    for algorithm in YoungAlgorithm::ALL {
         for (young, atomics) in [(true, 16), (false, 0)] {
             let world = folio::<X86_64>(NR, young);
-            let pass = pass(&world, NR, family);
+            let pass = pass(&world, NR, algorithm);
             assert_eq!(pass.young, young);
-            assert_eq!(pass.check.atomics(), atomics, "{family:?}");
-            assert_eq!(pass.walk.loads - DESCENT, pass.calls, "{family:?}");
+            assert_eq!(pass.check.atomics(), atomics, "{algorithm:?}");
+            assert_eq!(pass.walk.loads - DESCENT, pass.calls, "{algorithm:?}");
         }
     }
 }

@@ -9,8 +9,8 @@ use pageout_paging::pte::{Arm64_4K, Arm64_16K, Arm64_64K, Riscv64};
 use pageout_paging::tlb::YoungFlush;
 use std::ops::Range;
 
-/// Does every family's every check of `case`, and compares with the oracle: true if any was young,
-/// and the entries that must be old.
+/// Does every algorithm's every check of `case`, and compares with the oracle: true if any was
+/// young, and the entries that must be old.
 fn holds<F: Decode>(case: &Case, young: bool, old: &Range<usize>) {
     let world = World::<F>::new(1);
     let expected = Expected::of::<F>(case);

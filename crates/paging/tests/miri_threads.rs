@@ -5,7 +5,7 @@ use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate};
 use pageout_paging::pte::{Arm64_4K, Prot, Riscv64, SmallArm4, X86_64};
 use pageout_paging::table::{HostTable, HostTables};
 use pageout_paging::tlb::FlushPolicy;
-use pageout_paging::young::{Family, YoungCheck};
+use pageout_paging::young::{YoungAlgorithm, YoungCheck};
 use pageout_paging::{
     Env, Format, Level, LockedTable, Mmu, Notifier, Pfn, Pte, Sound, VirtAddr, contig,
 };
@@ -80,15 +80,15 @@ fn write_bits<F: Format>(pte: Pte) -> (u64, u64) {
     (written.0 & !pte.0, pte.0 & !written.0)
 }
 
-/// Checks by `family` while hardware writes through each entry once. Afterwards each is dirty, and
-/// each access was reported or can still be seen.
-fn race<F: Format>(family: Family) {
+/// Checks by `algorithm` while hardware writes through each entry once. Afterwards each is dirty,
+/// and each access was reported or can still be seen.
+fn race<F: Format>(algorithm: YoungAlgorithm) {
     let memory: Vec<AtomicU64> = (0..F::PTES).map(|_| AtomicU64::new(0)).collect();
     let shared = Shared::<F> { tables: HostTables::new(&memory, TABLE), lock: Mutex::new(()) };
     let nr = NR.min(F::PTES - FIRST);
     let leaf = F::leaf(Level::Pte, FOLIO, Prot::WRITE);
     contig::set_ptes::<F, _>(shared.table(TABLE), 0, leaf, 32.min(F::PTES));
-    let check = YoungCheck { env: &shared, family, flush: FlushPolicy::ARM64, asid: Asid(0) };
+    let check = YoungCheck { env: &shared, algorithm, flush: FlushPolicy::ARM64, asid: Asid(0) };
     let addr = VirtAddr::new((FIRST as u64) << F::PAGE_SHIFT);
     let gate = Gate::new(2);
     let reports = std::thread::scope(|scope| {
@@ -124,20 +124,20 @@ fn race<F: Format>(family: Family) {
 
 #[test]
 fn x86_64_against_hardware() {
-    Family::ALL.into_iter().for_each(race::<X86_64>);
+    YoungAlgorithm::ALL.into_iter().for_each(race::<X86_64>);
 }
 
 #[test]
 fn arm64_4k_against_hardware() {
-    Family::ALL.into_iter().for_each(race::<Arm64_4K>);
+    YoungAlgorithm::ALL.into_iter().for_each(race::<Arm64_4K>);
 }
 
 #[test]
 fn small_arm_blocks_of_4_against_hardware() {
-    Family::ALL.into_iter().for_each(race::<SmallArm4>);
+    YoungAlgorithm::ALL.into_iter().for_each(race::<SmallArm4>);
 }
 
 #[test]
 fn riscv64_against_hardware() {
-    Family::ALL.into_iter().for_each(race::<Riscv64>);
+    YoungAlgorithm::ALL.into_iter().for_each(race::<Riscv64>);
 }

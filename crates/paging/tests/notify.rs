@@ -6,17 +6,17 @@ use pageout_exhibits::harness::{Decode, Engine, Event, FIRST_TABLE, Ground, Layo
 use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate};
 use pageout_paging::pte::{Arm64_4K, Prot, Riscv64, SmallArm4, SmallX86, X86_64};
 use pageout_paging::tlb::{FlushPolicy, YoungFlush};
-use pageout_paging::young::{Family, YoungCheck};
+use pageout_paging::young::{YoungAlgorithm, YoungCheck};
 use pageout_paging::{Format, Level, LockedTable, Pfn, Pte, Rules, Sound, Table, VirtAddr};
 
 const ASID: Asid = Asid(9);
 
 fn check<'e, 'w, F: Format>(
     env: &'e Ground<'w, Engine, F>,
-    family: Family,
+    algorithm: YoungAlgorithm,
     flush: FlushPolicy,
 ) -> YoungCheck<'e, Ground<'w, Engine, F>> {
-    YoungCheck { env, family, flush, asid: ASID }
+    YoungCheck { env, algorithm, flush, asid: ASID }
 }
 
 /// Checks that an entry that leads to a table is young again after each walk through it, and still
@@ -26,11 +26,11 @@ fn table_entry<F: Decode>() {
     let env = Ground::<Engine, F>::new(&world);
     let (below, addr) = (Pfn::new(77), VirtAddr::new(3 << F::shift(Level::Pmd)));
     world.table(FIRST_TABLE).set(3, F::table(below));
-    for family in Family::ALL {
-        let check = check(&env, family, FlushPolicy::GENERIC);
+    for algorithm in YoungAlgorithm::ALL {
+        let check = check(&env, algorithm, FlushPolicy::GENERIC);
         let pt = LockedTable::lock(&env, FIRST_TABLE);
         for young in [true, false] {
-            assert_eq!(check.pmdp_test_and_clear_young(&pt, addr), young, "{family:?}");
+            assert_eq!(check.pmdp_test_and_clear_young(&pt, addr), young, "{algorithm:?}");
             assert!(F::is_table(world.entry(3)) && !F::is_young(world.entry(3)));
             assert_eq!(F::pfn(world.entry(3)), below);
         }
@@ -93,7 +93,7 @@ fn kernels_defaults() {
         assert_eq!(policy.at(Level::Pmd), YoungFlush::Sync);
     }
     for flush in [YoungFlush::Sync, YoungFlush::Nosync, YoungFlush::None] {
-        let forced = FlushPolicy::forced(flush);
+        let forced = FlushPolicy::uniform(flush);
         assert_eq!((forced.at(Level::Pte), forced.at(Level::Pmd)), (flush, flush));
     }
 }
@@ -106,7 +106,7 @@ fn a_range_past_the_limit_flushes_the_address_space_and_waits() {
             world.set_range_limit(6);
             let env = Ground::<Engine, SmallArm4>::new(&world);
             let pt = LockedTable::lock(&env, FIRST_TABLE);
-            let check = check(&env, Family::Line, FlushPolicy::forced(flush));
+            let check = check(&env, YoungAlgorithm::Line, FlushPolicy::uniform(flush));
             assert!(check.clear_flush_young_ptes(&pt, page(0), nr));
             let range = Invalidate::Range { asid: ASID, start: page(0), nr, level: Level::Pte };
             let what = if whole { Invalidate::AddressSpace(ASID) } else { range };
@@ -121,7 +121,7 @@ fn a_range_past_the_limit_flushes_the_address_space_and_waits() {
     world.set_range_limit(1);
     let env = Ground::<Engine, SmallArm4>::new(&world);
     let pt = LockedTable::lock(&env, FIRST_TABLE);
-    let check = check(&env, Family::Line, FlushPolicy::forced(YoungFlush::None));
+    let check = check(&env, YoungAlgorithm::Line, FlushPolicy::uniform(YoungFlush::None));
     assert!(check.clear_flush_young_ptes(&pt, page(0), 8));
     assert_eq!(maintenance(&world), []);
 }
@@ -139,12 +139,12 @@ fn pmd_leaf(young: bool) -> World<SmallX86> {
 #[test]
 fn a_pmd_leaf_is_cleared_and_flushed_as_one() {
     let inside = page(3 * 8 + 5);
-    for family in Family::ALL {
+    for algorithm in YoungAlgorithm::ALL {
         for young in [true, false] {
             let world = pmd_leaf(young);
             let env = Ground::<Engine, SmallX86>::new(&world);
             let pt = LockedTable::lock(&env, FIRST_TABLE);
-            let check = check(&env, family, FlushPolicy::X86);
+            let check = check(&env, algorithm, FlushPolicy::X86);
             assert_eq!(check.pmdp_clear_flush_young(&pt, inside), young);
             let what =
                 Invalidate::Range { asid: ASID, start: page(3 * 8), nr: 1, level: Level::Pmd };
@@ -160,7 +160,7 @@ fn a_pmd_leaf_is_cleared_and_flushed_as_one() {
         let world = pmd_leaf(true);
         let env = Ground::<Engine, SmallX86>::new(&world);
         let pt = LockedTable::lock(&env, FIRST_TABLE);
-        let check = check(&env, family, FlushPolicy::X86);
+        let check = check(&env, algorithm, FlushPolicy::X86);
         assert!(check.pmdp_test_and_clear_young(&pt, inside));
         assert_eq!(maintenance(&world), []);
     }
@@ -176,7 +176,7 @@ fn asked_always(
         &LockedTable<'e, Ground<'w, Engine, SmallArm4>>,
     ) -> bool,
 ) {
-    for family in Family::ALL {
+    for algorithm in YoungAlgorithm::ALL {
         for (primary, secondary) in [(false, false), (false, true), (true, false), (true, true)] {
             let world = World::<SmallArm4>::new(1);
             // With contiguous blocks, the notifier's range is not widened to them.
@@ -184,16 +184,16 @@ fn asked_always(
             world.reset(&case.entries);
             world.set_secondary(Some(secondary));
             let env = Ground::<Engine, SmallArm4>::new(&world);
-            let check = check(&env, family, FlushPolicy::forced(YoungFlush::None));
+            let check = check(&env, algorithm, FlushPolicy::uniform(YoungFlush::None));
             let pt = LockedTable::lock(&env, FIRST_TABLE);
-            assert_eq!(ask(&check, &pt), primary || secondary, "{family:?}");
+            assert_eq!(ask(&check, &pt), primary || secondary, "{algorithm:?}");
             let range = page(pages.start)..page(pages.end);
             let asked = Event::Notified { range, flush };
-            assert_eq!(maintenance(&world), [asked], "{family:?}");
+            assert_eq!(maintenance(&world), [asked], "{algorithm:?}");
 
             world.reset(&case.entries);
             world.set_secondary(None);
-            assert_eq!(ask(&check, &pt), primary, "{family:?} without a secondary");
+            assert_eq!(ask(&check, &pt), primary, "{algorithm:?} without a secondary");
             assert_eq!(maintenance(&world), []);
         }
     }
@@ -209,17 +209,17 @@ fn the_secondary_is_asked_always_about_exactly_the_pages() {
 
 #[test]
 fn a_run_asks_the_secondary_about_what_it_did() {
-    for family in Family::ALL {
+    for algorithm in YoungAlgorithm::ALL {
         for young in [true, false] {
             let world = World::<SmallArm4>::new(1);
             let case = Layout::folio(0b11).case::<SmallArm4>(2..5, |_| false);
             world.reset(&case.entries);
             world.set_secondary(Some(young));
             let env = Ground::<Engine, SmallArm4>::new(&world);
-            let check = check(&env, family, FlushPolicy::ARM64);
+            let check = check(&env, algorithm, FlushPolicy::ARM64);
             let pt = LockedTable::lock(&env, FIRST_TABLE);
             let (nr, any) = check.clear_flush_young_run(&pt, page(2), case.entries[2], 3);
-            assert_eq!(nr, if family == Family::PerEntry { 1 } else { 3 });
+            assert_eq!(nr, if algorithm == YoungAlgorithm::PerEntry { 1 } else { 3 });
             assert_eq!(any, young);
             let range = page(2)..page(2 + nr);
             assert_eq!(maintenance(&world), [Event::Notified { range, flush: true }]);
@@ -234,7 +234,7 @@ fn a_pmd_leaf_asks_the_secondary_about_all_its_pages() {
             let world = pmd_leaf(primary);
             world.set_secondary(Some(secondary));
             let env = Ground::<Engine, SmallX86>::new(&world);
-            let check = check(&env, Family::Line, FlushPolicy::forced(YoungFlush::None));
+            let check = check(&env, YoungAlgorithm::Line, FlushPolicy::uniform(YoungFlush::None));
             let pt = LockedTable::lock(&env, FIRST_TABLE);
             let inside = page(3 * 8 + 5);
             let young = match flush {
@@ -253,7 +253,7 @@ fn a_page_lent_to_a_device_asks_the_secondary_alone() {
     let world = one_young::<SmallX86>(2);
     world.set_secondary(Some(true));
     let env = Ground::<Engine, SmallX86>::new(&world);
-    let check = check(&env, Family::Line, FlushPolicy::X86);
+    let check = check(&env, YoungAlgorithm::Line, FlushPolicy::X86);
     assert!(check.clear_flush_young_secondary(page(2)));
     assert!(SmallX86::is_young(world.entry(2)));
     let range = page(2)..page(3);

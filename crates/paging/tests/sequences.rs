@@ -15,7 +15,7 @@ use pageout_paging::pte::{
     Arm64_4K, Level, Prot, Riscv64, SmallArm2, SmallArm4, SmallRiscv, SmallX86,
 };
 use pageout_paging::tlb::{FlushPolicy, YoungFlush};
-use pageout_paging::young::{Family, YoungCheck};
+use pageout_paging::young::{YoungAlgorithm, YoungCheck};
 use pageout_paging::{Env, LockedTable, Pfn, Pte, VirtAddr};
 use proptest::prelude::*;
 use std::ops::Range;
@@ -48,7 +48,7 @@ enum Step {
     Young {
         at: usize,
         nr: usize,
-        family: Family,
+        algorithm: YoungAlgorithm,
         walk: bool,
     },
     /// Accesses a page, which hardware may mark in entry `via` of its block.
@@ -66,15 +66,15 @@ fn step() -> impl Strategy<Value = Step> {
         Just(AccessFlags::YoungDirty),
         Just(AccessFlags::YoungDirtyWrite),
     ];
-    let families = prop::sample::select(Family::ALL.to_vec());
+    let algorithms = prop::sample::select(YoungAlgorithm::ALL.to_vec());
     prop_oneof![
         3 => (at.clone(), nr.clone(), any::<bool>(), any::<bool>())
             .prop_map(|(at, nr, write, singly)| Step::Map { at, nr, write, singly }),
         1 => (at.clone(), nr.clone()).prop_map(|(at, nr)| Step::Take { at, nr }),
         1 => (at.clone(), nr.clone()).prop_map(|(at, nr)| Step::WrProtect { at, nr }),
         2 => (at.clone(), flags).prop_map(|(at, flags)| Step::Grant { at, flags }),
-        2 => (at.clone(), nr, families, any::<bool>())
-            .prop_map(|(at, nr, family, walk)| Step::Young { at, nr, family, walk }),
+        2 => (at.clone(), nr, algorithms, any::<bool>())
+            .prop_map(|(at, nr, algorithm, walk)| Step::Young { at, nr, algorithm, walk }),
         3 => (at, any::<usize>(), any::<bool>())
             .prop_map(|(at, via, write)| Step::Access { at, via, write }),
     ]
@@ -171,10 +171,10 @@ impl<F: Decode> Model<F> {
                 self.wrprotect(Self::run(at, nr, |i| self.pages[i].is_some()));
             }
             Step::Grant { at, flags } => self.grant(at % Self::USED, flags),
-            Step::Young { at, nr, family, walk } => {
+            Step::Young { at, nr, algorithm, walk } => {
                 let folio = self.folio(at % Self::USED).0;
                 let present = |i: usize| self.pages[i].is_some() && folio.contains(&i);
-                self.young(Self::run(at, nr, present), family, walk);
+                self.young(Self::run(at, nr, present), algorithm, walk);
             }
             Step::Access { at, via, write } => self.access(at % Self::USED, via, write),
         }
@@ -244,18 +244,18 @@ impl<F: Decode> Model<F> {
         page.write |= flags == AccessFlags::YoungDirtyWrite;
     }
 
-    fn young(&mut self, run: Range<usize>, family: Family, walk: bool) {
+    fn young(&mut self, run: Range<usize>, algorithm: YoungAlgorithm, walk: bool) {
         if run.is_empty() {
             return;
         }
         let env = Ground::<Engine, F>::new(&self.world);
         let pt = LockedTable::lock(&env, FIRST_TABLE);
-        let flush = FlushPolicy::forced(YoungFlush::Nosync);
-        let check = YoungCheck { env: &env, family, flush, asid: ASID };
+        let flush = FlushPolicy::uniform(YoungFlush::Nosync);
+        let check = YoungCheck { env: &env, algorithm, flush, asid: ASID };
         let young = if walk {
             let (mut i, mut young) = (run.start, false);
             while i < run.end {
-                let pte = family.getter().get::<F, _>(env.table(FIRST_TABLE), i);
+                let pte = algorithm.getter().get::<F, _>(env.table(FIRST_TABLE), i);
                 let (done, any) = check.clear_flush_young_run(&pt, Self::addr(i), pte, run.end - i);
                 (i, young) = (i + done, young | any);
             }
@@ -310,7 +310,7 @@ impl<F: Decode> Model<F> {
             assert_eq!((bits.pfn, bits.write), (self.pfn(i).get(), page.write), "entry {i}");
             assert!(page.young.allows(bits.young), "entry {i} young: {}", bits.young);
             assert!(page.dirty.allows(bits.dirty), "entry {i} dirty: {}", bits.dirty);
-            let read = Getter::Gathered.get::<F, _>(self.world.table(FIRST_TABLE), i);
+            let read = Getter::Contpte.get::<F, _>(self.world.table(FIRST_TABLE), i);
             assert_eq!(read, gathered::<F>(&entries, i), "entry {i}");
             if bits.cont {
                 self.check_block(&entries, i, bits);

@@ -9,7 +9,7 @@ use pageout_paging::table::{HostTable, HostTables};
 use pageout_paging::testing::{Access, Checked, LazyMmu, Machine, Tlbs};
 use pageout_paging::tlb::{FlushPolicy, flush_range};
 use pageout_paging::walk::make_table;
-use pageout_paging::young::{Family, YoungCheck};
+use pageout_paging::young::{YoungAlgorithm, YoungCheck};
 use pageout_paging::{
     Env, Format, Level, LockedTable, Mmu, Notifier, Pfn, Pte, Sound, Table, VirtAddr, contig,
 };
@@ -153,8 +153,8 @@ impl<'e, E: Env> Space<'e, E> {
 
     fn age(&self, nr: usize) -> bool {
         let (env, asid) = (self.env, self.asid);
-        let (family, flush) = (Family::Line, FlushPolicy::ARM64);
-        let check = YoungCheck { env, family, flush, asid };
+        let (algorithm, flush) = (YoungAlgorithm::Line, FlushPolicy::ARM64);
+        let check = YoungCheck { env, algorithm, flush, asid };
         check.clear_flush_young_ptes(&self.locked(), Self::page(0), nr)
     }
 }

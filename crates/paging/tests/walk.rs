@@ -70,7 +70,7 @@ impl<F: Format> Space<F> {
             nr_pages,
             matches: Match::Mapped,
             lock: LockWhen::Plausible,
-            getter: Getter::Gathered,
+            getter: Getter::Contpte,
         }
     }
 
@@ -281,7 +281,7 @@ fn hits_are_read_by_the_walk_s_getter() {
         let pte = SmallArm4::mkcont(leaf);
         space.set(number, Level::Pte, if number == 3 { SmallArm4::mkyoung(pte) } else { pte });
     }
-    for (getter, young) in [(Getter::Gathered, true), (Getter::Raw, false)] {
+    for (getter, young) in [(Getter::Contpte, true), (Getter::Raw, false)] {
         let env = space.env();
         let target = RmapTarget { getter, ..space.target(0..4, 4) };
         let Some(Hit::Pte(_, pte)) = MappedWalk::new(&env, target).next_hit() else {

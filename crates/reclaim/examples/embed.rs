@@ -18,8 +18,8 @@ use pageout_paging::tlb::FlushPolicy;
 use pageout_paging::walk::{Descent, TableFrames, descend};
 use pageout_paging::{Env, Format, Level, Mmu, Notifier, Order, Pfn, Sound, Table, VirtAddr};
 use pageout_reclaim::{
-    CpuCtx, Engine, FolioFlags, FolioId, FolioRef, Limits, Lock, MapAs, MappingKind, Maps, Memory,
-    Mm, MmId, NewFolio, NewVma, Refs, Tuning, VmFlags, WriteGuard, folio_check_references,
+    CpuCtx, Engine, FolioFlags, FolioId, FolioRef, Limits, Lock, MapAs, MappingKind, Memory, Mm,
+    MmId, MmState, NewFolio, NewVma, Refs, Tuning, VmFlags, WriteGuard, folio_check_references,
 };
 
 /// The order of a folio: one contiguous block.
@@ -43,7 +43,7 @@ const LIMITS: Limits = Limits {
 };
 
 /// The choices of this system for young checks and unmapping.
-const TUNING: Tuning = Tuning::cheapest(FlushPolicy::ARM64);
+const TUNING: Tuning = Tuning::recommended(FlushPolicy::ARM64);
 
 /// The machine: page tables with their locks, and the TLBs.
 struct Os<'m> {
@@ -172,7 +172,7 @@ pub(crate) fn run() -> ([Round; 2], u32) {
     let locks: [Lock; TABLES] = from_fn(|_| Lock::default());
     let mut bytes = [const { MaybeUninit::uninit() }; Memory::bytes_for(&LIMITS)];
     let memory = Memory::carve(&mut bytes, &LIMITS).expect("as many bytes as they take");
-    let maps = Maps::new(memory, Pfn::new(0)).expect("few enough to number");
+    let maps = MmState::new(memory, Pfn::new(0)).expect("few enough to number");
     let tables = HostTables::new(&tables, FIRST_TABLE);
     let os = Os { tables, locks: &locks, tlbs: Tlbs::default() };
     let cpu = &mut CpuCtx::new();

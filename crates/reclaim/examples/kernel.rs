@@ -23,8 +23,8 @@ use pageout_paging::table::HostTable;
 use pageout_paging::tlb::FlushPolicy;
 use pageout_paging::{Env, Notifier, Order, Pfn, Sound, VirtAddr};
 use pageout_reclaim::{
-    Access, Backing, CpuCtx, Engine, Fault, Frames, Io, Limits, Lock, MappingKind, Maps, Memory,
-    MmId, NewVma, Place, Submitted, Tuning, VmFlags, World, WriteGuard,
+    Access, Backing, CpuCtx, Engine, Fault, Frames, Io, Limits, Lock, MappingKind, Memory, MmId,
+    MmState, NewVma, Place, Submitted, Tuning, VmFlags, World, WriteGuard,
 };
 
 /// The capacity of the engine: a folio for each frame, one process, and swap.
@@ -37,7 +37,7 @@ const LIMITS: Limits = Limits {
     slots: 256,
     ..Limits::NOTHING
 };
-const TUNING: Tuning = Tuning::cheapest(FlushPolicy::X86);
+const TUNING: Tuning = Tuning::recommended(FlushPolicy::X86);
 
 /// The kernel. Any frame may become a page table, so each has a lock.
 pub(crate) struct Kernel<'m> {
@@ -127,7 +127,7 @@ pub(crate) fn page_fault(
     access: Access,
 ) -> Result<(), Fault> {
     match engine.handle_fault(mm, addr, access) {
-        // If reads take time, a task queues itself and sleeps while `Maps::transfer_is_pending`.
+        // If reads take time, a task queues itself and sleeps while `MmState::transfer_is_pending`.
         Fault::Done(_) | Fault::Pending(_) => Ok(()),
         fault => Err(fault),
     }
@@ -137,7 +137,7 @@ pub(crate) fn page_fault(
 pub(crate) fn run(pages: Range<u64>) -> Result<machine::Report, Fault> {
     let mut bytes = [const { MaybeUninit::uninit() }; Memory::bytes_for(&LIMITS)];
     let memory = Memory::carve(&mut bytes, &LIMITS).expect("as many bytes as they take");
-    let maps = Maps::new(memory, FIRST).expect("few enough to be numbered");
+    let maps = MmState::new(memory, FIRST).expect("few enough to be numbered");
     let ram = machine::ram();
     let kernel = Kernel { machine: Machine::new(&ram), locks: from_fn(|_| Lock::default()) };
     let mut cpu = CpuCtx::new();

@@ -27,8 +27,8 @@ use pageout_paging::pte::Riscv64;
 use pageout_paging::tlb::FlushPolicy;
 use pageout_paging::{Format, Order, Pfn};
 use pageout_reclaim::{
-    Access, Counter, CpuCtx, Engine, Errno, Fault, FolioFlags, Frames, Gather, Limits, Lock,
-    MappingId, MappingKind, Maps, MemcgId, Memory, MmId, NewVma, Tuning, VmFlags,
+    Access, Counter, CpuCtx, Engine, Errno, Fault, FolioFlags, Frames, Limits, Lock, MappingId,
+    MappingKind, MemcgId, Memory, MmId, MmState, NewVma, TlbBatch, Tuning, VmFlags,
 };
 use std::collections::HashMap;
 
@@ -56,11 +56,11 @@ const LIMITS: Limits = Limits {
 
 /// The choices of this system for young checks and unmapping: in batches, with one TLB flush a
 /// batch.
-const TUNING: Tuning = Tuning::cheapest(FlushPolicy::RISCV);
+const TUNING: Tuning = Tuning::recommended(FlushPolicy::RISCV);
 
 /// The operating system: the engine on the machine, and the expected content of each page.
 struct Os<'e, 'm> {
-    maps: &'e Maps<'m>,
+    maps: &'e MmState<'m>,
     machine: Machine<'e>,
     cpus: [CpuCtx; CPUS],
     cgroup: MemcgId,
@@ -74,7 +74,7 @@ struct Os<'e, 'm> {
 const ROOM: &str = "the limits hold all of it";
 
 impl<'e, 'm> Os<'e, 'm> {
-    fn boot(maps: &'e Maps<'m>, machine: Machine<'e>) -> Self {
+    fn boot(maps: &'e MmState<'m>, machine: Machine<'e>) -> Self {
         let mut cpus: [CpuCtx; CPUS] = Default::default();
         let mut engine = maps.on(&machine, &mut cpus[0], TUNING);
         let cgroup = engine.add_memcg(MemcgId::ROOT).expect(ROOM);
@@ -182,9 +182,9 @@ impl<'e, 'm> Os<'e, 'm> {
             if let Some(guard) = maps.folio(id).try_lock() {
                 let state = FolioFlags::UPTODATE | FolioFlags::WRITEBACK;
                 if maps.folio(id).flags() & state == FolioFlags::UPTODATE && guard.is_dirty() {
-                    let mut gather = Gather::new(&engine);
-                    let _ = gather.write_out(&guard, id);
-                    gather.finish(&mut engine);
+                    let mut tlb_batch = TlbBatch::new(&engine);
+                    let _ = tlb_batch.write_out(&guard, id);
+                    tlb_batch.finish(&mut engine);
                 }
             }
             engine.release(id, 1);
@@ -336,7 +336,7 @@ pub(crate) fn run() -> Outcome {
     let locks: [Lock; TABLES] = from_fn(|_| Lock::default());
     let mut bytes = [const { MaybeUninit::uninit() }; Memory::bytes_for(&LIMITS)];
     let memory = Memory::carve(&mut bytes, &LIMITS).expect("as many bytes as they take");
-    let maps = Maps::new(memory, Pfn::new(0)).expect("few enough to number");
+    let maps = MmState::new(memory, Pfn::new(0)).expect("few enough to number");
     let disk = Disk::new((FILE.end - FILE.start) as usize, SLOTS);
     let machine = Machine::new(&entries, &locks, disk);
     scenario(&mut Os::boot(&maps, machine))

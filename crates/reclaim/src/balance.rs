@@ -3,7 +3,7 @@
 use crate::engine::Engine;
 use crate::id::MemcgId;
 use crate::lru_list::LruList;
-use crate::maps::Maps;
+use crate::mm_state::MmState;
 use crate::scan::{
     ANON, DEF_PRIORITY, FILE, MAX_SWAPPINESS, SWAP_CLUSTER_MAX, SWAPPINESS_ANON_ONLY, ScanControl,
 };
@@ -95,7 +95,7 @@ pub(crate) fn rescale(targets: Targets, nr: Targets) -> Option<Targets> {
     Some(rescaled)
 }
 
-impl Maps<'_> {
+impl MmState<'_> {
     /// Returns true if anonymous folios can be swapped out.
     pub(crate) fn can_reclaim_anon(&self) -> bool {
         self.free_slots() > 0
@@ -136,7 +136,7 @@ impl<E: Env> Engine<'_, E> {
     }
 }
 
-impl Maps<'_> {
+impl MmState<'_> {
     /// Returns true if an inactive list of a cgroup and all below it is too short.
     pub(crate) fn inactive_list_is_low(&self, memcg: MemcgId, file: bool, page_shift: u32) -> bool {
         let (inactive, active) = match file {

@@ -5,9 +5,9 @@ use crate::folio::{Folio, FolioFlags};
 use crate::folio_list::FolioList;
 use crate::id::{FolioId, MemcgId};
 use crate::mapping::MappingKind;
-use crate::maps::Maps;
 use crate::memcg::Memcg;
 use crate::memory::OutOfMemory;
+use crate::mm_state::MmState;
 use crate::reclaim::ReclaimOptions;
 use crate::scan::Agent;
 use crate::vmstat::Counter;
@@ -61,7 +61,7 @@ impl<W: World> Engine<'_, W> {
     }
 }
 
-impl Maps<'_> {
+impl MmState<'_> {
     /// Charges `nr` pages, or charges none and returns the cgroup whose limit is in the way.
     fn try_charge(&self, memcg: MemcgId, nr: u64) -> Result<(), MemcgId> {
         let mut id = memcg;

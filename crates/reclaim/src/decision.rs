@@ -1,8 +1,8 @@
 //! The decision on a folio at the end of its inactive list, or of the oldest generation.
 
 use crate::folio::{Folio, FolioFlags, FolioGuard};
-use crate::maps::Maps;
 use crate::mglru::generation::lru_gen_set_refs;
+use crate::mm_state::MmState;
 use crate::recency::Recency;
 use crate::referenced::{Referenced, Refs};
 use crate::vma::VmFlags;
@@ -69,7 +69,7 @@ fn vmas(found: Referenced) -> Result<u32, FolioRef> {
     }
 }
 
-impl Maps<'_> {
+impl MmState<'_> {
     /// Decides by the rules of the lists in use. While they are being switched, the classic rules
     /// hold.
     #[inline]

@@ -1,7 +1,7 @@
 //! The handle through which all calls go.
 
 use crate::cpu::{CpuCtx, CpuState};
-use crate::maps::Maps;
+use crate::mm_state::MmState;
 use crate::rank::HeldRanks;
 use crate::tuning::Tuning;
 use pageout_paging::Env;
@@ -10,11 +10,11 @@ use pageout_paging::Env;
 ///
 /// Its methods are the engine's interface. Those that need only page tables require that `E` is an
 /// [`Env`]. Those that allocate or free memory, read or write require a [`World`](crate::World).
-/// [`Maps::on`] makes a handle, for one call or for many: it holds references and the tuning, and
-/// owns nothing. What methods return never borrows it.
+/// [`MmState::on`] makes a handle, for one call or for many: it holds references and the tuning,
+/// and owns nothing. What methods return never borrows it.
 #[derive(Debug)]
 pub struct Engine<'e, E> {
-    pub(crate) maps: &'e Maps<'e>,
+    pub(crate) maps: &'e MmState<'e>,
     pub(crate) world: &'e E,
     pub(crate) cpu: &'e mut CpuState,
     /// The ranks of the locks held. They are apart from the rest of the context, since guards refer
@@ -26,12 +26,12 @@ pub struct Engine<'e, E> {
 impl<'e, E> Engine<'e, E> {
     /// Returns the tables, for calls that need neither the world nor the CPU.
     #[inline]
-    pub fn maps(&self) -> &'e Maps<'e> {
+    pub fn maps(&self) -> &'e MmState<'e> {
         self.maps
     }
 }
 
-impl<'m> Maps<'m> {
+impl<'m> MmState<'m> {
     /// Makes the handle of the CPU whose context is `cpu`.
     #[inline]
     pub fn on<'e, E: Env>(

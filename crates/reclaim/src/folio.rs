@@ -312,9 +312,9 @@ impl Folio {
         self.lock.try_write().map(|lock| FolioGuard { folio: self, lock })
     }
 
-    /// Returns the guard of a folio that the caller left locked by [`FolioGuard::stay_locked`].
+    /// Returns the guard of a folio that the caller left locked by [`FolioGuard::leak_lock`].
     #[inline]
-    pub(crate) fn still_locked(&self) -> FolioGuard<'_> {
+    pub(crate) fn assume_locked(&self) -> FolioGuard<'_> {
         FolioGuard { folio: self, lock: self.lock.still_written() }
     }
 
@@ -383,14 +383,14 @@ impl Folio {
 
     /// Subtracts `nr` mapping entries. Their references pass to the caller.
     #[inline]
-    pub(crate) fn take_mappings(&self, nr: u32) {
+    pub(crate) fn sub_mapcount(&self, nr: u32) {
         let before = self.mapcount.fetch_sub(nr, Relaxed);
         assert!(before >= nr, "mapcount {before} covers the {nr} entries removed");
     }
 
     #[inline]
     pub(crate) fn remove_mappings(&self, nr: u32) {
-        self.take_mappings(nr);
+        self.sub_mapcount(nr);
         // This comes last: from here on the folio may be freed and used anew.
         self.refs.fetch_sub(nr, Release);
     }
@@ -402,10 +402,10 @@ impl<'a> FolioGuard<'a> {
         self.folio
     }
 
-    /// Leaves the folio locked, for [`Folio::still_locked`]: for batches whose folios are known
+    /// Leaves the folio locked, for [`Folio::assume_locked`]: for batches whose folios are known
     /// only by their numbers.
     #[inline]
-    pub(crate) fn stay_locked(self) {
+    pub(crate) fn leak_lock(self) {
         self.lock.stay();
     }
 

@@ -2,7 +2,7 @@
 
 use crate::id::FolioId;
 use crate::list::Ends;
-use crate::maps::Maps;
+use crate::mm_state::MmState;
 
 /// A list of folios isolated from the LRU. It belongs to one call.
 #[derive(Debug, Default)]
@@ -14,7 +14,7 @@ pub(crate) struct FolioList {
 
 impl FolioList {
     #[inline]
-    pub(crate) fn push(&mut self, maps: &Maps<'_>, id: FolioId) {
+    pub(crate) fn push(&mut self, maps: &MmState<'_>, id: FolioId) {
         self.ends.push_head(maps.folios.table, id);
         self.len += 1;
     }
@@ -27,7 +27,7 @@ impl FolioList {
 
     /// Takes off and returns the folio that was pushed first.
     #[inline]
-    pub(crate) fn pop(&mut self, maps: &Maps<'_>) -> Option<FolioId> {
+    pub(crate) fn pop(&mut self, maps: &MmState<'_>) -> Option<FolioId> {
         let id = self.ends.pop_tail(maps.folios.table)?;
         self.len -= 1;
         Some(id)
@@ -35,7 +35,10 @@ impl FolioList {
 
     /// Returns the folios, beginning with the last one pushed.
     #[inline]
-    pub(crate) fn iter<'a>(&self, maps: &'a Maps<'_>) -> impl Iterator<Item = FolioId> + use<'a> {
+    pub(crate) fn iter<'a>(
+        &self,
+        maps: &'a MmState<'_>,
+    ) -> impl Iterator<Item = FolioId> + use<'a> {
         self.ends.iter(maps.folios.table)
     }
 }

@@ -7,10 +7,10 @@ use crate::id::MemcgId;
 use crate::lock::ReadGuard;
 use crate::lru::Isolate;
 use crate::lru_list::LruList;
-use crate::maps::Maps;
 use crate::memcg::Memcg;
 use crate::memory::{OutOfTable, TableKind};
 use crate::mglru::MAX_NR_ZONES;
+use crate::mm_state::MmState;
 use crate::rank::{Rank, Ranked};
 use crate::world::World;
 use core::sync::atomic::{AtomicU16, Ordering::Relaxed};
@@ -101,7 +101,7 @@ impl<W: World> Engine<'_, W> {
     }
 }
 
-impl Maps<'_> {
+impl MmState<'_> {
     fn take_off_tree(&self, id: MemcgId, parent: MemcgId) {
         let memcg = self.memcg(id);
         let mut at = &self.memcg(parent).child;
@@ -151,7 +151,7 @@ impl<W: World> Engine<'_, W> {
     }
 }
 
-impl Maps<'_> {
+impl MmState<'_> {
     /// Returns the next cgroup of the subtree, parents before children.
     #[inline]
     pub(crate) fn next_memcg(&self, top: MemcgId, at: MemcgId) -> Option<MemcgId> {

@@ -9,8 +9,8 @@ use crate::engine::Engine;
 use crate::fault::prot_of;
 use crate::folio::FolioFlags;
 use crate::id::{FolioId, MemcgId};
-use crate::maps::Maps;
 use crate::mm::Mm;
+use crate::mm_state::MmState;
 use crate::rank::Rank;
 use crate::recency::Recency;
 use crate::vma::Vma;
@@ -33,7 +33,7 @@ pub(crate) struct LeafTaken {
     pub(crate) table: Option<Pfn>,
 }
 
-impl Maps<'_> {
+impl MmState<'_> {
     /// Returns the number of page tables in reserve for PMD leaves of anonymous memory. No address
     /// space reaches them. There is one for each leaf, and some more after [`Engine::zap_folio`]
     /// took leaves out.
@@ -239,7 +239,7 @@ impl<E: Env> Engine<'_, E> {
             if E::Format::is_dirty(was) {
                 folio.note_dirty();
             }
-            folio.take_mappings(1);
+            folio.sub_mapcount(1);
             let gives_up = <E::Rules as Rules>::leaf_gives_up_its_table();
             if folio.flags().contains(FolioFlags::ANON) && gives_up {
                 table = Some(self.withdraw());

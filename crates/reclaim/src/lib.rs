@@ -1,11 +1,11 @@
 #![doc = include_str!("../README.md")]
 //!
 //! ## Where to begin
-//! The engine allocates nothing. [`Memory::carve`] cuts the tables of [`Maps`] from the caller's
-//! bytes, as large as [`Limits`] ask. [`Maps::on`] makes an [`Engine`], the handle of the calling
-//! CPU, whose methods are the operations. It takes these tables, the world they run on, the CPU's
-//! [`CpuCtx`] and a [`Tuning`]. Everything that they change is atomic or under a lock, and locks
-//! are taken in one order. No operation waits for storage.
+//! The engine allocates nothing. [`Memory::carve`] cuts the tables of [`MmState`] from the caller's
+//! bytes, as large as [`Limits`] ask. [`MmState::on`] makes an [`Engine`], the handle of the
+//! calling CPU, whose methods are the operations. It takes these tables, the world they run on, the
+//! CPU's [`CpuCtx`] and a [`Tuning`]. Everything that they change is atomic or under a lock, and
+//! locks are taken in one order. No operation waits for storage.
 //!
 //! The world is a [`pageout_paging::Env`] (page tables, TLBs). Operations that need frames or
 //! storage ask for a [`World`], which adds [`Frames`] and [`Backing`]. `examples/kernel.rs` is the
@@ -15,16 +15,16 @@
 //!
 //! | for | modules | start at |
 //! |---|---|---|
-//! | the handle | `engine`, `tuning` | [`Maps::on`], [`Tuning::cheapest`] |
+//! | the handle | `engine`, `tuning` | [`MmState::on`], [`Tuning::recommended`] |
 //! | the caller's memory | `memory` | [`Memory::carve`] |
-//! | the engine's tables | `maps`, `folio`, `vma`, `mm`, `mapping`, `cpu`, `lock` | [`Maps::new`] |
+//! | tables | `mm_state`, `folio`, `vma`, `mm`, `mapping`, `cpu`, `lock` | [`MmState::new`] |
 //! | what it stands on | `world`, `notifier` | [`World`] |
 //! | address spaces | `mmap`, `space`, `map` | [`Engine::mmap`], [`Engine::fork`] |
 //! | page faults | `fault` | [`Engine::handle_fault`] |
 //! | files' pages, swap, writing | [`cache`], [`swap`], `writeback` | [`Engine::write_done`] |
 //! | shared memory | `shmem` | [`MappingKind::Shmem`], [`Engine::truncate`] |
 //! | was it used, and what then | `referenced`, `decision` | [`Engine::folio_referenced`] |
-//! | taking entries out | `unmap`, `gather` | [`Engine::try_to_unmap`] |
+//! | taking entries out | `unmap`, `tlb_batch` | [`Engine::try_to_unmap`] |
 //! | large folios, PMD leaves, splitting | `split`, `huge`, `deposit` | [`Tuning::pmd_leaves`] |
 //! | moving folios to other frames | `migrate`, `compaction` | [`Engine::migrate_range`] |
 //! | lists and refaults | `lru_list`, `lruvec`, `lru`, `workingset` | [`Engine::mark_accessed`] |
@@ -50,7 +50,6 @@ mod fault;
 mod folio;
 mod folio_list;
 mod free;
-mod gather;
 mod guards;
 mod hierarchy;
 mod huge;
@@ -62,13 +61,13 @@ mod lru_list;
 mod lruvec;
 mod map;
 mod mapping;
-mod maps;
 mod memcg;
 mod memory;
 mod memory_reclaim;
 pub mod mglru;
 mod migrate;
 mod mm;
+mod mm_state;
 mod mmap;
 mod notifier;
 mod pages;
@@ -87,6 +86,7 @@ mod stat_text;
 pub mod swap;
 mod testing;
 mod text;
+mod tlb_batch;
 mod tuning;
 mod unmap;
 mod vma;
@@ -103,19 +103,18 @@ pub use engine::Engine;
 pub use errno::Errno;
 pub use fault::{Access, Fault, FaultKind};
 pub use folio::{Folio, FolioFlags, FolioGuard, LruFlags};
-pub use gather::{FREE_BATCH, Gather, flush_tlb_batched_pending};
 pub use hierarchy::MemcgBusy;
 pub use id::{FolioId, MappingId, MemcgId, MmId, SwapSlot, VmaId};
 pub use lock::{Lock, ReadGuard, WriteGuard};
 pub use lru_list::LruList;
 pub use map::{MapAs, MapError, Zapped};
 pub use mapping::{Mapping, MappingKind};
-pub use maps::{Maps, NewFolio};
 pub use memcg::Memcg;
 pub use memory::{Limits, Memory, MemoryError, OutOfMemory, OutOfTable, Sizes, TableKind};
 pub use memory_reclaim::ReclaimRequest;
 pub use migrate::{Migrated, Targets};
 pub use mm::Mm;
+pub use mm_state::{MmState, NewFolio};
 pub use mmap::MmapError;
 pub use notifier::Subscribers;
 pub use recency::Recency;
@@ -124,7 +123,8 @@ pub use referenced::{Referenced, Refs};
 pub use scan::{Agent, ScanControl};
 pub use space::{Advice, SpaceError, TruncateError};
 pub use swap::Slot;
-pub use tuning::{Aging, PmdLeaves, ShootdownWhen, Thp, Tuning, UnmapBy, Unmapping};
+pub use tlb_batch::{FREE_BATCH, TlbBatch, flush_tlb_batched_pending};
+pub use tuning::{Aging, FlushTiming, PmdLeaves, Thp, Tuning, UnmapGranularity, Unmapping};
 pub use unmap::Unmapped;
 pub use vma::{NewVma, VmFlags, Vma};
 pub use vmstat::{Counter, VmStat};

@@ -181,7 +181,7 @@ impl<E: Env> Engine<'_, E> {
             nr_pages: folio.nr_pages(),
             matches: Match::Mapped,
             lock: LockWhen::Always,
-            getter: contig::Getter::Gathered,
+            getter: contig::Getter::Contpte,
         };
         let mut walk = self.walk_mapped(target);
         while let Some(hit) = walk.next_hit() {

@@ -178,11 +178,11 @@ impl<'m> Memory<'m> {
     /// ```
     /// use core::mem::MaybeUninit;
     /// use pageout_paging::Pfn;
-    /// use pageout_reclaim::{Limits, Maps, Memory};
+    /// use pageout_reclaim::{Limits, MmState, Memory};
     ///
     /// const LIMITS: Limits = Limits { frames: 1024, folios: 256, mms: 8, ..Limits::NOTHING };
     /// let mut bytes = [const { MaybeUninit::uninit() }; Memory::bytes_for(&LIMITS)];
-    /// let maps = Maps::new(Memory::carve(&mut bytes, &LIMITS)?, Pfn::new(0))?;
+    /// let maps = MmState::new(Memory::carve(&mut bytes, &LIMITS)?, Pfn::new(0))?;
     /// # Ok::<(), pageout_reclaim::MemoryError>(())
     /// ```
     ///

@@ -3,9 +3,9 @@
 use crate::engine::Engine;
 use crate::id::{NONE, VmaId};
 use crate::lock::WriteGuard;
-use crate::maps::Maps;
 use crate::memory::OutOfTable;
 use crate::mm::Mm;
+use crate::mm_state::MmState;
 use crate::rank::{Rank, Ranked};
 use crate::vma::{NewVma, Vma};
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -79,7 +79,7 @@ impl<'e, E: Env> Engine<'e, E> {
     }
 }
 
-impl<'m> Maps<'m> {
+impl<'m> MmState<'m> {
     /// Returns the VMA that holds `addr`. The caller holds the mmap lock.
     pub(crate) fn find_vma(&self, mm: &Mm, addr: VirtAddr) -> Option<VmaId> {
         let holds = |id: &VmaId| self.vma(*id).start() <= addr && addr < self.vma(*id).end();
@@ -121,7 +121,7 @@ impl<E: Env> Engine<'_, E> {
     }
 }
 
-impl<'m> Maps<'m> {
+impl<'m> MmState<'m> {
     fn insert_by_address(&self, id: VmaId) {
         let vma = self.vma(id);
         let mut link = &self.mm(vma.mm()).head;

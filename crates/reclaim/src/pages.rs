@@ -1,13 +1,13 @@
 //! The state of each anonymous page, one byte for each frame.
 
-use crate::maps::Maps;
+use crate::mm_state::MmState;
 use core::sync::atomic::Ordering::Relaxed;
 use pageout_paging::Pfn;
 
 /// The flag that the page belongs to only one process, which may write it without copying.
 const EXCLUSIVE: u8 = 1 << 0;
 
-impl Maps<'_> {
+impl MmState<'_> {
     /// Returns true if the anonymous page in this frame belongs to only one process (the kernel's
     /// PageAnonExclusive). It is read and written under the lock of a table that maps the page.
     #[inline]

@@ -1,8 +1,8 @@
 //! The memory that `memory.min` and `memory.low` keep from reclaim.
 
 use crate::id::MemcgId;
-use crate::maps::Maps;
 use crate::memcg::Memcg;
+use crate::mm_state::MmState;
 use core::sync::atomic::Ordering::Relaxed;
 
 /// The permission of reclaim to take from one cgroup of its subtree.
@@ -57,7 +57,7 @@ fn share(of: u64, part: u64, whole: u64) -> u64 {
     u64::try_from(shared).unwrap_or(u64::MAX)
 }
 
-impl Maps<'_> {
+impl MmState<'_> {
     /// Computes a cgroup's effective protection for a reclaim of the subtree of `target`, and the
     /// claims of its children. Call it for parents before children (Linux 7.3.4,
     /// `page_counter_calculate_protection`).

@@ -4,8 +4,8 @@ use crate::balance::rescale;
 use crate::engine::Engine;
 use crate::id::MemcgId;
 use crate::lru_list::LruList;
-use crate::maps::Maps;
 use crate::mglru::MAX_NR_ZONES;
+use crate::mm_state::MmState;
 use crate::protection::Protected;
 use crate::scan::{ANON, Agent, DEF_PRIORITY, FILE, SWAP_CLUSTER_MAX, ScanControl, ScanState};
 use crate::vmstat::Counter;
@@ -145,7 +145,7 @@ impl<W: World> Engine<'_, W> {
     }
 }
 
-impl Maps<'_> {
+impl MmState<'_> {
     /// Returns true if there may be folios on the lists of generations.
     #[inline]
     fn uses_generations(&self) -> bool {
@@ -328,7 +328,7 @@ impl<W: World> Engine<'_, W> {
     }
 }
 
-impl Maps<'_> {
+impl MmState<'_> {
     /// Returns the refaults of each type in a subtree that were activated at once.
     fn refaults(&self, top: MemcgId) -> [u64; 2] {
         [Counter::WorkingsetActivateAnon, Counter::WorkingsetActivateFile]

@@ -125,7 +125,7 @@ impl<'e, E: Env> Engine<'e, E> {
             self.cpu.events.vma_skipped += 1;
             return ControlFlow::Continue(());
         }
-        let Aging { family, flush } = self.tuning.aging;
+        let Aging { algorithm, flush } = self.tuning.aging;
         let mm = maps.mm(vma.mm());
         if scan.target.is_some_and(|target| !maps.is_within(mm.memcg(), target)) {
             return ControlFlow::Continue(());
@@ -137,9 +137,9 @@ impl<'e, E: Env> Engine<'e, E> {
             nr_pages: folio.nr_pages(),
             matches: Match::Mapped,
             lock: LockWhen::Plausible,
-            getter: family.getter(),
+            getter: algorithm.getter(),
         };
-        let check = YoungCheck { env, family, flush, asid: mm.asid() };
+        let check = YoungCheck { env, algorithm, flush, asid: mm.asid() };
         let mut walk = self.walk_mapped(target);
         let found = if vma.flags().contains(VmFlags::LOCKED) {
             see_locked(&mut walk, folio, scan)

@@ -4,7 +4,7 @@ use crate::engine::Engine;
 use crate::id::{MappingId, NONE, VmaId};
 use crate::lock::WriteGuard;
 use crate::mapping::Mapping;
-use crate::maps::Maps;
+use crate::mm_state::MmState;
 use crate::rank::{Rank, Ranked};
 use crate::vma::Vma;
 use core::sync::atomic::Ordering::Relaxed;
@@ -17,7 +17,7 @@ pub(crate) struct RmapGuards<'m> {
     _anon: Option<Ranked<'m, WriteGuard<'m>>>,
 }
 
-impl<'m> Maps<'m> {
+impl<'m> MmState<'m> {
     /// Returns the VMAs of a mapping, by page offset. The caller holds the mapping's lock.
     #[inline]
     pub(crate) fn vmas_of(&self, mapping: &Mapping) -> impl Iterator<Item = &'m Vma> {
@@ -38,7 +38,7 @@ impl<'e, E: Env> Engine<'e, E> {
     }
 }
 
-impl<'m> Maps<'m> {
+impl<'m> MmState<'m> {
     /// Adds a VMA to its reverse maps, whose locks are held.
     pub(crate) fn rmap_insert(&self, id: VmaId) {
         let vma = self.vma(id);

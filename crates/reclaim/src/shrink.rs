@@ -4,7 +4,6 @@ use crate::decision::FolioRef;
 use crate::engine::Engine;
 use crate::folio::{Folio, FolioFlags, FolioGuard, LruFlags};
 use crate::folio_list::FolioList;
-use crate::gather::{FREE_BATCH, Gather};
 use crate::id::{FolioId, MemcgId};
 use crate::lru::Isolate;
 use crate::lru_list::LruList;
@@ -12,6 +11,7 @@ use crate::rank::Rank;
 use crate::recency::Recency;
 use crate::referenced::Refs;
 use crate::scan::ScanControl;
+use crate::tlb_batch::{FREE_BATCH, TlbBatch};
 use crate::vma::VmFlags;
 use crate::vmstat::Counter;
 use crate::world::{Submitted, World};
@@ -29,8 +29,8 @@ pub(crate) struct ReclaimStat {
 }
 
 /// The decision on a folio.
-enum Fate {
-    /// To be freed, once the gather's flush is complete.
+enum FolioAction {
+    /// To be freed, once the TLB batch's flush is complete.
     Freed,
     /// To be put back on the list it came from.
     Kept,
@@ -51,18 +51,18 @@ impl<W: World> Engine<'_, W> {
         stat: &mut ReclaimStat,
     ) -> (u64, FolioList) {
         let world = self.world;
-        let (gather, rejects) = (Gather::new(self), FolioList::default());
-        let mut shrink = Shrink { engine: self, sc, stat, gather, rejects, nr_reclaimed: 0 };
+        let (tlb_batch, rejects) = (TlbBatch::new(self), FolioList::default());
+        let mut shrink = Shrink { engine: self, sc, stat, tlb_batch, rejects, nr_reclaimed: 0 };
         loop {
             shrink.round(&mut list);
             world.observer().enter(Stage::Free);
             if list.len == 0 {
                 break;
             }
-            shrink.gather.settle(shrink.engine);
+            shrink.tlb_batch.flush_and_release(shrink.engine);
         }
-        let Shrink { gather, nr_reclaimed, rejects, .. } = shrink;
-        gather.finish(self);
+        let Shrink { tlb_batch, nr_reclaimed, rejects, .. } = shrink;
+        tlb_batch.finish(self);
         world.observer().enter(Stage::Other);
         (nr_reclaimed, rejects)
     }
@@ -72,14 +72,14 @@ struct Shrink<'a, 'e, W: World> {
     engine: &'a mut Engine<'e, W>,
     sc: &'a mut ScanControl,
     stat: &'a mut ReclaimStat,
-    gather: Gather<'e, W>,
+    tlb_batch: TlbBatch<'e, W>,
     rejects: FolioList,
     nr_reclaimed: u64,
 }
 
 /// The result of the first half of a round for a folio.
 enum Begun {
-    Decided(Fate),
+    Decided(FolioAction),
     /// To be freed: all entries that could be are unmapped, and the folio stays locked. That many
     /// references of entries are to be given up along with the reclaimer's own.
     Unmapped(u32),
@@ -107,7 +107,7 @@ impl<W: World> Shrink<'_, '_, W> {
             }
         }
         for (id, refs) in &held[..nr] {
-            let guard = self.engine.maps.folio(*id).still_locked();
+            let guard = self.engine.maps.folio(*id).assume_locked();
             let fate = self.end(guard, *id, *refs);
             self.sort(*id, fate);
         }
@@ -115,31 +115,31 @@ impl<W: World> Shrink<'_, '_, W> {
 
     fn begin(&mut self, id: FolioId, list: &mut FolioList) -> Begun {
         let Some(guard) = self.engine.maps.folio(id).try_lock() else {
-            return Begun::Decided(Fate::Kept);
+            return Begun::Decided(FolioAction::Kept);
         };
         if let Some(fate) = self.judge(&guard, id, list) {
             return Begun::Decided(fate);
         }
         let mut refs = 0;
         if guard.folio().mapcount() > 0 {
-            let done = self.engine.try_to_unmap(&guard, &mut self.gather);
+            let done = self.engine.try_to_unmap(&guard, &mut self.tlb_batch);
             refs = done.refs;
         }
-        guard.stay_locked();
+        guard.leak_lock();
         Begun::Unmapped(refs)
     }
 
     /// Carries out the decision on a folio.
-    fn sort(&mut self, id: FolioId, fate: Fate) {
+    fn sort(&mut self, id: FolioId, fate: FolioAction) {
         let folio = self.engine.maps.folio(id);
         let nr = folio.nr_pages() as u64;
         match fate {
-            Fate::Freed => {
+            FolioAction::Freed => {
                 self.nr_reclaimed += nr;
-                self.gather.free_after(id);
+                self.tlb_batch.free_after(id);
             }
-            Fate::Kept => self.rejects.push(self.engine.maps, id),
-            Fate::Activated => {
+            FolioAction::Kept => self.rejects.push(self.engine.maps, id),
+            FolioAction::Activated => {
                 if !folio.flags().contains(FolioFlags::MLOCKED) {
                     folio.update_lru(LruFlags::ACTIVE, LruFlags::empty());
                     self.stat.nr_activate += nr;
@@ -151,22 +151,27 @@ impl<W: World> Shrink<'_, '_, W> {
 
     /// Decides on a locked folio. Returns `None` if it is to be unmapped and freed. If it has to be
     /// split for that, the pages after its first are added to the list.
-    fn judge(&mut self, guard: &FolioGuard<'_>, id: FolioId, list: &mut FolioList) -> Option<Fate> {
+    fn judge(
+        &mut self,
+        guard: &FolioGuard<'_>,
+        id: FolioId,
+        list: &mut FolioList,
+    ) -> Option<FolioAction> {
         let folio = guard.folio();
         let flags = folio.flags();
         self.sc.nr_scanned += folio.nr_pages() as u64;
         if flags.contains(FolioFlags::MLOCKED) {
-            return Some(Fate::Activated);
+            return Some(FolioAction::Activated);
         }
         let untouchable = !self.sc.may_unmap && folio.mapcount() > 0;
         if untouchable || flags.contains(FolioFlags::READING) {
-            return Some(Fate::Kept);
+            return Some(FolioAction::Kept);
         }
         if flags.contains(FolioFlags::WRITEBACK) {
             // It comes back to the tail when its write-out ends. Until then it is among the active,
             // out of the way: reclaim never waits for it.
             folio.note_use(Recency::RECLAIM, Recency::NONE);
-            return Some(Fate::Activated);
+            return Some(FolioAction::Activated);
         }
         let flushed = !flags.intersects(FolioFlags::ANON | FolioFlags::SWAPBACKED);
         if flushed && guard.is_dirty() {
@@ -177,8 +182,8 @@ impl<W: World> Shrink<'_, '_, W> {
             false => self.check_references(guard, id),
         };
         match decision {
-            FolioRef::Activate => Some(Fate::Activated),
-            FolioRef::Keep => Some(Fate::Kept),
+            FolioRef::Activate => Some(FolioAction::Activated),
+            FolioRef::Keep => Some(FolioAction::Kept),
             FolioRef::Reclaim
                 if flushed && guard.is_dirty() && <W::Rules as Rules>::flush_before_unlock() =>
             {
@@ -202,21 +207,21 @@ impl<W: World> Shrink<'_, '_, W> {
         guard: &FolioGuard<'_>,
         id: FolioId,
         list: &mut FolioList,
-    ) -> Option<Fate> {
+    ) -> Option<FolioAction> {
         let folio = guard.folio();
         let anon = FolioFlags::ANON | FolioFlags::SWAPBACKED;
         if folio.flags() & (anon | FolioFlags::SWAPCACHE) != anon {
             return None;
         }
         if folio.freeze(1) {
-            return Some(Fate::Freed); // its process gave it up meanwhile
+            return Some(FolioAction::Freed); // its process gave it up meanwhile
         }
         if !self.sc.may_swap || self.engine.maps.free_slots() == 0 {
-            return Some(Fate::Kept);
+            return Some(FolioAction::Kept);
         }
         let added = self.engine.add_to_swap(guard, id)
             || self.split(guard, list) && self.engine.add_to_swap(guard, id);
-        (!added).then_some(Fate::Activated)
+        (!added).then_some(FolioAction::Activated)
     }
 
     /// Splits a large folio that was counted as scanned, and returns true if that succeeded. The
@@ -224,7 +229,7 @@ impl<W: World> Shrink<'_, '_, W> {
     #[cold]
     fn split(&mut self, guard: &FolioGuard<'_>, list: &mut FolioList) -> bool {
         let nr = guard.folio().nr_pages();
-        let split = nr > 1 && self.engine.split_folio(guard, &mut self.gather, list);
+        let split = nr > 1 && self.engine.split_folio(guard, &mut self.tlb_batch, list);
         if split {
             self.sc.nr_scanned -= nr as u64 - 1;
             if nr >= <W::Format as Format>::PTES {
@@ -236,13 +241,13 @@ impl<W: World> Shrink<'_, '_, W> {
 
     /// Writes an unmapped folio if needed, takes it out of its index, and unlocks it. A folio that
     /// an entry still maps is kept.
-    fn end(&mut self, guard: FolioGuard<'_>, id: FolioId, refs: u32) -> Fate {
-        let mut fate = (guard.folio().mapcount() > 0).then_some(Fate::Activated);
+    fn end(&mut self, guard: FolioGuard<'_>, id: FolioId, refs: u32) -> FolioAction {
+        let mut fate = (guard.folio().mapcount() > 0).then_some(FolioAction::Activated);
         if fate.is_none() && guard.is_dirty() {
             fate = self.clean(&guard, id, refs);
         }
         let fate = fate.unwrap_or_else(|| self.remove(&guard, id, refs));
-        if !matches!(fate, Fate::Freed) {
+        if !matches!(fate, FolioAction::Freed) {
             if refs > 0 {
                 let last = guard.folio().put(refs);
                 debug_assert!(!last, "whoever isolated the folio holds a reference");
@@ -256,55 +261,55 @@ impl<W: World> Shrink<'_, '_, W> {
 
     /// Completes the flush owed for the folios of this round.
     fn flush(&mut self) {
-        if self.gather.is_owing() {
+        if self.tlb_batch.is_owing() {
             self.engine.world.observer().enter(Stage::Flush);
-            self.gather.flush();
+            self.tlb_batch.flush();
         }
     }
 
     /// Leaves a dirty folio of a file to the flushers. It waits for them among the active.
-    fn leave_to_flusher(&self, folio: &Folio) -> Fate {
+    fn leave_to_flusher(&self, folio: &Folio) -> FolioAction {
         self.count(folio, Counter::NrVmscanImmediateReclaim);
         folio.note_use(Recency::RECLAIM, Recency::NONE);
-        Fate::Activated
+        FolioAction::Activated
     }
 
     /// Writes a dirty folio out. Returns the decision on it if it is not clean then. Reclaim writes
     /// only folios that swap backs, one at a time.
-    fn clean(&mut self, guard: &FolioGuard<'_>, id: FolioId, refs: u32) -> Option<Fate> {
+    fn clean(&mut self, guard: &FolioGuard<'_>, id: FolioId, refs: u32) -> Option<FolioAction> {
         let folio = guard.folio();
         if is_file(folio) {
             return Some(self.leave_to_flusher(folio));
         }
         // The holder of another reference may write to it again, and it would not be freed anyway.
         if !self.sc.may_writepage || folio.refs() != 2 + refs {
-            return Some(Fate::Kept);
+            return Some(FolioAction::Kept);
         }
         let swapped = FolioFlags::ANON | FolioFlags::SWAPCACHE;
         if !folio.flags().intersects(swapped | FolioFlags::INDEXED) {
-            return Some(Fate::Kept); // it was truncated meanwhile
+            return Some(FolioAction::Kept); // it was truncated meanwhile
         }
         if !folio.flags().intersects(swapped) {
             // When the index names its slot, no CPU may store to the page any more.
             self.engine.world.observer().enter(Stage::Flush);
-            self.gather.flush_writable();
+            self.tlb_batch.flush_writable();
             if !self.sc.may_swap || !self.engine.shmem_writeout(guard, id) {
-                return Some(Fate::Activated);
+                return Some(FolioAction::Activated);
             }
         }
         folio.note_use(Recency::RECLAIM, Recency::NONE);
         self.engine.world.observer().enter(Stage::Flush);
-        let submitted = self.gather.write_out(guard, id);
+        let submitted = self.tlb_batch.write_out(guard, id);
         self.engine.world.observer().enter(Stage::Other);
         self.count(folio, Counter::NrVmscanWrite);
         if folio.flags().contains(FolioFlags::SWAPCACHE) && submitted != Submitted::Failed {
             self.count(folio, Counter::Pswpout);
         }
-        (submitted != Submitted::Done).then_some(Fate::Kept)
+        (submitted != Submitted::Done).then_some(FolioAction::Kept)
     }
 
     /// Takes a clean, unmapped folio out of its index, unless someone else has a reference.
-    fn remove(&mut self, guard: &FolioGuard<'_>, id: FolioId, refs: u32) -> Fate {
+    fn remove(&mut self, guard: &FolioGuard<'_>, id: FolioId, refs: u32) -> FolioAction {
         if <W::Rules as Rules>::flush_before_remove() {
             self.flush();
         }
@@ -319,7 +324,7 @@ impl<W: World> Shrink<'_, '_, W> {
         } else {
             self.remove_mapping(guard, id, 2 + refs)
         };
-        if freed { Fate::Freed } else { Fate::Kept }
+        if freed { FolioAction::Freed } else { FolioAction::Kept }
     }
 
     /// Drops all `expected` references at once, under the lock by which the folio is found, and

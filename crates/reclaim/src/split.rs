@@ -7,8 +7,8 @@
 use crate::engine::Engine;
 use crate::folio::{FolioFlags, FolioGuard};
 use crate::folio_list::FolioList;
-use crate::gather::Gather;
 use crate::id::{FolioId, MemcgId};
+use crate::tlb_batch::TlbBatch;
 use crate::unmap::Unmapped;
 use crate::vmstat::Counter;
 use crate::world::World;
@@ -19,16 +19,16 @@ impl<W: World> Engine<'_, W> {
     /// swap cache. It keeps its first page and stays locked; the folios of the other pages are put
     /// on `tail`, isolated too. Returns false and changes nothing if an entry cannot be taken out
     /// or if there is an unknown reference. The same holds if the table of folios has too few free
-    /// entries. The flush that the gather owes is completed.
+    /// entries. The flush that the TLB batch owes is completed.
     pub(crate) fn split_folio(
         &mut self,
         guard: &FolioGuard<'_>,
-        gather: &mut Gather<'_, W>,
+        tlb_batch: &mut TlbBatch<'_, W>,
         tail: &mut FolioList,
     ) -> bool {
         let folio = guard.folio();
         let nr = folio.nr_pages();
-        let done = self.try_to_split(guard, gather, tail);
+        let done = self.try_to_split(guard, tlb_batch, tail);
         if nr >= <W::Format as Format>::PTES {
             let counter = if done { Counter::ThpSplitPage } else { Counter::ThpSplitPageFailed };
             self.maps.memcg(MemcgId::ROOT).vmstat.add(counter, 1);
@@ -39,7 +39,7 @@ impl<W: World> Engine<'_, W> {
     fn try_to_split(
         &mut self,
         guard: &FolioGuard<'_>,
-        gather: &mut Gather<'_, W>,
+        tlb_batch: &mut TlbBatch<'_, W>,
         tail: &mut FolioList,
     ) -> bool {
         let folio = guard.folio();
@@ -56,11 +56,11 @@ impl<W: World> Engine<'_, W> {
         };
         let unmapped = match folio.mapcount() {
             0 => Unmapped { all: true, refs: 0 },
-            _ => self.try_to_migrate(guard, gather),
+            _ => self.try_to_migrate(guard, tlb_batch),
         };
         // The entries come back for the same frames, in blocks of other sizes.
         if <W::Rules as Rules>::flush_before_restore() {
-            gather.flush();
+            tlb_batch.flush();
         }
         if !unmapped.all || !folio.freeze(1 + unmapped.refs) {
             self.restore_page(guard);
@@ -89,7 +89,7 @@ impl<W: World> Engine<'_, W> {
             let id = entries.pop(maps).expect("as many as pages after the first");
             let page = maps.folio(id);
             page.init_page_of(folio, k);
-            page.try_lock().expect("no one knows the folio").stay_locked();
+            page.try_lock().expect("no one knows the folio").leak_lock();
             maps.folios.take_frame_over(id);
             parted.push(maps, id);
         }
@@ -98,7 +98,7 @@ impl<W: World> Engine<'_, W> {
         folio.unfreeze(1);
         while let Some(id) = parted.pop(maps) {
             let page = maps.folio(id);
-            let guard = page.still_locked();
+            let guard = page.assume_locked();
             page.unfreeze(1);
             self.restore_page(&guard);
             drop(guard);

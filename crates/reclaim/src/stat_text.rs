@@ -3,7 +3,7 @@
 use crate::engine::Engine;
 use crate::id::MemcgId;
 use crate::lru_list::LruList;
-use crate::maps::Maps;
+use crate::mm_state::MmState;
 use crate::vmstat::Counter;
 use crate::world::World;
 use core::fmt;
@@ -32,7 +32,7 @@ impl<E: Env> Engine<'_, E> {
     }
 }
 
-impl Maps<'_> {
+impl MmState<'_> {
     /// Sums a counter over a subtree. Concurrent changes may be seen in part: a sum below 0 is
     /// returned as 0. The caller holds the tree's lock.
     #[inline]
@@ -57,7 +57,7 @@ impl<E: Env> Engine<'_, E> {
     }
 }
 
-impl Maps<'_> {
+impl MmState<'_> {
     fn write_memory_stat(
         &self,
         memcg: MemcgId,

@@ -2,20 +2,20 @@
 
 use pageout_paging::contig::Getter;
 use pageout_paging::tlb::FlushPolicy;
-use pageout_paging::young::Family;
+use pageout_paging::young::YoungAlgorithm;
 
 /// The way to check young bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Aging {
-    /// The family of checks.
-    pub family: Family,
+    /// The algorithm of checks.
+    pub algorithm: YoungAlgorithm,
     /// The flush that follows a young bit found.
     pub flush: FlushPolicy,
 }
 
 /// The number of entries that are taken out at once.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum UnmapBy {
+pub enum UnmapGranularity {
     /// An entry at a time, as kernels did before file folios were unmapped in batches.
     PerEntry,
     /// A run of one folio's entries at a time, where that is sound (Linux 7.3.4,
@@ -25,7 +25,7 @@ pub enum UnmapBy {
 
 /// The time at which other CPUs flush entries that were taken out.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum ShootdownWhen {
+pub enum FlushTiming {
     /// At once, and the task waits for it.
     Immediate,
     /// Deferred until something relies on it (the kernel's TTU_BATCH_FLUSH).
@@ -38,7 +38,7 @@ pub enum ShootdownWhen {
     },
 }
 
-impl ShootdownWhen {
+impl FlushTiming {
     /// Returns true if the flush is deferred on a machine of `cpus` CPUs.
     pub const fn defers(self, cpus: u16) -> bool {
         match self {
@@ -53,13 +53,13 @@ impl ShootdownWhen {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Unmapping {
     /// The number of entries taken out at once.
-    pub by: UnmapBy,
+    pub by: UnmapGranularity,
     /// The way to read the entries of a run after its first: gathered, as kernels do, or raw, which
-    /// is enough. The young check's family has the same choice
-    /// ([`Family::getter`](pageout_paging::young::Family::getter)).
+    /// is enough. The young check's algorithm has the same choice
+    /// ([`YoungAlgorithm::getter`](pageout_paging::young::YoungAlgorithm::getter)).
     pub read: Getter,
     /// The time at which other CPUs flush.
-    pub shootdown: ShootdownWhen,
+    pub shootdown: FlushTiming,
 }
 
 /// The choice if a first access to anonymous memory asks for a folio as large as the range of a
@@ -84,8 +84,8 @@ pub enum PmdLeaves {
     WhereTheyFit,
 }
 
-/// All decisions of a variant. An embedder takes [`Tuning::cheapest`]. The other choices are what
-/// kernels do or did, for comparison.
+/// All decisions of a variant. An embedder takes [`Tuning::recommended`]. The other choices are
+/// what kernels do or did, for comparison.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Tuning {
     /// The way to check young bits.
@@ -102,13 +102,13 @@ impl Tuning {
     /// Returns the cheapest choices: young bits a cache line at a time, one deferred flush for each
     /// batch, and no huge pages. Entries are unmapped in batches that are read raw. `flush` is the
     /// architecture's.
-    pub const fn cheapest(flush: FlushPolicy) -> Self {
+    pub const fn recommended(flush: FlushPolicy) -> Self {
         Self {
-            aging: Aging { family: Family::Line, flush },
+            aging: Aging { algorithm: YoungAlgorithm::Line, flush },
             unmapping: Unmapping {
-                by: UnmapBy::Batched,
+                by: UnmapGranularity::Batched,
                 read: Getter::Raw,
-                shootdown: ShootdownWhen::Deferred,
+                shootdown: FlushTiming::Deferred,
             },
             thp: Thp::Never,
             pmd_leaves: PmdLeaves::Never,

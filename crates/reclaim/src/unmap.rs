@@ -3,12 +3,12 @@
 
 use crate::engine::Engine;
 use crate::folio::{FolioFlags, FolioGuard};
-use crate::gather::Gather;
 use crate::mm::Mm;
 use crate::rank::Rank;
 use crate::referenced::{maps_whole, max_batch};
 use crate::space::pages;
-use crate::tuning::{ShootdownWhen, UnmapBy};
+use crate::tlb_batch::TlbBatch;
+use crate::tuning::{FlushTiming, UnmapGranularity};
 use crate::vma::{VmFlags, Vma};
 use crate::world::World;
 use core::mem;
@@ -57,9 +57,13 @@ impl Leaves {
 
 impl<W: World> Engine<'_, W> {
     /// Takes out the entries that map a locked folio, to which the caller holds a reference (Linux
-    /// 7.3.4, try_to_unmap). The gather gets the flush, and the folio the dirty bits. An anonymous
-    /// folio that is not lazyfree must be in the swap cache.
-    pub fn try_to_unmap(&mut self, guard: &FolioGuard<'_>, gather: &mut Gather<'_, W>) -> Unmapped {
+    /// 7.3.4, try_to_unmap). The TLB batch gets the flush, and the folio the dirty bits. An
+    /// anonymous folio that is not lazyfree must be in the swap cache.
+    pub fn try_to_unmap(
+        &mut self,
+        guard: &FolioGuard<'_>,
+        tlb_batch: &mut TlbBatch<'_, W>,
+    ) -> Unmapped {
         let (maps, world) = (self.maps, self.world);
         let folio = guard.folio();
         let flags = folio.flags();
@@ -75,7 +79,7 @@ impl<W: World> Engine<'_, W> {
         world.observer().enter(Stage::Unmap);
         let lock = &maps.mapping(folio.mapping()).lock;
         if let Some(_lock) = self.try_lock_read(Rank::Rmap, lock) {
-            let unmap = Unmap { engine: self, guard, leaves, gather, refs: 0, cleared: false };
+            let unmap = Unmap { engine: self, guard, leaves, tlb_batch, refs: 0, cleared: false };
             refs = unmap.all();
         } else {
             self.cpu.events.rmap_lock_failed += 1;
@@ -84,19 +88,19 @@ impl<W: World> Engine<'_, W> {
     }
 
     /// Replaces the entries that map a locked folio by migration entries. The caller holds a
-    /// reference to it (Linux 7.3.4, try_to_migrate). The gather gets the flush; dirty bits go to
-    /// the folio as well as into the new entries. Faults on those wait until the page has moved.
+    /// reference to it (Linux 7.3.4, try_to_migrate). The TLB batch gets the flush; dirty bits go
+    /// to the folio as well as into the new entries. Faults on those wait until the page has moved.
     pub(crate) fn try_to_migrate(
         &mut self,
         guard: &FolioGuard<'_>,
-        gather: &mut Gather<'_, W>,
+        tlb_batch: &mut TlbBatch<'_, W>,
     ) -> Unmapped {
         let (maps, world) = (self.maps, self.world);
         let folio = guard.folio();
         world.observer().enter(Stage::Unmap);
         let _lock = self.lock_read(Rank::Rmap, &maps.mapping(folio.mapping()).lock);
         let leaves = Leaves::Migration;
-        let refs = Unmap { engine: self, guard, leaves, gather, refs: 0, cleared: false }.all();
+        let refs = Unmap { engine: self, guard, leaves, tlb_batch, refs: 0, cleared: false }.all();
         Unmapped { all: folio.mapcount() == 0, refs }
     }
 }
@@ -105,7 +109,7 @@ struct Unmap<'a, 'e, 'g, W: World> {
     engine: &'a mut Engine<'e, W>,
     guard: &'a FolioGuard<'a>,
     leaves: Leaves,
-    gather: &'a mut Gather<'g, W>,
+    tlb_batch: &'a mut TlbBatch<'g, W>,
     refs: u32,
     /// True if entries of the current VMA were taken out and secondary MMUs were not notified yet.
     cleared: bool,
@@ -181,7 +185,7 @@ impl<W: World> Unmap<'_, '_, '_, W> {
             };
             walk.skip(nr);
             let counted = <W::Rules as Rules>::mappings_removed(nr as u32);
-            folio.take_mappings(counted);
+            folio.sub_mapcount(counted);
             self.refs += counted;
         }
         // Secondary MMUs are notified once for all entries, as in kernels (Linux 7.3.4,
@@ -206,7 +210,14 @@ impl<W: World> Unmap<'_, '_, '_, W> {
         let nr = self.batch(pt, vma, addr, pte);
         let was = contig::get_and_clear_ptes(self.engine.world, pt, mm.asid(), addr, nr);
         self.cleared = true;
-        self.gather.cleared(mm, self.engine.tuning.unmapping.shootdown, addr, nr, Level::Pte, was);
+        self.tlb_batch.cleared(
+            mm,
+            self.engine.tuning.unmapping.shootdown,
+            addr,
+            nr,
+            Level::Pte,
+            was,
+        );
         if W::Format::is_dirty(was) {
             self.guard.set(FolioFlags::DIRTY);
         }
@@ -218,14 +229,14 @@ impl<W: World> Unmap<'_, '_, '_, W> {
                 if <W::Rules as Rules>::flush_before_zeros() {
                     tlb::forget_secondary(self.engine.world, mm.asid(), addr, nr, Level::Pte);
                     self.cleared = false;
-                    self.gather.flush();
+                    self.tlb_batch.flush();
                 }
                 Pte::NONE
             }
             Leaves::NothingIfClean => {
                 // A run of single entries comes back as a block.
                 if <W::Rules as Rules>::flush_before_restore() {
-                    self.gather.flush();
+                    self.tlb_batch.flush();
                 }
                 contig::set_ptes::<W::Format, _>(pt.table(), i, was, nr);
                 return None;
@@ -251,7 +262,7 @@ impl<W: World> Unmap<'_, '_, '_, W> {
     /// folio_unmap_pte_batch).
     fn batch(&self, pt: &LockedTable<'_, W>, vma: &Vma, addr: VirtAddr, mut pte: Pte) -> usize {
         let folio = self.guard.folio();
-        let batched = self.engine.tuning.unmapping.by == UnmapBy::Batched
+        let batched = self.engine.tuning.unmapping.by == UnmapGranularity::Batched
             && folio.nr_pages() > 1
             && !self.leaves.one_each();
         if !batched {
@@ -331,7 +342,7 @@ impl<W: World> Unmap<'_, '_, '_, W> {
         let i = W::Format::index(Level::Pmd, addr);
         let was = pt.table().swap(i, Pte::NONE);
         self.cleared = true;
-        self.gather.cleared(mm, ShootdownWhen::Immediate, addr, 1, Level::Pmd, was);
+        self.tlb_batch.cleared(mm, FlushTiming::Immediate, addr, 1, Level::Pmd, was);
         if W::Format::is_dirty(was) {
             self.guard.set(FolioFlags::DIRTY);
         }

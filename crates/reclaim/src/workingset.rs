@@ -8,7 +8,7 @@ use crate::engine::Engine;
 use crate::folio::{Folio, FolioFlags, LruFlags};
 use crate::id::{FolioId, MemcgId};
 use crate::lru_list::LruList;
-use crate::maps::Maps;
+use crate::mm_state::MmState;
 use crate::recency::Recency;
 use crate::vmstat::Counter;
 use core::num::NonZeroU64;
@@ -85,7 +85,7 @@ pub(crate) fn workingset_size(sizes: ListSizes, file: bool, swap: bool) -> u64 {
     size
 }
 
-impl Maps<'_> {
+impl MmState<'_> {
     /// Advances the clocks that shadows read, of the cgroup and all above (Linux 7.3.4,
     /// `workingset_age_nonresident`).
     #[inline]
@@ -141,7 +141,7 @@ impl<E: Env> Engine<'_, E> {
     }
 }
 
-impl Maps<'_> {
+impl MmState<'_> {
     /// Returns true if the folio was evicted so recently that a little more room would have kept it
     /// (`workingset_test_recent`). If the cgroup was removed since and its entry used anew, the
     /// answer is a guess, as in kernels.

@@ -4,8 +4,8 @@ use crate::engine::Engine;
 use crate::folio::{FolioFlags, FolioGuard};
 use crate::huge::{leaf_at, rewrite_leaf};
 use crate::id::FolioId;
-use crate::maps::Maps;
 use crate::mm::Mm;
+use crate::mm_state::MmState;
 use crate::rank::Rank;
 use crate::recency::Recency;
 use crate::vma::Vma;
@@ -14,7 +14,7 @@ use pageout_paging::contig::{Getter, get_and_clear_ptes, set_ptes};
 use pageout_paging::walk::{Hit, LockWhen, Match, RmapTarget};
 use pageout_paging::{Format, Level, LockedTable, Pte, VirtAddr, tlb};
 
-impl Maps<'_> {
+impl MmState<'_> {
     /// Returns the transfer that would fill or save the folio.
     #[inline]
     fn io(&self, id: FolioId) -> Io {

@@ -67,7 +67,7 @@ pub enum Side {
 
 /// The thread's certainty of a difference.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Said {
+pub enum Certainty {
     /// Significant by a test.
     Tested,
     /// Stated, without a test.
@@ -76,7 +76,7 @@ pub enum Said {
     No,
 }
 
-impl Said {
+impl Certainty {
     /// Returns its name in records.
     pub const fn name(self) -> &'static str {
         match self {
@@ -149,7 +149,7 @@ pub struct Figure {
     /// The thread's figure.
     pub theirs: Theirs,
     /// The thread's certainty of a difference.
-    pub said: Said,
+    pub said: Certainty,
     /// The methods of our answers, each of which gives one line.
     pub methods: &'static [Method],
 }
@@ -160,7 +160,7 @@ pub(super) const fn figure(
     (system, platform): (&'static str, Option<&'static str>),
     what: &'static str,
     theirs: Theirs,
-    said: Said,
+    said: Certainty,
     methods: &'static [Method],
 ) -> Figure {
     Figure { id, thread, what, system, platform, theirs, said, methods }

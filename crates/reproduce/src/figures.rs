@@ -4,14 +4,14 @@
 mod theirs;
 mod xavier;
 
-use super::figure::{Figure, Said, Side, Theirs, Thread, figure};
+use super::figure::{Certainty, Figure, Side, Theirs, Thread, figure};
 use super::method::Method::{
     Computed, Counted, CountedShare, Host, HostShare, Modelled, ModelledAfter, NeededInSlots, Not,
     NotIdentified, Shootdowns,
 };
-use super::method::{Arithmetic, Asked, Method, Steps, Whose};
+use super::method::{Arithmetic, Method, SharedQuantity, State, Steps};
 use super::platforms::{ARM, KUNPENG, SNAPDRAGON, X86};
-use Said::Claimed;
+use Certainty::Claimed;
 use Side::{Better, Worse};
 use Thread::{Lists, S0, S1, S2, S4};
 use pageout_experiment::metrics::NS_PER_PAGE;
@@ -39,7 +39,7 @@ const CLASSIC_UNMAP: &[Method] =
     &[Modelled(Steps::ClassicUnmap), Counted(Steps::ClassicUnmap), Host(Steps::ClassicUnmap)];
 const MGLRU_YOUNG: &[Method] =
     &[Modelled(Steps::MglruYoung), Counted(Steps::MglruYoung), Host(Steps::MglruYoung)];
-const FLUSH_SHARE: &[Method] = &[Shootdowns(Asked::Share)];
+const FLUSH_SHARE: &[Method] = &[Shootdowns(SharedQuantity::Share)];
 const BARRIER_ALONE: &[Method] = &[Not(
     "a barrier completes what its own CPU issued, which may not be the CPU that deferred: unsafe, \
      and no variant here",
@@ -81,7 +81,7 @@ const RECLAIM: &[Figure] = &[
         "share of folio_check_references before, about",
         value(35.0, OF_TIME),
         Claimed,
-        &[CountedShare(Steps::ClassicYoung), HostShare(Steps::ClassicYoung, Whose::Before)],
+        &[CountedShare(Steps::ClassicYoung), HostShare(Steps::ClassicYoung, State::Before)],
     ),
     figure(
         (S0, "s0-share-after"),
@@ -89,7 +89,7 @@ const RECLAIM: &[Figure] = &[
         "its share after, about",
         value(5.0, OF_TIME),
         Claimed,
-        &[HostShare(Steps::ClassicYoung, Whose::After)],
+        &[HostShare(Steps::ClassicYoung, State::After)],
     ),
     figure(
         (S0, "s0-unmap-arm64"),
@@ -247,7 +247,7 @@ const SHOOTDOWN: &[Figure] = &[
         "the same after: overhead gone",
         Theirs::Side(Better),
         Claimed,
-        &[Shootdowns(Asked::Gone)],
+        &[Shootdowns(SharedQuantity::Gone)],
     ),
     figure(
         (S4, "s4-micro-phone"),
@@ -255,7 +255,7 @@ const SHOOTDOWN: &[Figure] = &[
         "1 MiB shared, read and MADV_PAGEOUT in turn: 5 % faster",
         faster(5.0),
         Claimed,
-        &[Shootdowns(Asked::Time)],
+        &[Shootdowns(SharedQuantity::Time)],
     ),
     figure(
         (S4, "s4-flush-share-kunpeng"),
@@ -271,7 +271,7 @@ const SHOOTDOWN: &[Figure] = &[
         "the program's time in commit 43b3dfdd0455: 14.69 to 13.80 s",
         seconds(14.69, 13.80, SHARED_PAGES),
         Claimed,
-        &[Shootdowns(Asked::Time)],
+        &[Shootdowns(SharedQuantity::Time)],
     ),
     figure(
         (S4, "s4-time-kunpeng"),
@@ -279,7 +279,7 @@ const SHOOTDOWN: &[Figure] = &[
         "the program's time in commit 43b3dfdd0455: 13.460 to 11.771 s",
         seconds(13.460, 11.771, SHARED_PAGES),
         Claimed,
-        &[Shootdowns(Asked::Time)],
+        &[Shootdowns(SharedQuantity::Time)],
     ),
     figure(
         (S4, "s4-shell1"),

@@ -25,8 +25,8 @@ mod table;
 mod tests;
 
 pub use effort::Effort;
-pub use figure::{Figure, Said, Side, Theirs, Thread};
-pub use method::{Arithmetic, Asked, Method, Policy, Steps, Test, Whose};
+pub use figure::{Certainty, Figure, Side, Theirs, Thread};
+pub use method::{Arithmetic, Method, Policy, SharedQuantity, State, Steps, Test};
 pub use table::table;
 
 use figures::all;

@@ -14,7 +14,7 @@ use pageout_experiment::scenarios::metrics::reclaim_file::WHOLE;
 use pageout_experiment::scenarios::{Orders, ReclaimFile};
 use pageout_host::bench::figures::Measured;
 use pageout_host::layout::Arena;
-use pageout_host::scenario::{How, OnHost};
+use pageout_host::scenario::{HostScenario, RunOptions};
 use pageout_machine::platform::{Architecture, Platform};
 use pageout_paging::Stage;
 use pageout_record::schema::{Record, RecordFile};
@@ -148,7 +148,7 @@ fn run(effort: Effort, progress: &mut dyn FnMut(usize, usize)) -> Vec<Record> {
     let variants = Step::ALL.map(Step::variant);
     let mut arenas: Vec<Arena> = scenarios.iter().map(ReclaimFile::arena).collect();
     let cell = |(scenario, arena): (&ReclaimFile, _)| -> Box<dyn Cell + '_> {
-        scenario.cell(arena, &variants, How { seed: 1, by_stage: true })
+        scenario.cell(arena, &variants, RunOptions { seed: 1, by_stage: true })
     };
     let mut cells: Vec<_> = scenarios.iter().zip(&mut arenas).map(cell).collect();
     measure(&mut cells, Rounds::Exactly(effort.rounds), progress)

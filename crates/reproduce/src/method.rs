@@ -17,11 +17,11 @@ pub enum Method {
     /// Time of the engine on this machine.
     Host(Steps),
     /// The share of walks and young checks in the engine's time on this machine.
-    HostShare(Steps, Whose),
+    HostShare(Steps, State),
     /// A consequence of the thread's own numbers.
     Computed(Arithmetic),
     /// Scenario `pageout-shared` on the figure's modelled machine.
-    Shootdowns(Asked),
+    Shootdowns(SharedQuantity),
     /// The cost that flushing would need for the effect of leaving some out, in a test of S3.
     Needed(Test, [Policy; 2]),
     /// The cost that flushing would need, likewise, for S2's row of this many threads.
@@ -68,7 +68,7 @@ impl Steps {
 
 /// Either of the two states that were compared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Whose {
+pub enum State {
     /// The state before.
     Before,
     /// The state after.
@@ -88,7 +88,7 @@ pub enum Arithmetic {
 
 /// The quantity of `pageout-shared` that a figure is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Asked {
+pub enum SharedQuantity {
     /// The share of CPU time in flushes while unmapping, with immediate shootdowns.
     Share,
     /// The time in flushes with immediate shootdowns, over that with deferred ones.

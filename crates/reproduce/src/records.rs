@@ -1,7 +1,7 @@
 //! Figures and answers as records.
 
 use super::answer::{Answer, Quantity, RATIO};
-use super::figure::{Figure, Said, Side, Theirs};
+use super::figure::{Certainty, Figure, Side, Theirs};
 use pageout_experiment::metrics::{NS_PER_PAGE, labels};
 use pageout_record::schema::{Basis, Better, Bound, Claim, Ground, Labels, Metric, Record};
 
@@ -54,7 +54,7 @@ pub(super) fn theirs(figure: &Figure, whys: Vec<String>) -> Record {
         Theirs::Side(_) => Vec::new(),
     };
     let claim = match (figure.said, figure.theirs.side()) {
-        (Said::No, _) | (_, Side::Neither) => Claim::NoDifference,
+        (Certainty::No, _) | (_, Side::Neither) => Claim::NoDifference,
         (_, Side::Better) => Claim::Better,
         (_, Side::Worse) => Claim::Worse,
     };

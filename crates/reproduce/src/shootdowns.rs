@@ -3,7 +3,7 @@
 use super::answer::{Answer, Quantity, drawn, ratio_of};
 use super::effort::Effort;
 use super::figure::{Figure, Theirs};
-use super::method::Asked;
+use super::method::SharedQuantity;
 use super::platforms::{self, KUNPENG, SNAPDRAGON};
 use pageout_experiment::fields::FieldError;
 use pageout_experiment::metrics::NS_PER_PAGE;
@@ -61,19 +61,21 @@ impl Runs {
     ///
     /// # Errors
     /// If they did not run on its platform.
-    pub(super) fn answer(&self, asked: Asked, figure: &Figure) -> Result<Answer, String> {
+    pub(super) fn answer(&self, asked: SharedQuantity, figure: &Figure) -> Result<Answer, String> {
         let not_run = || "the scenario was not run".to_owned();
         let micro = || {
             let found = self.micro.iter().find(|(name, _)| figure.platform == Some(name));
             found.map(|(_, micro)| micro).ok_or_else(not_run)
         };
         let (how, quantity) = match asked {
-            Asked::Share => {
+            SharedQuantity::Share => {
                 let (nominal, draws) = &micro()?.unmapping;
                 (HOW, drawn("value", "%", *nominal, draws))
             }
-            Asked::Gone => (HOW, ratio(&micro()?.flushing)),
-            Asked::Time => return Ok(Answer::modelled(HOW, times(&micro()?.time, figure))),
+            SharedQuantity::Gone => (HOW, ratio(&micro()?.flushing)),
+            SharedQuantity::Time => {
+                return Ok(Answer::modelled(HOW, times(&micro()?.time, figure)));
+            }
         };
         Ok(Answer::modelled(how, vec![quantity]))
     }

@@ -4,7 +4,7 @@ use super::material::{Material, Needs};
 use super::method::Method;
 use super::platforms::ARM;
 use super::split::{self, Class, FROZEN, split};
-use super::{Effort, Figure, Said, records, table};
+use super::{Certainty, Effort, Figure, records, table};
 use pageout_experiment::scenarios::metrics::machine::BROADCASTS;
 use pageout_experiment::scenarios::metrics::reclaim_file::{INSTRUCTIONS, WHOLE};
 use pageout_experiment::variant::Variant;
@@ -41,7 +41,7 @@ fn every_figure_is_there_once_and_has_a_method() {
     for figure in all() {
         assert!(!figure.methods.is_empty(), "{}", figure.id);
         let tells = figure.theirs.side() != super::Side::Neither;
-        assert!(tells || figure.said != Said::Tested, "{}: a test of what?", figure.id);
+        assert!(tells || figure.said != Certainty::Tested, "{}: a test of what?", figure.id);
     }
 }
 

@@ -158,7 +158,7 @@ impl Spec {
             SpecError::Toml { line, message }
         })?;
         let (scenario, ground) = written.scenario()?;
-        let of = Of { scenario, ground };
+        let of = Target { scenario, ground };
         let cells = match (written.grid, written.list, written.random) {
             (Some(grid), None, None) => Cells::Grid(of.values("grid", &grid)?),
             (None, Some(list), None) => Cells::List(of.list(&list)?),
@@ -278,12 +278,12 @@ impl Written {
 
 /// The scenario and the ground whose parameters are read.
 #[derive(Clone, Copy)]
-struct Of {
+struct Target {
     scenario: Scenario,
     ground: Ground,
 }
 
-impl Of {
+impl Target {
     /// Reads the values of each parameter: a text, or a list of them. Lists and ranges in a text
     /// are split into single values.
     fn values(self, table: &str, given: &Table) -> Result<Values, SpecError> {

@@ -47,7 +47,7 @@ pub struct Info {
 
 /// The figures for other programs.
 #[derive(Serialize)]
-struct Told<'i> {
+struct InfoWithHash<'i> {
     sha256: &'i str,
     #[serde(flatten)]
     info: &'i Info,
@@ -150,7 +150,7 @@ impl Info {
     /// # Panics
     /// Never: texts and whole numbers can be written.
     pub fn to_json(&self, sha256: &str) -> String {
-        let told = Told { sha256, info: self };
+        let told = InfoWithHash { sha256, info: self };
         serde_json::to_string_pretty(&told).expect("texts and numbers can be written") + "\n"
     }
 

@@ -2,7 +2,7 @@
 
 use super::args::LruGenArgs;
 use super::generations;
-use super::progress::Told;
+use super::progress::ShownProgress;
 use crate::error::{CliError, unread};
 use crate::output;
 use pageout_experiment::input;
@@ -25,7 +25,7 @@ pub(crate) fn lru_gen(args: &LruGenArgs) -> Result<(), CliError> {
     let [_, after] = building.kernel.before_and_after();
     let default = if building.tree.is_some() { "stock" } else { after };
     let kernels = args.patched.kernels(&args.kernels, &[default])?;
-    let told = Told::new();
+    let told = ShownProgress::new();
     let (lab, configs) = building.open(&told, &kernels, &Needs::SWAP, Some(&args.cpus))?;
     let limit = args.time_limit.map(|seconds| Duration::from_secs(seconds.into()));
     let captured = lab.lru_gen(&kernels, &configs, &args.cpus, &session, limit)?;

@@ -29,7 +29,7 @@ use pageout_lab::{
     PatchSet, Runs, Source,
 };
 use pageout_record::schema::{Labels, RecordSet};
-use progress::Told;
+use progress::ShownProgress;
 use request::{Request, kernel_or_scenario};
 use std::path::Path;
 use std::process::ExitCode;
@@ -63,7 +63,7 @@ fn build(args: &BuildArgs) -> Result<(), CliError> {
     let since = Instant::now();
     args.patched.check_paths()?;
     let kernels = args.patched.kernels(&args.kernels, &["stock"])?;
-    let told = Told::new();
+    let told = ShownProgress::new();
     let building = &args.patched.building;
     let (lab, configs) = building.open(&told, &kernels, &Needs::default(), None)?;
     let built = lab.build(&kernels, &configs)?;
@@ -133,7 +133,7 @@ fn profile(args: &ProfileArgs) -> Result<(), CliError> {
 }
 
 fn source(args: &SourceArgs) -> Result<(), CliError> {
-    let told = Told::new();
+    let told = ShownProgress::new();
     let cache = Cache::open(args.cache.as_deref()).map_err(LabError::Cache)?;
     let fetch =
         Fetch { release: args.kernel, mirror: args.mirror.clone(), keyring: args.keyring.clone() };
@@ -143,7 +143,7 @@ fn source(args: &SourceArgs) -> Result<(), CliError> {
 
 /// Builds the kernels and runs the plan on each.
 fn measure(kernels: &[Kernel], runs: &Runs, building: &Building) -> Result<Measured, CliError> {
-    let told = Told::new();
+    let told = ShownProgress::new();
     let (lab, configs) =
         building.open(&told, kernels, &Bench::needs(&runs.plan), Some(&runs.cpus))?;
     let measured = lab.run(kernels, &configs, runs)?;
@@ -209,7 +209,7 @@ impl Building {
     /// given.
     fn open<'a>(
         &self,
-        told: &'a Told,
+        told: &'a ShownProgress,
         kernels: &[Kernel],
         needs: &Needs,
         cpus: Option<&[Cpu]>,

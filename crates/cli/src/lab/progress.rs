@@ -16,7 +16,7 @@ const EVERY: Duration = Duration::from_secs(30);
 const COLUMNS: usize = 80;
 
 /// The state of the progress that is shown.
-pub(super) struct Told {
+pub(super) struct ShownProgress {
     /// The bars, only on a terminal; the last one shows the number of pieces done.
     bars: Option<(MultiProgress, ProgressBar)>,
     expected: AtomicUsize,
@@ -25,7 +25,7 @@ pub(super) struct Told {
 
 /// A piece of work under way.
 struct UnderWay<'a> {
-    told: &'a Told,
+    told: &'a ShownProgress,
     what: String,
     /// True if it is one of the expected pieces.
     is_piece: bool,
@@ -39,7 +39,7 @@ enum Shown {
     Lines(Mutex<Instant>),
 }
 
-impl Told {
+impl ShownProgress {
     pub(super) fn new() -> Self {
         let bars = || {
             let all = MultiProgress::new();
@@ -83,7 +83,7 @@ impl Told {
     }
 }
 
-impl Drop for Told {
+impl Drop for ShownProgress {
     fn drop(&mut self) {
         if let Some((_, left)) = &self.bars {
             left.finish_and_clear();
@@ -95,7 +95,7 @@ fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).expect("the template is valid")
 }
 
-impl Progress for Told {
+impl Progress for ShownProgress {
     fn begin(&self, what: &str) -> Box<dyn Task + '_> {
         self.start(what, false)
     }

@@ -1,6 +1,6 @@
 //! `lab schedule`: interleavings of real kernels, searched by seeds.
 
-use super::progress::Told;
+use super::progress::ShownProgress;
 use super::schedule_args::ScheduleArgs;
 use super::schedule_text as text;
 use crate::error::CliError;
@@ -38,7 +38,7 @@ pub(crate) fn schedule(args: &ScheduleArgs) -> Result<ExitCode, CliError> {
         return Err(CliError::ScheduleOther { path, workload, cpus });
     }
     let kernels = args.patched.kernels(&args.kernels, &["stock"])?;
-    let told = Told::new();
+    let told = ShownProgress::new();
     let (mut lab, configs) = building.open(&told, &kernels, &Needs::SWAP, None)?;
     lab.points = Some(points);
     lab.options.extend(OPTIONS.map(|option| option.parse().expect("an option of ours")));

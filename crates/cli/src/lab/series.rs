@@ -3,7 +3,7 @@
 use super::args::SeriesArgs;
 use super::checks;
 use super::ktap::{Subtest, ktap};
-use super::progress::Told;
+use super::progress::ShownProgress;
 use super::request::Request;
 use super::{elapsed, of_kernel, tables};
 use crate::declared::DECLARED;
@@ -45,7 +45,7 @@ pub(super) fn series(args: &SeriesArgs) -> Result<ExitCode, CliError> {
     let series = read(args, range)?;
     series.notes.iter().for_each(|note| output::say(note));
     let kernels = if args.last { series.ends().to_vec() } else { series.kernels() };
-    let told = Told::new();
+    let told = ShownProgress::new();
     let (lab, configs) =
         args.building.open(&told, &kernels, &Bench::needs(&plan), Some(&runs.cpus))?;
     let attempted = lab.attempt(&kernels, &configs, &runs, goes_on(args))?;

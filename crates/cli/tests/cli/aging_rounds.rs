@@ -4,21 +4,21 @@ use crate::common::{counted, records, refused, stdout};
 
 const SMALL: &str = "aging-rounds size=16MiB rounds=4";
 
-/// Returns the figures of the three families: per entry, batched, and ours.
-fn of_families(fields: &str, name: &str) -> [f64; 3] {
+/// Returns the figures of the three algorithms: per entry, batched, and ours.
+fn of_algorithms(fields: &str, name: &str) -> [f64; 3] {
     let set = records(&format!("compare {SMALL} {fields}"));
     let found: Vec<_> = set.records.iter().map(|record| counted(record, name)).collect();
-    found.try_into().expect("one scenario in three families")
+    found.try_into().expect("one scenario in three algorithms")
 }
 
 #[test]
 fn contiguous_tables_are_added_to_filters_in_batches_alone() {
     let added = "tables added to the filter by walks";
-    let [per_entry, batched, line] = of_families("format=arm64-4k access=all", added);
+    let [per_entry, batched, line] = of_algorithms("format=arm64-4k access=all", added);
     assert_eq!(per_entry, 0.0);
     assert!(batched > 0.0);
     assert_eq!(batched, line);
-    let beside = of_families("format=arm64-4k access=all contiguous=no", added);
+    let beside = of_algorithms("format=arm64-4k access=all contiguous=no", added);
     assert!(beside.iter().all(|tables| *tables > 0.0), "no block is contiguous: {beside:?}");
 }
 

@@ -1,4 +1,4 @@
-//! Counted figures that follow from what each family does.
+//! Counted figures that follow from what each algorithm does.
 
 use crate::common::{counted, records};
 use pageout_record::schema::{RecordSet, Told};
@@ -10,7 +10,7 @@ fn of(set: &RecordSet, young: &str, name: &str) -> f64 {
     counted(record, name)
 }
 
-fn per_family(scenario: &str, name: &str) -> [f64; 3] {
+fn per_algorithm(scenario: &str, name: &str) -> [f64; 3] {
     let set = records(&format!("compare age-file size=4MiB {scenario} --runs 1"));
     ["per-entry", "batched", "line"].map(|young| of(&set, young, name))
 }
@@ -19,25 +19,25 @@ fn per_family(scenario: &str, name: &str) -> [f64; 3] {
 /// is 16 a page.
 #[test]
 fn atomics_on_arm64_in_blocks() {
-    assert_eq!(per_family("format=arm64-4k order=4 young=100%", "atomics"), [16.0, 1.0, 1.0]);
-    assert_eq!(per_family("format=arm64-4k order=4 young=0%", "atomics"), [16.0, 1.0, 0.0]);
+    assert_eq!(per_algorithm("format=arm64-4k order=4 young=100%", "atomics"), [16.0, 1.0, 1.0]);
+    assert_eq!(per_algorithm("format=arm64-4k order=4 young=0%", "atomics"), [16.0, 1.0, 0.0]);
 }
 
 /// x86-64 tests before it clears.
 #[test]
 fn atomics_on_x86_64() {
-    assert_eq!(per_family("format=x86-64 order=4 young=100%", "atomics"), [1.0, 1.0, 1.0]);
-    assert_eq!(per_family("format=x86-64 order=4 young=0%", "atomics"), [0.0, 0.0, 0.0]);
+    assert_eq!(per_algorithm("format=x86-64 order=4 young=100%", "atomics"), [1.0, 1.0, 1.0]);
+    assert_eq!(per_algorithm("format=x86-64 order=4 young=0%", "atomics"), [0.0, 0.0, 0.0]);
 }
 
 #[test]
 fn every_folio_is_referenced_or_none() {
     for (young, folios) in [("100%", 64.0), ("0%", 0.0)] {
         let scenario = format!("format=arm64-4k order=4 young={young}");
-        assert_eq!(per_family(&scenario, "folios referenced"), [folios; 3]);
+        assert_eq!(per_algorithm(&scenario, "folios referenced"), [folios; 3]);
     }
     let shared = "format=x86-64 order=pmd map=pmd-leaf processes=3";
-    let folios = per_family(shared, "folios referenced");
+    let folios = per_algorithm(shared, "folios referenced");
     assert_eq!(folios, [2.0; 3], "a folio is counted once, however many processes map it");
 }
 

@@ -70,7 +70,7 @@ fn a_trace_s_records_differ_between_runs_in_measured_values_only() {
 }
 
 #[test]
-fn all_families_find_the_same_folios_referenced() {
+fn all_algorithms_find_the_same_folios_referenced() {
     for words in [
         format!("compare {QUICK_TRACE} --runs 1"),
         "compare age-file size=8MiB order=4 format=arm64-4k young=10% --runs 1".to_owned(),

@@ -4,7 +4,7 @@ use super::{Case, Counterexample, Decode, Event, Expected, FIRST_TABLE, Ground, 
 use pageout_paging::mmu::{Asid, Barrier, Invalidate};
 use pageout_paging::pte::YoungClear;
 use pageout_paging::tlb::{FlushPolicy, YoungFlush};
-use pageout_paging::young::{Family, YoungCheck};
+use pageout_paging::young::{YoungAlgorithm, YoungCheck};
 use pageout_paging::{Env, Level, LockedTable, VirtAddr};
 
 /// The function that is checked.
@@ -23,24 +23,24 @@ pub enum Op {
 pub struct Call {
     /// The function to check.
     pub op: Op,
-    /// The family to use.
-    pub family: Family,
+    /// The algorithm to use.
+    pub algorithm: YoungAlgorithm,
     /// The flush to use.
     pub flush: YoungFlush,
 }
 
 impl Call {
-    /// Returns every check by every family, with the policy `flush`.
+    /// Returns every check by every algorithm, with the policy `flush`.
     pub fn all(flush: YoungFlush) -> impl Iterator<Item = Self> {
         [Op::TestAndClear, Op::ClearFlush, Op::Runs]
             .into_iter()
-            .flat_map(move |op| Family::ALL.map(|family| Self { op, family, flush }))
+            .flat_map(move |op| YoungAlgorithm::ALL.map(|algorithm| Self { op, algorithm, flush }))
     }
 
     /// Returns true if each entry is a call of its own, with its own flush.
     fn loops<F: Decode>(self) -> bool {
-        self.family == Family::PerEntry
-            || self.family == Family::Batched && F::CLEAR == YoungClear::TestFirst
+        self.algorithm == YoungAlgorithm::PerEntry
+            || self.algorithm == YoungAlgorithm::Batched && F::CLEAR == YoungClear::TestFirst
     }
 }
 
@@ -60,8 +60,8 @@ pub(super) fn perform<S: Subject, F: Decode>(world: &World<F>, case: &Case, call
     let env = Ground::<S, F>::new(world);
     let check = YoungCheck {
         env: &env,
-        family: call.family,
-        flush: FlushPolicy::forced(call.flush),
+        algorithm: call.algorithm,
+        flush: FlushPolicy::uniform(call.flush),
         asid: ASID,
     };
     let pt = LockedTable::lock(&env, FIRST_TABLE);
@@ -78,7 +78,7 @@ pub(super) fn perform<S: Subject, F: Decode>(world: &World<F>, case: &Case, call
         Op::Runs => {
             let (mut i, mut young, mut batches) = (first, false, Vec::new());
             while i < case.run.end {
-                let pte = call.family.getter().get::<F, _>(env.table(FIRST_TABLE), i);
+                let pte = call.algorithm.getter().get::<F, _>(env.table(FIRST_TABLE), i);
                 let left = case.run.end - i;
                 let (done, any) = check.clear_flush_young_run(&pt, addr(i), pte, left);
                 young |= any;
@@ -154,8 +154,8 @@ fn wrong_entry<F: Decode>(world: &World<F>, case: &Case, expected: &Expected) ->
 
 /// Returns the number of entries that each call should have covered.
 fn expected_batches<F: Decode>(case: &Case, expected: &Expected, call: Call) -> Vec<usize> {
-    match (call.op, call.family) {
-        (Op::Runs, Family::PerEntry) => vec![1; case.run.len()],
+    match (call.op, call.algorithm) {
+        (Op::Runs, YoungAlgorithm::PerEntry) => vec![1; case.run.len()],
         (Op::Runs, _) => expected.batches::<F>(case).to_vec(),
         _ => vec![case.run.len()],
     }

@@ -138,7 +138,7 @@ impl Scenario {
                 let modelled = model(fields_of::<TraceModelled>(), metrics::trace::on_model());
                 vec![
                     aged.for_aging(),
-                    limited.comparing(Compared::Families).that(TraceLimited::ABOUT),
+                    limited.comparing(Compared::Algorithms).that(TraceLimited::ABOUT),
                     modelled.comparing(Compared::Flushes).that(TraceModelled::ABOUT),
                 ]
             }
@@ -295,7 +295,7 @@ impl OnGround {
     }
 
     fn for_aging(self) -> Self {
-        Self { axes: Axes::Aging, takes_lru: false, ..self.comparing(Compared::Families) }
+        Self { axes: Axes::Aging, takes_lru: false, ..self.comparing(Compared::Algorithms) }
     }
 
     fn comparing(self, compared: Compared) -> Self {

@@ -2,14 +2,14 @@
 
 use crate::variant::{Lru, Variant};
 use pageout_paging::tlb::YoungFlush;
-use pageout_paging::young::Family;
-use pageout_reclaim::ShootdownWhen;
+use pageout_paging::young::YoungAlgorithm;
+use pageout_reclaim::FlushTiming;
 
 /// The set of variants that are compared of a scenario if none are named.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Compared {
-    /// The families of young checks, with `per-entry` as the base.
-    Families,
+    /// The algorithms of young checks, with `per-entry` as the base.
+    Algorithms,
     /// The steps that kernels took, and ours.
     Steps,
     /// Immediate shootdowns against deferred ones.
@@ -21,14 +21,14 @@ pub enum Compared {
 impl Compared {
     /// The merged state with immediate and with deferred shootdowns.
     pub const SHOOTDOWN: [Variant; 2] =
-        [merged(ShootdownWhen::Immediate), merged(ShootdownWhen::Deferred)];
+        [merged(FlushTiming::Immediate), merged(FlushTiming::Deferred)];
 
     /// Returns the variants, the base first. They are on the lists `lru`, if it is given.
     pub fn variants(self, lru: Option<Lru>) -> Vec<Variant> {
         let here = lru.unwrap_or(Lru::Classic);
         let on = |variants: &[Variant]| variants.iter().map(|one| one.on(here)).collect();
         match self {
-            Self::Families => Variant::UNBATCHED_AGING.on(here).with_every_family(),
+            Self::Algorithms => Variant::UNBATCHED_AGING.on(here).with_every_algorithm(),
             Self::Steps if here == Lru::Mglru => {
                 [&[Variant::MGLRU_BEFORE][..], &Variant::MGLRU_STEPS].concat()
             }
@@ -42,10 +42,11 @@ impl Compared {
 fn flushes(lru: Option<Lru>) -> Vec<Variant> {
     let flushes = [None, Some(YoungFlush::Sync), Some(YoungFlush::Nosync), Some(YoungFlush::None)];
     let lists = lru.map_or_else(|| vec![Lru::Classic, Lru::Mglru], |lru| vec![lru]);
-    let on = |lru| flushes.map(|flush| Variant { flush, ..Variant::of(Family::Line).on(lru) });
+    let on =
+        |lru| flushes.map(|flush| Variant { flush, ..Variant::of(YoungAlgorithm::Line).on(lru) });
     lists.into_iter().flat_map(on).collect()
 }
 
-const fn merged(shootdown: ShootdownWhen) -> Variant {
-    Variant { shootdown, ..Variant::of(Family::Batched) }
+const fn merged(shootdown: FlushTiming) -> Variant {
+    Variant { shootdown, ..Variant::of(YoungAlgorithm::Batched) }
 }

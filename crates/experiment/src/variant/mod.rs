@@ -8,8 +8,8 @@ use crate::formats::FormatName;
 use crate::kinds::Choice;
 use crate::metrics::labels;
 use pageout_paging::tlb::{FlushPolicy, YoungFlush};
-use pageout_paging::young::Family;
-use pageout_reclaim::{Aging, PmdLeaves, ShootdownWhen, Thp, Tuning, UnmapBy, Unmapping};
+use pageout_paging::young::YoungAlgorithm;
+use pageout_reclaim::{Aging, FlushTiming, PmdLeaves, Thp, Tuning, UnmapGranularity, Unmapping};
 use pageout_record::schema::Labels;
 use pageout_refusal::{BadValue, UnknownName, whole_number};
 use std::borrow::Cow;
@@ -19,12 +19,12 @@ use std::str::FromStr;
 /// A choice on every axis.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Variant {
-    /// The family of young checks.
-    pub young: Family,
+    /// The algorithm of young checks.
+    pub young: YoungAlgorithm,
     /// The way in which entries are unmapped.
-    pub unmap: UnmapBy,
+    pub unmap: UnmapGranularity,
     /// The time at which other CPUs flush entries that were unmapped.
-    pub shootdown: ShootdownWhen,
+    pub shootdown: FlushTiming,
     /// The flush after a young bit is cleared; `None` is the architecture's own policy.
     pub flush: Option<YoungFlush>,
     /// The lists by which folios age.
@@ -78,41 +78,41 @@ pub enum VariantError {
     },
 }
 
-/// Returns the name of a family in variants, records and tables.
-pub const fn family_name(family: Family) -> &'static str {
-    match family {
-        Family::PerEntry => "per-entry",
-        Family::Batched => "batched",
-        Family::Line => "line",
+/// Returns the name of an algorithm in variants, records and tables.
+pub const fn algorithm_name(algorithm: YoungAlgorithm) -> &'static str {
+    match algorithm {
+        YoungAlgorithm::PerEntry => "per-entry",
+        YoungAlgorithm::Batched => "batched",
+        YoungAlgorithm::Line => "line",
     }
 }
 
-const fn unmap_name(unmap: UnmapBy) -> &'static str {
+const fn unmap_name(unmap: UnmapGranularity) -> &'static str {
     match unmap {
-        UnmapBy::PerEntry => "per-entry",
-        UnmapBy::Batched => "batched",
+        UnmapGranularity::PerEntry => "per-entry",
+        UnmapGranularity::Batched => "batched",
     }
 }
 
 /// Returns the name of a choice of `shootdown` in variants, records and tables.
-pub fn shootdown_name(shootdown: ShootdownWhen) -> Cow<'static, str> {
+pub fn shootdown_name(shootdown: FlushTiming) -> Cow<'static, str> {
     match shootdown {
-        ShootdownWhen::Immediate => "immediate".into(),
-        ShootdownWhen::Deferred => "deferred".into(),
-        ShootdownWhen::DeferredFrom { cpus } => format!("deferred-{cpus}cpus").into(),
+        FlushTiming::Immediate => "immediate".into(),
+        FlushTiming::Deferred => "deferred".into(),
+        FlushTiming::DeferredFrom { cpus } => format!("deferred-{cpus}cpus").into(),
     }
 }
 
 /// Parses a choice of `shootdown`.
-fn shootdown(name: &str) -> Result<ShootdownWhen, VariantError> {
+fn shootdown(name: &str) -> Result<FlushTiming, VariantError> {
     let number = name.strip_prefix("deferred-").and_then(|rest| rest.strip_suffix("cpus"));
     match (name, number) {
-        ("immediate", _) => Ok(ShootdownWhen::Immediate),
-        ("deferred", _) => Ok(ShootdownWhen::Deferred),
+        ("immediate", _) => Ok(FlushTiming::Immediate),
+        ("deferred", _) => Ok(FlushTiming::Deferred),
         (_, Some(number)) => {
             let cpus = whole_number(number, 2..=u64::from(u16::MAX)).map_err(VariantError::Cpus)?;
             let cpus = u16::try_from(cpus).expect("it is within the bounds");
-            Ok(ShootdownWhen::DeferredFrom { cpus })
+            Ok(FlushTiming::DeferredFrom { cpus })
         }
         _ => {
             let names = ["immediate", "deferred", "deferred-Ncpus"];
@@ -150,32 +150,35 @@ pub fn architecture_flush() -> String {
 impl Variant {
     /// Young bits checked entry by entry, with defaults on all other axes. It is the base of
     /// comparisons of aging.
-    pub const UNBATCHED_AGING: Self = Self::of(Family::PerEntry);
+    pub const UNBATCHED_AGING: Self = Self::of(YoungAlgorithm::PerEntry);
 
     /// Kernels before they checked young bits and unmapped file folios in batches.
-    pub const BEFORE: Self = Self { unmap: UnmapBy::PerEntry, ..Self::of(Family::PerEntry) };
+    pub const BEFORE: Self =
+        Self { unmap: UnmapGranularity::PerEntry, ..Self::of(YoungAlgorithm::PerEntry) };
 
     /// The steps after [`Variant::BEFORE`]: batched young bits; batched unmapping too, which is the
     /// merged state; and ours.
     pub const STEPS: [Self; 3] = [
-        Self { unmap: UnmapBy::PerEntry, ..Self::of(Family::Batched) },
-        Self::of(Family::Batched),
-        Self::of(Family::Line),
+        Self { unmap: UnmapGranularity::PerEntry, ..Self::of(YoungAlgorithm::Batched) },
+        Self::of(YoungAlgorithm::Batched),
+        Self::of(YoungAlgorithm::Line),
     ];
 
     /// The base of the generations' batching: unmapping was batched before.
-    pub const MGLRU_BEFORE: Self = Self::of(Family::PerEntry).on(Lru::Mglru);
+    pub const MGLRU_BEFORE: Self = Self::of(YoungAlgorithm::PerEntry).on(Lru::Mglru);
 
     /// The steps after [`Variant::MGLRU_BEFORE`]: the merged state, and ours.
-    pub const MGLRU_STEPS: [Self; 2] =
-        [Self::of(Family::Batched).on(Lru::Mglru), Self::of(Family::Line).on(Lru::Mglru)];
+    pub const MGLRU_STEPS: [Self; 2] = [
+        Self::of(YoungAlgorithm::Batched).on(Lru::Mglru),
+        Self::of(YoungAlgorithm::Line).on(Lru::Mglru),
+    ];
 
-    /// Returns the variant of a family with defaults on all other axes.
-    pub const fn of(young: Family) -> Self {
+    /// Returns the variant of an algorithm with defaults on all other axes.
+    pub const fn of(young: YoungAlgorithm) -> Self {
         Self {
             young,
-            unmap: UnmapBy::Batched,
-            shootdown: ShootdownWhen::Deferred,
+            unmap: UnmapGranularity::Batched,
+            shootdown: FlushTiming::Deferred,
             flush: None,
             lru: Lru::Classic,
         }
@@ -186,15 +189,15 @@ impl Variant {
         Self { lru, ..self }
     }
 
-    /// Returns the same variant with every family, this one first.
-    pub fn with_every_family(self) -> Vec<Self> {
-        let others = Family::ALL.into_iter().map(move |young| Self { young, ..self });
+    /// Returns the same variant with every algorithm, this one first.
+    pub fn with_every_algorithm(self) -> Vec<Self> {
+        let others = YoungAlgorithm::ALL.into_iter().map(move |young| Self { young, ..self });
         [self].into_iter().chain(others.filter(|other| *other != self)).collect()
     }
 
     /// Returns every axis of `axes` with its choice.
     pub fn labels(self, axes: Axes) -> Labels {
-        let (young, flush) = (family_name(self.young), flush_name(self.flush));
+        let (young, flush) = (algorithm_name(self.young), flush_name(self.flush));
         let mut all = labels([("young", young.to_owned()), ("flush", flush.to_owned())]);
         if axes == Axes::Reclaim {
             all.insert("unmap".to_owned(), unmap_name(self.unmap).to_owned());
@@ -206,7 +209,7 @@ impl Variant {
 
     /// Returns the settings of the young check. `default` is the architecture's flush policy.
     pub fn aging(self, default: FlushPolicy) -> Aging {
-        Aging { family: self.young, flush: self.flush.map_or(default, FlushPolicy::forced) }
+        Aging { algorithm: self.young, flush: self.flush.map_or(default, FlushPolicy::uniform) }
     }
 
     /// Returns the settings of reclaim. `default` is the architecture's flush policy.
@@ -244,7 +247,7 @@ impl fmt::Display for Variant {
         write!(
             f,
             "young={},unmap={},shootdown={},flush={},lru={}",
-            family_name(self.young),
+            algorithm_name(self.young),
             unmap_name(self.unmap),
             shootdown_name(self.shootdown),
             flush_name(self.flush),
@@ -271,7 +274,7 @@ impl Variant {
         if let Some(named) = names::named(text, lru.unwrap_or(Lru::Classic)) {
             return Ok(named);
         }
-        let mut variant = Self::of(Family::Line).on(lru.unwrap_or(Lru::Classic));
+        let mut variant = Self::of(YoungAlgorithm::Line).on(lru.unwrap_or(Lru::Classic));
         let mut seen = Vec::new();
         for part in text.split(',') {
             let pair = part.split_once('=');
@@ -307,9 +310,13 @@ struct Axis<T: 'static> {
 /// The axes' names.
 const AXES: [&str; 5] = [YOUNG.name, UNMAP.name, "shootdown", FLUSH.name, LRU.name];
 
-const YOUNG: Axis<Family> = Axis { name: "young", choices: &Family::ALL, name_of: family_name };
-const UNMAP: Axis<UnmapBy> =
-    Axis { name: "unmap", choices: &[UnmapBy::PerEntry, UnmapBy::Batched], name_of: unmap_name };
+const YOUNG: Axis<YoungAlgorithm> =
+    Axis { name: "young", choices: &YoungAlgorithm::ALL, name_of: algorithm_name };
+const UNMAP: Axis<UnmapGranularity> = Axis {
+    name: "unmap",
+    choices: &[UnmapGranularity::PerEntry, UnmapGranularity::Batched],
+    name_of: unmap_name,
+};
 const FLUSH: Axis<Option<YoungFlush>> = Axis {
     name: "flush",
     choices: &[None, Some(YoungFlush::Sync), Some(YoungFlush::Nosync), Some(YoungFlush::None)],
@@ -337,13 +344,13 @@ mod tests {
 
     #[test]
     fn what_is_displayed_parses_back() {
-        for young in Family::ALL {
+        for young in YoungAlgorithm::ALL {
             for unmap in UNMAP.choices {
                 for shootdown in [
-                    ShootdownWhen::Immediate,
-                    ShootdownWhen::Deferred,
-                    ShootdownWhen::DeferredFrom { cpus: 2 },
-                    ShootdownWhen::DeferredFrom { cpus: u16::MAX },
+                    FlushTiming::Immediate,
+                    FlushTiming::Deferred,
+                    FlushTiming::DeferredFrom { cpus: 2 },
+                    FlushTiming::DeferredFrom { cpus: u16::MAX },
                 ] {
                     for flush in FLUSH.choices {
                         let (unmap, flush) = (*unmap, *flush);
@@ -368,9 +375,9 @@ mod tests {
 
     #[test]
     fn an_axis_left_out_takes_its_default() {
-        assert_eq!("young=line".parse(), Ok(Variant::of(Family::Line)));
+        assert_eq!("young=line".parse(), Ok(Variant::of(YoungAlgorithm::Line)));
         assert_eq!("young=per-entry,unmap=per-entry".parse(), Ok(Variant::BEFORE));
-        assert_eq!("flush=architecture".parse(), Ok(Variant::of(Family::Line)));
+        assert_eq!("flush=architecture".parse(), Ok(Variant::of(YoungAlgorithm::Line)));
         assert_eq!("young=per-entry,lru=mglru".parse(), Ok(Variant::MGLRU_BEFORE));
         assert_eq!("lru=mglru".parse(), Ok(Variant::MGLRU_STEPS[1]));
     }

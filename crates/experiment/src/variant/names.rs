@@ -1,7 +1,7 @@
 //! The common names of the steps that kernels took, and of ours.
 
 use super::{Axes, Lru, Variant};
-use pageout_paging::young::Family;
+use pageout_paging::young::YoungAlgorithm;
 use pageout_record::compare::{Declarations, Name};
 
 /// A variant with its name, for scenarios on which these axes bear.
@@ -32,8 +32,8 @@ const STEPS: [Step; 10] = [
     step("batched", MERGED, Axes::Reclaim, Variant::MGLRU_STEPS[0]),
     step(LINE, OURS, Axes::Reclaim, Variant::MGLRU_STEPS[1]),
     step(BEFORE, UNBATCHED, Axes::Aging, Variant::UNBATCHED_AGING),
-    step("batched", MERGED, Axes::Aging, Variant::of(Family::Batched)),
-    step(LINE, OURS, Axes::Aging, Variant::of(Family::Line)),
+    step("batched", MERGED, Axes::Aging, Variant::of(YoungAlgorithm::Batched)),
+    step(LINE, OURS, Axes::Aging, Variant::of(YoungAlgorithm::Line)),
 ];
 
 /// Declares the names of the steps.

@@ -4,7 +4,7 @@ use super::process::{Process, Tally};
 use crate::counting::Counter;
 use crate::generations::Refused;
 use crate::layout::Arena;
-use crate::scenario::OnHost;
+use crate::scenario::HostScenario;
 use pageout_experiment::declare::{Checked, Declared};
 use pageout_experiment::formats::with_format;
 use pageout_experiment::rounds::Cell;

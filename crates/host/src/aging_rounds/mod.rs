@@ -13,14 +13,14 @@ mod tests;
 
 use crate::generations::Refused;
 use crate::layout::{Arena, tables_of};
-use crate::scenario::{How, OnHost};
+use crate::scenario::{HostScenario, RunOptions};
 use pageout_experiment::formats::{Arch, FormatName};
 use pageout_experiment::rounds::Cell;
 use pageout_experiment::scenarios::AgingRounds;
 use pageout_experiment::variant::Variant;
 use pageout_reclaim::{Limits, MapAs};
 
-impl OnHost for AgingRounds {
+impl HostScenario for AgingRounds {
     fn format(&self) -> FormatName {
         self.format
     }
@@ -46,7 +46,12 @@ impl OnHost for AgingRounds {
         tables_of::<F>((self.bytes >> F::PAGE_SHIFT) as usize, 1, MapAs::Ptes)
     }
 
-    fn cell<'a>(&self, arena: &'a mut Arena, variants: &[Variant], _: How) -> Box<dyn Cell + 'a> {
+    fn cell<'a>(
+        &self,
+        arena: &'a mut Arena,
+        variants: &[Variant],
+        _: RunOptions,
+    ) -> Box<dyn Cell + 'a> {
         Box::new(cell::RoundsCell::new(*self, arena, variants))
     }
 

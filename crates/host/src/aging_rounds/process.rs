@@ -13,8 +13,8 @@ use pageout_paging::mmu::Asid;
 use pageout_paging::{Order, Pfn, VirtAddr};
 use pageout_reclaim::mglru::{MAX_NR_GENS, MmStats};
 use pageout_reclaim::{
-    Access, Counter, CpuCtx, Errno, Fault, FaultKind, MappingId, MappingKind, Maps, MemcgId, MmId,
-    NewVma, Tuning, VmFlags,
+    Access, Counter, CpuCtx, Errno, Fault, FaultKind, MappingId, MappingKind, MemcgId, MmId,
+    MmState, NewVma, Tuning, VmFlags,
 };
 
 /// The file begins in the middle of a table, as kernels under test place it so that no folio is
@@ -56,7 +56,7 @@ pub(super) struct Tally {
 }
 
 pub(super) struct Process<'a, F> {
-    maps: Maps<'a>,
+    maps: MmState<'a>,
     /// The ground for the accesses of hardware and of the scenario, which are not counted.
     hardware: HostEnv<'a, F>,
     world: CountingEnv<'a, F>,
@@ -87,7 +87,7 @@ impl<'a, F: Arch> Process<'a, F> {
         let Ground { env, maps, supply } = ground;
         let world = CountingEnv::new(env, counting);
         let cpu = &mut CpuCtx::new();
-        let engine = &mut maps.on(&world, cpu, Tuning::cheapest(F::FLUSH));
+        let engine = &mut maps.on(&world, cpu, Tuning::recommended(F::FLUSH));
         let memcg = engine.add_memcg(MemcgId::ROOT).expect(SIZED);
         maps.memcg(memcg).set_max(scenario.limit_bytes() >> F::PAGE_SHIFT);
         let root = supply.alloc_table().expect(SIZED);

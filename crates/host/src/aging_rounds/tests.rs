@@ -1,14 +1,14 @@
-//! The counts of each family for the same accesses, worked out by hand, and beside real kernels.
+//! The counts of each algorithm for the same accesses, worked out by hand, and beside real kernels.
 
 use super::cell::count;
 use super::process::{Process, Tally};
 use crate::counting::Counter;
-use crate::scenario::OnHost;
+use crate::scenario::HostScenario;
 use pageout_experiment::fields::OrderName;
 use pageout_experiment::formats::{FormatName, with_format};
 use pageout_experiment::scenarios::{AgingRounds, Pattern};
 use pageout_experiment::variant::{Lru, Variant};
-use pageout_paging::young::Family;
+use pageout_paging::young::YoungAlgorithm;
 use pageout_reclaim::mglru::MmStats;
 
 /// A scenario that fits in memory: 4 MiB on either side of a table's edge, in 5 tables.
@@ -25,15 +25,15 @@ fn x86_64(pattern: Pattern, order: u8, of: AgingRounds) -> AgingRounds {
     AgingRounds { format: FormatName::X86_64, pattern, order: OrderName::Number(order), ..of }
 }
 
-fn variant(family: Family) -> Variant {
-    Variant::of(family).on(Lru::Mglru)
+fn variant(algorithm: YoungAlgorithm) -> Variant {
+    Variant::of(algorithm).on(Lru::Mglru)
 }
 
 /// Returns the counts of a forced walk after the pattern was used, while all other entries are old.
-fn walked(scenario: &AgingRounds, family: Family) -> MmStats {
+fn walked(scenario: &AgingRounds, algorithm: YoungAlgorithm) -> MmStats {
     with_format!(scenario.format, F => {
         let (counter, mut arena) = (Counter::of::<F>(), scenario.arena());
-        let mut process = Process::<F>::new(&mut arena, &counter, scenario, variant(family));
+        let mut process = Process::<F>::new(&mut arena, &counter, scenario, variant(algorithm));
         process.age_by_force();
         process.use_pattern();
         process.age_by_force()
@@ -44,9 +44,9 @@ fn walked(scenario: &AgingRounds, family: Family) -> MmStats {
 /// entries and tables are seen in every case.
 fn young_and_added(scenario: &AgingRounds) -> [(u64, u64); 2] {
     let (entries, tables) = (scenario.bytes >> 12, (scenario.bytes >> 21) + 1);
-    let [per_entry, batched, line] = Family::ALL.map(|family| {
-        let stats = walked(scenario, family);
-        assert_eq!((stats.leaf_total, stats.nonleaf_found), (entries, tables), "{family:?}");
+    let [per_entry, batched, line] = YoungAlgorithm::ALL.map(|algorithm| {
+        let stats = walked(scenario, algorithm);
+        assert_eq!((stats.leaf_total, stats.nonleaf_found), (entries, tables), "{algorithm:?}");
         (stats.leaf_young, stats.nonleaf_added)
     });
     assert_eq!(batched, line, "ours counts as the merged change does");
@@ -100,13 +100,13 @@ fn a_sparse_gibibyte_counts_as_on_a_real_kernel() {
     assert_eq!(young_and_added(&scenario), [(1024, 0), (262_144, 513)]);
 }
 
-fn tally(scenario: &AgingRounds, family: Family) -> Tally {
-    count(scenario, &mut scenario.arena(), variant(family))
+fn tally(scenario: &AgingRounds, algorithm: YoungAlgorithm) -> Tally {
+    count(scenario, &mut scenario.arena(), variant(algorithm))
 }
 
-/// Returns the counts without the operations on tables, in which families differ by design.
-fn decisions(scenario: &AgingRounds, family: Family) -> Tally {
-    Tally { tables: Default::default(), ..tally(scenario, family) }
+/// Returns the counts without the operations on tables, in which algorithms differ by design.
+fn decisions(scenario: &AgingRounds, algorithm: YoungAlgorithm) -> Tally {
+    Tally { tables: Default::default(), ..tally(scenario, algorithm) }
 }
 
 const ROUNDS: AgingRounds = AgingRounds { bytes: 16 << 20, rounds: 4, ..AgingRounds::DEFAULT };
@@ -115,10 +115,10 @@ const ROUNDS: AgingRounds = AgingRounds { bytes: 16 << 20, rounds: 4, ..AgingRou
 fn runs_repeat_and_ours_decides_as_the_merged_change_does() {
     for pattern in [ALL, Pattern::OneIn(16), Pattern::First(10)] {
         for scenario in [arm64(pattern, ROUNDS), x86_64(pattern, 4, ROUNDS)] {
-            let batched = tally(&scenario, Family::Batched);
-            assert_eq!(batched, tally(&scenario, Family::Batched), "{scenario:?}");
-            let [merged, ours] =
-                [Family::Batched, Family::Line].map(|family| decisions(&scenario, family));
+            let batched = tally(&scenario, YoungAlgorithm::Batched);
+            assert_eq!(batched, tally(&scenario, YoungAlgorithm::Batched), "{scenario:?}");
+            let [merged, ours] = [YoungAlgorithm::Batched, YoungAlgorithm::Line]
+                .map(|algorithm| decisions(&scenario, algorithm));
             assert_eq!(merged, ours, "{scenario:?}");
             assert!(merged.reclaimed > 0 && merged.generations > 0, "{scenario:?}: {merged:?}");
         }

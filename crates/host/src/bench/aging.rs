@@ -9,9 +9,9 @@ use pageout_experiment::clock::timed;
 use pageout_experiment::fields::display_size;
 use pageout_experiment::metrics::{counted, labels, measured};
 use pageout_experiment::rounds::{Rounds, turns};
-use pageout_experiment::variant::family_name;
+use pageout_experiment::variant::algorithm_name;
 use pageout_paging::pte::X86_64;
-use pageout_paging::young::Family;
+use pageout_paging::young::YoungAlgorithm;
 use pageout_record::schema::{Basis, Better, Ground, Labels, Metric, Record};
 use std::time::Duration;
 
@@ -77,7 +77,7 @@ impl Skip {
 const NONLEAF: [Skip; 2] = [Skip::ALL[1], Skip::ALL[2]];
 
 /// The merged form, and ours, which costs less if nothing is skipped.
-const KERNELS_AND_OURS: [Family; 2] = [Family::Batched, Family::Line];
+const KERNELS_AND_OURS: [YoungAlgorithm; 2] = [YoungAlgorithm::Batched, YoungAlgorithm::Line];
 
 /// The memory that was used since the previous walk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -94,21 +94,21 @@ struct Walk {
     layout: Layout,
     skip: Skip,
     used: Used,
-    family: Family,
+    algorithm: YoungAlgorithm,
 }
 
 impl Walk {
     fn all() -> Vec<Self> {
-        let of = |layout, skip, used, family| Self { layout, skip, used, family };
-        let shared = Skip::ALL
-            .into_iter()
-            .flat_map(|skip| Family::ALL.map(|family| of(SHARED, skip, Used::Part, family)));
-        let sparse = sparse()
-            .into_iter()
-            .flat_map(|layout| Skip::ALL.map(|skip| of(layout, skip, Used::Part, Family::Line)));
+        let of = |layout, skip, used, algorithm| Self { layout, skip, used, algorithm };
+        let shared = Skip::ALL.into_iter().flat_map(|skip| {
+            YoungAlgorithm::ALL.map(|algorithm| of(SHARED, skip, Used::Part, algorithm))
+        });
+        let sparse = sparse().into_iter().flat_map(|layout| {
+            Skip::ALL.map(|skip| of(layout, skip, Used::Part, YoungAlgorithm::Line))
+        });
         let unused = KERNELS_AND_OURS
             .into_iter()
-            .flat_map(|family| NONLEAF.map(|skip| of(UNUSED, skip, Used::Nothing, family)));
+            .flat_map(|algorithm| NONLEAF.map(|skip| of(UNUSED, skip, Used::Nothing, algorithm)));
         shared.chain(sparse).chain(unused).collect()
     }
 
@@ -136,7 +136,7 @@ impl Walk {
         let mut walked = Walked::<X86_64>::arena(self.layout, self.skip);
         let walked = Walked::<X86_64>::build(&mut walked, self.layout, self.skip, self.used);
         let env = walked.ground.env;
-        let (_, ns) = timed(|| walked.walk(&env, self.family));
+        let (_, ns) = timed(|| walked.walk(&env, self.algorithm));
         ns as f64 / 1e3
     }
 
@@ -145,7 +145,7 @@ impl Walk {
         let walked = Walked::<X86_64>::build(&mut walked, self.layout, self.skip, self.used);
         let counter = Counter::of::<X86_64>();
         let before = walked.stats();
-        walked.walk(&CountingEnv::new(walked.ground.env, &counter), self.family);
+        walked.walk(&CountingEnv::new(walked.ground.env, &counter), self.algorithm);
         let (stats, counts) = (walked.stats(), counter.counts());
         let metric = |name: &str, unit: &str, n: u64, better| counted(name, unit, n as f64, better);
         let entries = |name, n| metric(name, "entries", n, Better::Lower);
@@ -185,8 +185,8 @@ pub fn aging(rounds: Rounds, seed: u64, progress: &mut dyn FnMut(usize, usize)) 
     let measured = Measured { walks, times, locked, seed };
     let exponents = Skip::ALL.into_iter().map(|skip| measured.exponents(skip));
     let floor = locked_record(&measured.locked);
-    let goals = KERNELS_AND_OURS.map(|family| measured.goal(family));
-    let floored = KERNELS_AND_OURS.map(|family| measured.above_floor(family));
+    let goals = KERNELS_AND_OURS.map(|algorithm| measured.goal(algorithm));
+    let floored = KERNELS_AND_OURS.map(|algorithm| measured.above_floor(algorithm));
     let rest = exponents.chain([floor]).chain(goals).chain(floored);
     measured.records().chain(rest).collect()
 }
@@ -205,23 +205,23 @@ impl Measured {
         self.walks.iter().zip(&self.times).map(|(walk, times)| {
             let time = measured(WALK, "us", times);
             let metrics = [time].into_iter().chain(walk.count()).collect();
-            self.record(walk.labels(), walk.family, metrics)
+            self.record(walk.labels(), walk.algorithm, metrics)
         })
     }
 
-    fn record(&self, fields: Labels, family: Family, metrics: Vec<Metric>) -> Record {
+    fn record(&self, fields: Labels, algorithm: YoungAlgorithm, metrics: Vec<Metric>) -> Record {
         Record {
             scenario: WALKS.to_owned(),
             ground: Ground::Host,
             seed: self.seed,
             fields,
-            variant: labels([("young", family_name(family).to_owned())]),
+            variant: labels([("young", algorithm_name(algorithm).to_owned())]),
             metrics,
         }
     }
 
-    fn of(&self, layout: Layout, skip: Skip, used: Used, family: Family) -> &[f64] {
-        let walk = Walk { layout, skip, used, family };
+    fn of(&self, layout: Layout, skip: Skip, used: Used, algorithm: YoungAlgorithm) -> &[f64] {
+        let walk = Walk { layout, skip, used, algorithm };
         let found = self.walks.iter().position(|one| *one == walk);
         &self.times[found.expect("every walk was measured")]
     }
@@ -232,8 +232,9 @@ impl Measured {
         let sparse = sparse();
         let (mapped, populated) = sparse.split_at(MAPPED.len());
         let power = |layouts: &[Layout], size: fn((u64, u64)) -> u64| {
-            let times =
-                layouts.iter().map(|layout| self.of(*layout, skip, Used::Part, Family::Line));
+            let times = layouts
+                .iter()
+                .map(|layout| self.of(*layout, skip, Used::Part, YoungAlgorithm::Line));
             let times: Vec<_> = times.collect();
             let slope = |round: usize| {
                 let points = layouts
@@ -250,29 +251,30 @@ impl Measured {
             .zip(&powers)
             .map(|(with, power)| measured(&format!("power of {with}"), "", power));
         let fields = labels([("skips", skip.name().to_owned())]);
-        self.record(fields, Family::Line, metrics.collect())
+        self.record(fields, YoungAlgorithm::Line, metrics.collect())
     }
 
     /// Returns the goal for a walk of unused memory: its cost with non-leaf young, relative to the
     /// cost without.
-    fn goal(&self, family: Family) -> Record {
-        let time = |skip| self.of(UNUSED, skip, Used::Nothing, family);
+    fn goal(&self, algorithm: YoungAlgorithm) -> Record {
+        let time = |skip| self.of(UNUSED, skip, Used::Nothing, algorithm);
         let [without, with] = NONLEAF.map(time);
         let ratios = with.iter().zip(without).map(|(with, without)| with / without).collect();
-        let family = family_name(family);
-        let what =
-            format!("{family}, all populated, all old, no filter: with non-leaf young / without");
+        let algorithm = algorithm_name(algorithm);
+        let what = format!(
+            "{algorithm}, all populated, all old, no filter: with non-leaf young / without"
+        );
         goal_record(&what, Bound::AtMost(0.02), ("times", Basis::Measured), ratios, self.seed)
     }
 
     /// Returns the goal for the cost of a walk for each entry when all are young, relative to the
     /// locked operation that each takes.
-    fn above_floor(&self, family: Family) -> Record {
+    fn above_floor(&self, algorithm: YoungAlgorithm) -> Record {
         let entries = f64::from(SHARED.processes()) * SHARED.sizes().1 as f64;
-        let times = self.of(SHARED, Skip::Forced, Used::Part, family).iter().zip(&self.locked);
+        let times = self.of(SHARED, Skip::Forced, Used::Part, algorithm).iter().zip(&self.locked);
         let ratios = times.map(|(us, locked)| us * 1e3 / entries / locked).collect();
-        let family = family_name(family);
-        let what = format!("{family}, all young, forced, an entry: walk / locked operation");
+        let algorithm = algorithm_name(algorithm);
+        let what = format!("{algorithm}, all young, forced, an entry: walk / locked operation");
         goal_record(&what, Bound::AtMost(1.5), ("times", Basis::Measured), ratios, self.seed)
     }
 }
@@ -284,7 +286,7 @@ mod tests {
     /// Returns the tables entered, and the leaf entries seen in them, under each way to skip.
     fn entered(layout: Layout, used: Used) -> [(u64, u64); 5] {
         Skip::ALL.map(|skip| {
-            let counts = Walk { layout, skip, used, family: Family::Line }.count();
+            let counts = Walk { layout, skip, used, algorithm: YoungAlgorithm::Line }.count();
             let of = |name: &str| {
                 let metric = counts.iter().find(|metric| metric.name == name);
                 metric.expect("it is counted").values[0] as u64
@@ -312,7 +314,7 @@ mod tests {
     #[test]
     fn every_walk_has_labels_of_its_own() {
         let walks = Walk::all();
-        let labels: Vec<_> = walks.iter().map(|walk| (walk.labels(), walk.family)).collect();
+        let labels: Vec<_> = walks.iter().map(|walk| (walk.labels(), walk.algorithm)).collect();
         for (k, one) in labels.iter().enumerate() {
             assert!(!labels[..k].contains(one), "{one:?}");
         }

@@ -1,18 +1,18 @@
 //! The goals of the hot path, as ratios of figures from one run.
 
-use super::sweep::{By, Reached, Sweep};
+use super::sweep::{Checker, Reached, Sweep};
 use super::{GOAL_RATIOS, Times};
 use pageout_experiment::formats::FormatName;
 use pageout_experiment::metrics::labels;
-use pageout_paging::young::Family;
+use pageout_paging::young::YoungAlgorithm;
 use pageout_record::schema::{Basis, Better, Ground, Labels, Metric, Record};
 use std::str::FromStr;
 
 /// A figure of a run, with one sample for each round.
 #[derive(Clone, Copy, Debug)]
 enum Figure {
-    /// A sweep with a family, or with the single helper.
-    Time(Sweep, By),
+    /// A sweep with an algorithm, or with the single helper.
+    Time(Sweep, Checker),
     /// A locked operation.
     Locked,
 }
@@ -37,19 +37,19 @@ pub struct Goal {
     pub bound: Bound,
 }
 
-const LINE: By = By::Family(Family::Line);
-const BATCHED: By = By::Family(Family::Batched);
-const PER_ENTRY: By = By::Family(Family::PerEntry);
+const LINE: Checker = Checker::YoungAlgorithm(YoungAlgorithm::Line);
+const BATCHED: Checker = Checker::YoungAlgorithm(YoungAlgorithm::Batched);
+const PER_ENTRY: Checker = Checker::YoungAlgorithm(YoungAlgorithm::PerEntry);
 
-const fn x86(nr: usize, young: u8, by: By) -> Figure {
+const fn x86(nr: usize, young: u8, by: Checker) -> Figure {
     Figure::Time(Sweep::new(FormatName::X86_64, nr, young, Reached::BySweep), by)
 }
 
-const fn arm64(nr: usize, young: u8, by: By) -> Figure {
+const fn arm64(nr: usize, young: u8, by: Checker) -> Figure {
     Figure::Time(Sweep::new(FormatName::Arm64_4K, nr, young, Reached::BySweep), by)
 }
 
-const fn x86_walk(young: u8, by: By) -> Figure {
+const fn x86_walk(young: u8, by: Checker) -> Figure {
     Figure::Time(Sweep::new(FormatName::X86_64, 16, young, Reached::ByWalk), by)
 }
 
@@ -66,25 +66,25 @@ pub const GOALS: [Goal; 18] = [
     at_most(
         "x86-64, nr 16, all old: line / scalar read",
         x86(16, 0, LINE),
-        x86(16, 0, By::ScalarRead),
+        x86(16, 0, Checker::ScalarRead),
         1.25,
     ),
     at_most(
         "x86-64, nr 16, all old, 200 MiB: line / scalar read",
         Figure::Time(Sweep::large(), LINE),
-        Figure::Time(Sweep::large(), By::ScalarRead),
+        Figure::Time(Sweep::large(), Checker::ScalarRead),
         1.5,
     ),
     at_most(
         "x86-64, nr 16, all old: line / wide read",
         x86(16, 0, LINE),
-        x86(16, 0, By::WideRead),
+        x86(16, 0, Checker::WideRead),
         1.25,
     ),
     at_most(
         "x86-64, nr 16, all old, 200 MiB: line / wide read",
         Figure::Time(Sweep::large(), LINE),
-        Figure::Time(Sweep::large(), By::WideRead),
+        Figure::Time(Sweep::large(), Checker::WideRead),
         1.5,
     ),
     at_most(
@@ -143,31 +143,31 @@ pub const GOALS: [Goal; 18] = [
     ),
     at_least(
         "x86-64, nr 1, all old: single call / line",
-        x86(1, 0, By::Single),
+        x86(1, 0, Checker::Single),
         x86(1, 0, LINE),
         0.97,
     ),
     at_least(
         "x86-64, nr 1, all young: single call / line",
-        x86(1, 100, By::Single),
+        x86(1, 100, Checker::Single),
         x86(1, 100, LINE),
         0.97,
     ),
     at_least(
         "x86-64, nr 1, all young: single call / batched",
-        x86(1, 100, By::Single),
+        x86(1, 100, Checker::Single),
         x86(1, 100, BATCHED),
         0.97,
     ),
     at_least(
         "arm64-4k, nr 1, all old: single call / line",
-        arm64(1, 0, By::Single),
+        arm64(1, 0, Checker::Single),
         arm64(1, 0, LINE),
         0.97,
     ),
     at_least(
         "arm64-4k, nr 1, all young: single call / line",
-        arm64(1, 100, By::Single),
+        arm64(1, 100, Checker::Single),
         arm64(1, 100, LINE),
         0.97,
     ),

@@ -7,7 +7,7 @@ use super::plan::Plan;
 use crate::floor::Floors;
 use crate::layout::Arena;
 use crate::reclaim_file;
-use crate::scenario::{How, OnHost};
+use crate::scenario::{HostScenario, RunOptions};
 use pageout_experiment::fields::OrderName;
 use pageout_experiment::formats::FormatName;
 use pageout_experiment::rounds::{Cell, Rounds, measure};
@@ -46,14 +46,14 @@ const BEFORE: Variant = Variant::MGLRU_BEFORE;
 const MERGED: Variant = Variant::MGLRU_STEPS[0];
 const OURS: Variant = Variant::MGLRU_STEPS[1];
 
-/// Runs reclaim on generations with every family, and returns its records: times (by stage at order
-/// 4), counts, the floors and goals.
+/// Runs reclaim on generations with every algorithm, and returns its records: times (by stage at
+/// order 4), counts, the floors and goals.
 pub fn mglru(rounds: Rounds, seed: u64, progress: &mut dyn FnMut(usize, usize)) -> Vec<Record> {
     let Plan { scenarios, variants } = plan();
     let mut arenas: Vec<Arena> = scenarios.iter().map(ReclaimFile::arena).collect();
     let cell = |(scenario, arena): (&ReclaimFile, _)| -> Box<dyn Cell + '_> {
         let by_stage = reclaim_file::shows_stages(scenario);
-        scenario.cell(arena, &variants, How { seed, by_stage })
+        scenario.cell(arena, &variants, RunOptions { seed, by_stage })
     };
     let mut cells: Vec<_> = scenarios.iter().zip(&mut arenas).map(cell).collect();
     cells.push(Box::new(Floors::new(FLOOR_TABLES)));
@@ -65,7 +65,7 @@ pub fn mglru(rounds: Rounds, seed: u64, progress: &mut dyn FnMut(usize, usize)) 
     records
 }
 
-/// Returns the plan: the scenarios of every format, under every family.
+/// Returns the plan: the scenarios of every format, under every algorithm.
 pub(super) fn plan() -> Plan {
     Plan {
         scenarios: FormatName::MAIN.into_iter().flat_map(scenarios).collect(),

@@ -1,6 +1,6 @@
 //! Benchmarks: paths beside their floors and goals, as ratios inside one run.
 //!
-//! `bench young`: sweeps over page tables, with each family and each share of young entries. The
+//! `bench young`: sweeps over page tables, with each algorithm and each share of young entries. The
 //! reads of the same tables and one locked operation are timed in the same rounds.
 
 mod aging;
@@ -20,13 +20,13 @@ pub use mglru::{MGLRU_ROUNDS, mglru};
 pub use plan::{Plan, Predictable, Row};
 pub use reclaim::{FIXED, reclaim};
 pub use scale::{SCALE_ROUNDS, SIZES, scale, scale_scenarios};
-pub use sweep::{By, Sweep};
+pub use sweep::{Checker, Sweep};
 
 use crate::floor::{self, locked_operation_ns};
 use pageout_experiment::metrics::measured;
 use pageout_experiment::rounds::{Rounds, turns};
-use pageout_experiment::variant::{Axes, Variant, family_name};
-use pageout_paging::young::Family;
+use pageout_experiment::variant::{Axes, Variant, algorithm_name};
+use pageout_paging::young::YoungAlgorithm;
 use pageout_record::schema::{Ground, Record};
 use std::collections::BTreeMap;
 use tables::SweepTables;
@@ -42,7 +42,7 @@ pub const GOAL_RATIOS: &str = "goals";
 /// sample for each round.
 #[derive(Debug, Default)]
 pub(crate) struct Times {
-    sweeps: BTreeMap<(Sweep, By), Vec<f64>>,
+    sweeps: BTreeMap<(Sweep, Checker), Vec<f64>>,
     locked: Vec<f64>,
 }
 
@@ -78,15 +78,15 @@ impl Times {
         let mut records = Vec::new();
         for ((sweep, by), ns) in &self.sweeps {
             let read = match by {
-                By::ScalarRead => Some(floor::scalar_read_record(sweep.table_bytes, ns)),
-                By::WideRead => Some(floor::wide_read_record(sweep.table_bytes, ns)),
-                By::Family(_) | By::Single => None,
+                Checker::ScalarRead => Some(floor::scalar_read_record(sweep.table_bytes, ns)),
+                Checker::WideRead => Some(floor::wide_read_record(sweep.table_bytes, ns)),
+                Checker::YoungAlgorithm(_) | Checker::Single => None,
             };
             if read.is_some() {
                 records.extend(read);
                 continue;
             }
-            let mut variant = Variant::of(Family::PerEntry).labels(Axes::Aging);
+            let mut variant = Variant::of(YoungAlgorithm::PerEntry).labels(Axes::Aging);
             variant.insert("young".to_owned(), by.name().to_owned());
             records.push(Record {
                 scenario: SWEEPS.to_owned(),
@@ -103,11 +103,11 @@ impl Times {
     }
 }
 
-impl By {
+impl Checker {
     /// Returns the name in records and tables.
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Family(family) => family_name(family),
+            Self::YoungAlgorithm(algorithm) => algorithm_name(algorithm),
             Self::Single => "single call",
             Self::ScalarRead => "scalar read",
             Self::WideRead => "wide read",

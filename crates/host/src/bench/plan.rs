@@ -3,7 +3,7 @@
 
 use super::{mglru, reclaim};
 use crate::reclaim_file;
-use crate::scenario::OnHost;
+use crate::scenario::HostScenario;
 use pageout_experiment::fields::OrderName;
 use pageout_experiment::scenarios::{Orders, ReclaimFile};
 use pageout_experiment::variant::Variant;

@@ -5,7 +5,7 @@ use super::goals::{Bound, goal_record};
 use super::plan::Plan;
 use crate::layout::Arena;
 use crate::reclaim_file;
-use crate::scenario::{How, OnHost};
+use crate::scenario::{HostScenario, RunOptions};
 use pageout_experiment::fields::OrderName;
 use pageout_experiment::formats::FormatName;
 use pageout_experiment::rounds::{Cell, Rounds, measure};
@@ -33,7 +33,7 @@ pub fn reclaim(rounds: Rounds, seed: u64, progress: &mut dyn FnMut(usize, usize)
     let mut arenas: Vec<Arena> = scenarios.iter().map(ReclaimFile::arena).collect();
     let cell = |(scenario, arena): (&ReclaimFile, _)| -> Box<dyn Cell + '_> {
         let by_stage = reclaim_file::shows_stages(scenario);
-        scenario.cell(arena, &variants, How { seed, by_stage })
+        scenario.cell(arena, &variants, RunOptions { seed, by_stage })
     };
     let mut cells: Vec<_> = scenarios.iter().zip(&mut arenas).map(cell).collect();
     let mut records = measure(&mut cells, rounds, progress);

@@ -3,7 +3,7 @@
 
 use super::goals::{Bound, goal_record};
 use crate::layout::Arena;
-use crate::scenario::{How, OnHost};
+use crate::scenario::{HostScenario, RunOptions};
 use pageout_experiment::fields::{FieldError, OrderName};
 use pageout_experiment::rounds::{Cell, Rounds, measure};
 use pageout_experiment::scenarios::metrics::reclaim_file::WHOLE;
@@ -45,7 +45,7 @@ pub fn scale(
     let ours = Variant::STEPS[Variant::STEPS.len() - 1];
     let mut arenas: Vec<Arena> = scenarios.iter().map(ReclaimFile::arena).collect();
     let cell = |(scenario, arena): (&ReclaimFile, _)| -> Box<dyn Cell + '_> {
-        scenario.cell(arena, &[ours], How { seed, by_stage: false })
+        scenario.cell(arena, &[ours], RunOptions { seed, by_stage: false })
     };
     let mut cells: Vec<_> = scenarios.iter().zip(&mut arenas).map(cell).collect();
     let mut records = measure(&mut cells, rounds, progress);

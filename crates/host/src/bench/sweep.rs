@@ -7,7 +7,7 @@ use pageout_experiment::formats::{Arch, FormatName, with_format};
 use pageout_experiment::metrics::labels;
 use pageout_paging::mmu::Asid;
 use pageout_paging::walk::{Hit, LockWhen, MappedWalk, Match, RmapTarget, Span, spans};
-use pageout_paging::young::{Family, YoungCheck};
+use pageout_paging::young::{YoungAlgorithm, YoungCheck};
 use pageout_paging::{Env, Level, LockedTable, Pfn, VirtAddr, VirtRange};
 use pageout_record::schema::Labels;
 use std::hint::black_box;
@@ -19,9 +19,9 @@ pub(super) const LARGE_TABLES: usize = 200 << 20;
 
 /// The code that checks.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum By {
-    /// A family.
-    Family(Family),
+pub enum Checker {
+    /// An algorithm.
+    YoungAlgorithm(YoungAlgorithm),
     /// The helper for a single entry, called directly, like that of kernels.
     Single,
     /// A read of the same tables without a check, word by word as kernels can.
@@ -88,14 +88,19 @@ impl Sweep {
         all
     }
 
-    /// Returns the code that checks in this sweep: every family; the single helper, if a call
+    /// Returns the code that checks in this sweep: every algorithm; the single helper, if a call
     /// checks one entry; and the reads that are its floors, if the sweep only reads old entries.
-    pub(super) fn ways(&self) -> Vec<By> {
-        let single = (self.nr == 1).then_some(By::Single);
+    pub(super) fn ways(&self) -> Vec<Checker> {
+        let single = (self.nr == 1).then_some(Checker::Single);
         let floor = self.reached == Reached::BySweep && self.nr == 16 && self.young_percent == 0;
         let floor = floor && self.format == FormatName::X86_64;
-        let reads = [By::ScalarRead, By::WideRead].into_iter().filter(|_| floor);
-        Family::ALL.into_iter().map(By::Family).chain(single).chain(reads).collect()
+        let reads = [Checker::ScalarRead, Checker::WideRead].into_iter().filter(|_| floor);
+        YoungAlgorithm::ALL
+            .into_iter()
+            .map(Checker::YoungAlgorithm)
+            .chain(single)
+            .chain(reads)
+            .collect()
     }
 
     pub(super) fn labels(&self) -> Labels {
@@ -114,27 +119,29 @@ impl Sweep {
 
     /// Returns the nanoseconds for each entry of one sweep over `tables`, whose young bits are set
     /// up before.
-    pub(super) fn time(&self, tables: &mut SweepTables, by: By, seed: u64) -> f64 {
+    pub(super) fn time(&self, tables: &mut SweepTables, by: Checker, seed: u64) -> f64 {
         with_format!(self.format, F => self.time_in::<F>(tables, by, seed))
     }
 
-    fn time_in<F: Arch>(&self, tables: &mut SweepTables, by: By, seed: u64) -> f64 {
+    fn time_in<F: Arch>(&self, tables: &mut SweepTables, by: Checker, seed: u64) -> f64 {
         let range = tables.fill::<F>(self.nr);
         tables.make_young::<F>(self.young_percent, seed);
         let entries = tables.entries();
         let (env, root) = tables.env::<F>();
-        let family = match by {
-            By::Family(family) => family,
-            By::Single => Family::PerEntry,
-            By::ScalarRead => return tables.scalar_read_ns(),
-            By::WideRead => return tables.wide_read_ns(),
+        let algorithm = match by {
+            Checker::YoungAlgorithm(algorithm) => algorithm,
+            Checker::Single => YoungAlgorithm::PerEntry,
+            Checker::ScalarRead => return tables.scalar_read_ns(),
+            Checker::WideRead => return tables.wide_read_ns(),
         };
         let flush = self.format.flush_policy();
-        let check = YoungCheck { env: &env, family, flush, asid: Asid(0) };
+        let check = YoungCheck { env: &env, algorithm, flush, asid: Asid(0) };
         let (young, ns) = timed(|| match (self.reached, by) {
-            (Reached::BySweep, By::Single) => sweep(&check, root, range, self.nr, |pt, addr| {
-                check.ptep_test_and_clear_young(pt, addr)
-            }),
+            (Reached::BySweep, Checker::Single) => {
+                sweep(&check, root, range, self.nr, |pt, addr| {
+                    check.ptep_test_and_clear_young(pt, addr)
+                })
+            }
             (Reached::BySweep, _) => sweep(&check, root, range, self.nr, |pt, addr| {
                 check.test_and_clear_young_ptes(pt, addr, self.nr)
             }),
@@ -192,7 +199,7 @@ fn walk<'e, F: Arch>(
             nr_pages: nr,
             matches: Match::Mapped,
             lock: LockWhen::Plausible,
-            getter: check.family.getter(),
+            getter: check.algorithm.getter(),
         };
         let mut walk = MappedWalk::new(check.env, target);
         let mut referenced = false;

@@ -3,13 +3,13 @@
 use super::aging::{Skip, Used};
 use crate::layout::{Arena, Ground, MAP_START};
 use crate::reclaim_file::{self, Setup};
-use crate::scenario::OnHost;
+use crate::scenario::HostScenario;
 use crate::walker::{make_old, make_young};
 use pageout_experiment::formats::Arch;
 use pageout_experiment::scenarios::ReclaimFile;
 use pageout_experiment::variant::{Lru, Variant};
 use pageout_paging::mmu::Asid;
-use pageout_paging::young::Family;
+use pageout_paging::young::YoungAlgorithm;
 use pageout_paging::{Level, Pfn, VirtAddr, VirtRange};
 use pageout_reclaim::mglru::{LruGenCaps, MmStats};
 use pageout_reclaim::{
@@ -123,11 +123,11 @@ impl<'a, F: Arch> Walked<'a, F> {
         walked
             .ground
             .maps
-            .on(&walked.ground.env, &mut CpuCtx::new(), Tuning::cheapest(F::FLUSH))
+            .on(&walked.ground.env, &mut CpuCtx::new(), Tuning::recommended(F::FLUSH))
             .set_lru_gen_caps(caps);
         // The first walk is forced: it meets address spaces for the first time.
         walked.run(used);
-        walked.walk(&walked.ground.env, Family::Line);
+        walked.walk(&walked.ground.env, YoungAlgorithm::Line);
         walked.run(used);
         walked
     }
@@ -185,13 +185,13 @@ impl<'a, F: Arch> Walked<'a, F> {
     }
 
     /// Walks all address spaces, and opens a generation.
-    pub(super) fn walk<W: World<Format = F>>(&self, world: &W, family: Family) {
+    pub(super) fn walk<W: World<Format = F>>(&self, world: &W, algorithm: YoungAlgorithm) {
         let maps = &self.ground.maps;
-        let aging = Variant::of(family).aging(F::FLUSH);
+        let aging = Variant::of(algorithm).aging(F::FLUSH);
         let cpu = &mut CpuCtx::new();
         let (seq, _) = maps.lru_gen_seqs(self.memcg);
         let opened = maps
-            .on(world, cpu, Tuning { aging, ..Tuning::cheapest(aging.flush) })
+            .on(world, cpu, Tuning { aging, ..Tuning::recommended(aging.flush) })
             .try_to_inc_max_seq(self.memcg, seq, SWAPPINESS, self.forced);
         assert!(opened, "nobody else walks");
     }

@@ -5,7 +5,7 @@ use pageout_experiment::metrics::MetricSpec;
 use pageout_experiment::scenarios::metrics::trace::{BY_LIST, RECLAIMED_AT, USED, USED_AGAIN};
 use pageout_experiment::variant::Lru;
 use pageout_reclaim::mglru::{MAX_NR_GENS, MAX_NR_ZONES};
-use pageout_reclaim::{LruList, Maps, MemcgId};
+use pageout_reclaim::{LruList, MemcgId, MmState};
 use pageout_record::schema::{Axis, Edges, Line, Matrix, Metric, Series};
 
 /// The most ranges of pages that are distinguished.
@@ -189,7 +189,7 @@ impl Grid {
 }
 
 /// Returns the pages on the lists that count: classic lists, or generations by age.
-pub(super) fn on_lists(maps: &Maps<'_>, memcg: MemcgId, lru: Lru) -> Vec<u64> {
+pub(super) fn on_lists(maps: &MmState<'_>, memcg: MemcgId, lru: Lru) -> Vec<u64> {
     let (youngest, oldest) = maps.lru_gen_seqs(memcg);
     let of_kind = |seq: u64, kind: usize| -> i64 {
         let generation = (seq % MAX_NR_GENS as u64) as usize;

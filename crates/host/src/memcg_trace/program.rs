@@ -15,7 +15,7 @@ use pageout_paging::mmu::Asid;
 use pageout_paging::walk::{Descent, descend};
 use pageout_paging::{Env, Level, Order, Pfn, VirtAddr, VirtRange};
 use pageout_reclaim::{
-    Access, Advice, CpuCtx, Engine, Fault, FolioId, MappingId, MappingKind, Maps, MemcgId, MmId,
+    Access, Advice, CpuCtx, Engine, Fault, FolioId, MappingId, MappingKind, MemcgId, MmId, MmState,
     MmapError, NewVma, SpaceError, Tuning, VmFlags, VmStat, World,
 };
 use pageout_record::schema::Metric;
@@ -31,7 +31,7 @@ const FAULTS_AN_ACCESS: usize = 4;
 /// The program in a cgroup of its own, whose limit applies to its faults. The engine's operations
 /// for it go to the `world` of each call.
 pub struct Program<'a, F> {
-    maps: Maps<'a>,
+    maps: MmState<'a>,
     /// The ground for the accesses of hardware, which are not the engine's and are not counted.
     hardware: HostEnv<'a, F>,
     /// The journal of frames in every world.
@@ -182,7 +182,7 @@ impl<'a, F: Arch> Program<'a, F> {
     }
 
     /// Returns the engine's maps, with its address space and its cgroup.
-    pub fn maps(&self) -> &Maps<'a> {
+    pub fn maps(&self) -> &MmState<'a> {
         &self.maps
     }
 

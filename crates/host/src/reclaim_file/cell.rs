@@ -4,7 +4,7 @@ use super::setup::Setup;
 use crate::counting::{Counter, CountingEnv};
 use crate::layout::Arena;
 use crate::sampler::{self, sampled};
-use crate::scenario::How;
+use crate::scenario::RunOptions;
 use pageout_experiment::clock::timed;
 use pageout_experiment::declare::Declared;
 use pageout_experiment::formats::Arch;
@@ -67,7 +67,7 @@ impl<'a, F: Arch> ReclaimCell<'a, F> {
         scenario: ReclaimFile,
         arena: &'a mut Arena,
         variants: &[Variant],
-        how: How,
+        how: RunOptions,
     ) -> Self {
         let variants = variants.iter().map(|variant| (*variant, Samples::default())).collect();
         let by_stage = how.by_stage && sampler::is_possible();

@@ -2,7 +2,7 @@
 
 use super::setup::Setup;
 use crate::generations::{Refused, after};
-use crate::scenario::OnHost;
+use crate::scenario::HostScenario;
 use pageout_experiment::declare::Declared;
 use pageout_experiment::formats::Arch;
 use pageout_experiment::scenarios::ReclaimFile;

@@ -11,7 +11,7 @@ pub use setup::{Setup, range, young_pages};
 
 use crate::generations::Refused;
 use crate::layout::{Arena, tables_of};
-use crate::scenario::{How, OnHost};
+use crate::scenario::{HostScenario, RunOptions};
 use pageout_experiment::fields::OrderName;
 use pageout_experiment::formats::{Arch, FormatName, with_format};
 use pageout_experiment::rounds::Cell;
@@ -20,7 +20,7 @@ use pageout_experiment::variant::Variant;
 use pageout_reclaim::Limits;
 use setup::{folios, pages};
 
-impl OnHost for ReclaimFile {
+impl HostScenario for ReclaimFile {
     fn format(&self) -> FormatName {
         self.format
     }
@@ -51,7 +51,12 @@ impl OnHost for ReclaimFile {
         of(self.file_bytes()) + if self.anon_bytes() > 0 { of(self.anon_bytes()) } else { 0 }
     }
 
-    fn cell<'a>(&self, arena: &'a mut Arena, variants: &[Variant], how: How) -> Box<dyn Cell + 'a> {
+    fn cell<'a>(
+        &self,
+        arena: &'a mut Arena,
+        variants: &[Variant],
+        how: RunOptions,
+    ) -> Box<dyn Cell + 'a> {
         with_format!(self.format, F => {
             Box::new(cell::ReclaimCell::<F>::new(*self, arena, variants, how))
         })
@@ -79,7 +84,7 @@ pub(crate) fn once(
     seed: u64,
     around: &mut dyn FnMut(&mut dyn FnMut()),
 ) -> u64 {
-    let how = How { seed, by_stage: false };
+    let how = RunOptions { seed, by_stage: false };
     with_format!(scenario.format, F => {
         cell::ReclaimCell::<F>::new(*scenario, arena, &[variant], how).once(variant, around)
     })

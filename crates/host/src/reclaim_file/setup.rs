@@ -129,7 +129,7 @@ impl<'a, F: Arch> Setup<'a, F> {
         ground.switch_with(lru, hardware);
         let (env, maps) = (ground.env, &ground.maps);
         let cpu = &mut CpuCtx::new();
-        let engine = &mut maps.on(&env, cpu, Tuning::cheapest(F::FLUSH));
+        let engine = &mut maps.on(&env, cpu, Tuning::recommended(F::FLUSH));
         let memcg = engine.add_memcg(MemcgId::ROOT).expect(SIZED);
         let file = engine.add_mapping(MappingKind::File).expect(SIZED);
         let mut setup = Self { ground, memcg, spaces: Vec::new() };
@@ -158,7 +158,7 @@ impl<'a, F: Arch> Setup<'a, F> {
         let Ground { env, maps, supply } = &self.ground;
         let root = supply.alloc_table().expect(SIZED);
         let cpu = &mut CpuCtx::new();
-        let engine = &mut maps.on(env, cpu, Tuning::cheapest(F::FLUSH));
+        let engine = &mut maps.on(env, cpu, Tuning::recommended(F::FLUSH));
         let mm = engine.add_mm(root, asid).expect(SIZED);
         engine.set_memcg(mm, self.memcg);
         (mm, root)
@@ -189,7 +189,7 @@ impl<'a, F: Arch> Setup<'a, F> {
     fn map(&self, scenario: &ReclaimFile, mm: MmId, mapping: MappingId, folios: &[FolioId]) {
         let Ground { env, maps, supply } = &self.ground;
         let cpu = &mut CpuCtx::new();
-        let engine = &mut maps.on(env, cpu, Tuning::cheapest(F::FLUSH));
+        let engine = &mut maps.on(env, cpu, Tuning::recommended(F::FLUSH));
         let range = range::<F>(scenario);
         let mut flags = VmFlags::READ;
         flags.set(VmFlags::UFFD_WP, scenario.uffd_wp);
@@ -252,7 +252,7 @@ impl<'a, F: Arch> Setup<'a, F> {
     fn list(&self, order: ListOrder, mut folios: Vec<FolioId>, seed: u64) {
         let Ground { env, maps, .. } = &self.ground;
         let cpu = &mut CpuCtx::new();
-        let engine = &mut maps.on(env, cpu, Tuning::cheapest(F::FLUSH));
+        let engine = &mut maps.on(env, cpu, Tuning::recommended(F::FLUSH));
         if order == ListOrder::Shuffled {
             fastrand::Rng::with_seed(seed).shuffle(&mut folios);
         }

@@ -3,7 +3,7 @@
 use super::setup::{Setup, young};
 use crate::counting::{Counter, CountingEnv, Counts};
 use crate::layout::MAP_START;
-use crate::scenario::OnHost;
+use crate::scenario::HostScenario;
 use pageout_experiment::declare::{Checked, Declared};
 use pageout_experiment::fields::OrderName;
 use pageout_experiment::formats::{Arch, FormatName, with_format};
@@ -12,14 +12,14 @@ use pageout_experiment::variant::{Lru, Variant};
 use pageout_paging::Pfn;
 use pageout_paging::contig::Getter;
 use pageout_paging::pte::{Arm64_4K, X86_64};
-use pageout_paging::young::Family;
-use pageout_reclaim::{Counter as VmCounter, MapAs, ShootdownWhen, Tuning, Unmapping};
+use pageout_paging::young::YoungAlgorithm;
+use pageout_reclaim::{Counter as VmCounter, FlushTiming, MapAs, Tuning, Unmapping};
 
 const SEED: u64 = 7;
 
 /// Returns every step, and ours with immediate shootdowns.
 fn variants() -> Vec<Variant> {
-    let immediate = Variant { shootdown: ShootdownWhen::Immediate, ..Variant::STEPS[2] };
+    let immediate = Variant { shootdown: FlushTiming::Immediate, ..Variant::STEPS[2] };
     [Variant::BEFORE].into_iter().chain(Variant::STEPS).chain([immediate]).collect()
 }
 
@@ -37,7 +37,7 @@ fn run_tuned<F: Arch>(scenario: &ReclaimFile, lru: Lru, tuning: Tuning) -> (Vec<
     let reclaimed = setup.reclaim(&env, &bytes, tuning);
     let pages = reclaimed.expect("clean pages can be reclaimed") << (F::PAGE_SHIFT - 12);
     assert!(pages >= scenario.reclaim_bytes() >> 12, "{scenario:?}: as much as was asked for");
-    assert_eq!(setup.ground.maps.dropped_gathers(), 0, "every gather was finished");
+    assert_eq!(setup.ground.maps.dropped_tlb_batches(), 0, "every TLB batch was finished");
     (setup.ground.supply.freed(), counter.counts())
 }
 
@@ -115,7 +115,7 @@ fn generations_give_up_the_same_by_lines_as_by_batches() {
             with_format!(format, F => {
                 let of = |variant| run::<F>(&scenario, variant).0;
                 assert!(of(batched) == of(line), "{scenario:?}, {batched}");
-                of(Variant { young: Family::PerEntry, ..batched });
+                of(Variant { young: YoungAlgorithm::PerEntry, ..batched });
             });
         }
     }
@@ -197,7 +197,7 @@ fn batches_save_what_they_are_said_to() {
 fn ours_unmaps_by_one_read_of_a_block() {
     let [.., line] = Variant::STEPS;
     let tuning = line.tuning(Arm64_4K::FLUSH);
-    let unmapping = Unmapping { read: Getter::Gathered, ..tuning.unmapping };
+    let unmapping = Unmapping { read: Getter::Contpte, ..tuning.unmapping };
     let as_kernels = Tuning { unmapping, ..tuning };
     for (order, blocks_after_the_first) in
         [(OrderName::Number(0), 0), (OrderName::Number(4), 0), (OrderName::Pmd, 31)]

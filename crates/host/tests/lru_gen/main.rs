@@ -53,7 +53,7 @@ fn compare_with_kept(name: &str, text: &str) {
 }
 
 #[test]
-fn our_own_family_answers_as_batches_do() {
+fn our_own_algorithm_answers_as_batches_do() {
     for (name, text) in SHIPPED {
         let session = session(name, text);
         for format in FormatName::MAIN {

@@ -5,7 +5,7 @@ use pageout_machine::platform::InvalidationPrices;
 use pageout_machine::{LockGuard, LockId, Setup, Task, TaskSpec, TaskTable, Time};
 use pageout_paging::pte::{Arm64_4K, X86_64};
 use pageout_paging::tlb::{FlushPolicy, YoungFlush};
-use pageout_paging::young::{Family, YoungCheck};
+use pageout_paging::young::{YoungAlgorithm, YoungCheck};
 use pageout_paging::{Env, Format, LockedTable, Notifier, Pfn, Sound, mmu::Asid};
 use std::cell::Cell;
 
@@ -70,8 +70,9 @@ fn aged<F: Format>(setup: Setup, flush: YoungFlush) -> (Time, u64, u64) {
     };
     let aging = |task: &Task<'_, '_, F>| {
         let env = OnMachine(task);
-        let flush = FlushPolicy::forced(flush);
-        let check = YoungCheck { env: &env, family: Family::Batched, flush, asid: asid(0) };
+        let flush = FlushPolicy::uniform(flush);
+        let check =
+            YoungCheck { env: &env, algorithm: YoungAlgorithm::Batched, flush, asid: asid(0) };
         for _ in 0..100 {
             task.spend(Time::from_ns(10_000));
             let begun = task.now();

@@ -14,7 +14,7 @@ use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate, Mmu};
 use pageout_paging::pte::{Arm64_4K, Prot};
 use pageout_paging::table::{HostTable, HostTables};
 use pageout_paging::tlb::FlushPolicy;
-use pageout_paging::young::{Family, YoungCheck};
+use pageout_paging::young::{YoungAlgorithm, YoungCheck};
 use pageout_paging::{Env, Format, Level, LockedTable, Notifier, Pfn, Pte, Sound, Table, VirtAddr};
 use pageout_record::schema::{Better, Ground, Labels, Record};
 use std::cell::RefCell;
@@ -61,7 +61,7 @@ struct Case {
     block: bool,
     /// True if one TLBI covers a range; otherwise it covers one page.
     ranges: bool,
-    family: Family,
+    algorithm: YoungAlgorithm,
     /// The number of cores that access the run.
     cores: usize,
 }
@@ -88,8 +88,8 @@ pub fn flush_reach() -> Vec<Record> {
     let mut records = Vec::new();
     for (ranges, cores) in [(true, 1), (false, 1), (true, 2)] {
         for block in [false, true] {
-            for family in [Family::PerEntry, Family::Batched] {
-                records.push(Case { block, ranges, family, cores }.record());
+            for algorithm in [YoungAlgorithm::PerEntry, YoungAlgorithm::Batched] {
+                records.push(Case { block, ranges, algorithm, cores }.record());
             }
         }
     }
@@ -116,7 +116,10 @@ impl Case {
         let given = [
             ("TLBI", if self.ranges { "ranges" } else { "pages" }),
             ("mapped", if self.block { "in a block" } else { "page by page" }),
-            ("flush", if self.family == Family::PerEntry { "young entry's" } else { "run's" }),
+            (
+                "flush",
+                if self.algorithm == YoungAlgorithm::PerEntry { "young entry's" } else { "run's" },
+            ),
         ];
         let mut fields = labels(given.map(|(name, value)| (name, value.to_owned())));
         fields.insert("other cores".to_owned(), self.cores.to_string());
@@ -167,7 +170,7 @@ impl Case {
     /// Returns the number of moments at which others act: before each TLBI. Entry by entry, a TLBI
     /// follows each check of an entry that was accessed since the last one.
     fn moments(self) -> usize {
-        match self.ranges && self.family != Family::PerEntry {
+        match self.ranges && self.algorithm != YoungAlgorithm::PerEntry {
             true => 1,
             false if self.cores > 1 => 2,
             false => NR,
@@ -213,7 +216,7 @@ impl<'a> Cores<'a> {
             }
         }
         let flush = FlushPolicy::ARM64;
-        let check = YoungCheck { env: self, family: self.case.family, flush, asid: SPACE };
+        let check = YoungCheck { env: self, algorithm: self.case.algorithm, flush, asid: SPACE };
         let table = LockedTable::lock(self, TABLE);
         check.clear_flush_young_ptes(&table, address(FIRST), NR);
         self.state.borrow().evicted
@@ -349,20 +352,20 @@ mod tests {
 
     #[test]
     fn the_flush_of_a_run_evicts_what_was_accessed_of_it_and_no_more() {
-        let case = |block, ranges, family| Case { block, ranges, family, cores: 1 };
+        let case = |block, ranges, algorithm| Case { block, ranges, algorithm, cores: 1 };
         for ranges in [true, false] {
-            assert_eq!(most_valid(case(false, ranges, Family::Batched)), NR as u64);
-            assert_eq!(most_valid(case(false, ranges, Family::PerEntry)), 1);
+            assert_eq!(most_valid(case(false, ranges, YoungAlgorithm::Batched)), NR as u64);
+            assert_eq!(most_valid(case(false, ranges, YoungAlgorithm::PerEntry)), 1);
         }
-        let block = case(true, true, Family::Batched);
+        let block = case(true, true, YoungAlgorithm::Batched);
         assert_eq!(most_valid(block), 1, "one entry holds the block");
         assert_eq!(block.play().iter().map(|one| one.pages).max(), Some(16));
     }
 
     #[test]
     fn nobody_loses_what_nobody_accesses() {
-        for family in [Family::PerEntry, Family::Batched] {
-            let case = Case { block: false, ranges: true, family, cores: 1 };
+        for algorithm in [YoungAlgorithm::PerEntry, YoungAlgorithm::Batched] {
+            let case = Case { block: false, ranges: true, algorithm, cores: 1 };
             let all = case.play();
             assert!(all.iter().any(|one| one.valid == 0 && one.stale == 1 && one.tlbis == 1));
         }

@@ -2,7 +2,7 @@
 //! memory on a modelled core, with its faults and the engine's work in them.
 
 use crate::memcg_trace::MemcgTrace;
-use crate::{Model, One};
+use crate::{Model, ModelRun};
 use pageout_experiment::clock::timed;
 use pageout_experiment::formats::FormatName;
 use pageout_experiment::metrics::{counted, labels, measured};
@@ -10,7 +10,7 @@ use pageout_experiment::scenarios::TraceModelledLists;
 use pageout_experiment::variant::Variant;
 use pageout_host::bench::{Bound, goal_record};
 use pageout_machine::platform::Draw;
-use pageout_paging::young::Family;
+use pageout_paging::young::YoungAlgorithm;
 use pageout_record::schema::{Basis, Better, Ground, Labels, Metric, Record};
 use pageout_trace::source::TraceSource;
 use std::num::NonZeroUsize;
@@ -70,7 +70,8 @@ fn program(
     let parsed = MemcgTrace::all(&lists, sample, &model).expect("samples suit the servers");
     let [one] = &parsed[..] else { unreachable!("one format and order are one scenario") };
     let plan = one.plan().expect("a sample fits");
-    let (variant, run) = (Variant::of(Family::Line), One { draw: Draw::Nominal, seed });
+    let (variant, run) =
+        (Variant::of(YoungAlgorithm::Line), ModelRun { draw: Draw::Nominal, seed });
     let (outcome, ns) = timed(|| one.run(&plan, &model, variant, run));
     let outcome = outcome.expect("half of a sample's memory is enough");
     let [made, simulated] = [outcome.played.accesses(), outcome.played.simulated];

@@ -1,7 +1,7 @@
 //! The whole of a scenario at different prices: each run moves one price and keeps all others. The
 //! records of a base and a variant then show from which price on the variant pays.
 
-use crate::{Model, One, Scenario};
+use crate::{Model, ModelRun, Scenario};
 use pageout_experiment::metrics::MetricSpec;
 use pageout_experiment::scenarios::metrics::machine::{
     ALONG_ATOMIC, ALONG_FLUSH_ARM64, ALONG_FLUSH_X86, ALONG_INSTRUCTION, ATOMIC_PRICE, FLUSH_ARM64,
@@ -77,7 +77,7 @@ pub(crate) fn add<S: Scenario>(
         let wholes = spread(needed.len(), model.threads, progress, |k| {
             let (search, variant, at) = needed[k];
             let Search { one, lever, .. } = searches[search];
-            let run = One { draw: Draw::Moved(lever, at), seed: model.seed };
+            let run = ModelRun { draw: Draw::Moved(lever, at), seed: model.seed };
             S::whole(&all[one].run(model, variants[variant], run))
         });
         for ((search, variant, at), whole) in needed.into_iter().zip(wholes) {

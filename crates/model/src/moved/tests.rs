@@ -86,7 +86,7 @@ fn at_a_break_even_price_variants_cost_the_same() {
         .map(|text| Variant::parse_on(None, text).expect("a variant"));
     let found = break_even(records(&all, &variants, &model), variants[0]);
     let at_moved = |lever, price: &BreakEven, at: f64| {
-        let run = One { draw: Draw::Moved(lever, (at / price.nominal * 1e6) as u64), seed: 1 };
+        let run = ModelRun { draw: Draw::Moved(lever, (at / price.nominal * 1e6) as u64), seed: 1 };
         variants.map(|variant| ReclaimFile::whole(&all[0].run(&model, variant, run)))
     };
     for (lever, name) in
@@ -116,7 +116,7 @@ fn a_variant_that_pays_at_the_ends_pays_between_them() {
             let sides = (0..=20).map(|step| {
                 // From zero to 100 times the price: finer where prices are low.
                 let at = step * step * step * 100 * Draw::ONE / 8000;
-                let run = One { draw: Draw::Moved(lever, at), seed: 1 };
+                let run = ModelRun { draw: Draw::Moved(lever, at), seed: 1 };
                 let [base, new] = [Variant::BEFORE, Variant::STEPS[1]]
                     .map(|variant| ReclaimFile::whole(&one.run(&model, variant, run)));
                 base > new * (1.0 - 1e-3)

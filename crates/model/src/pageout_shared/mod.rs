@@ -7,7 +7,7 @@ mod tests;
 
 pub use run::Outcome;
 
-use crate::{Model, Modelled, OnMachine, One, Scenario};
+use crate::{Model, ModelRun, Modelled, OnMachine, Scenario};
 use pageout_experiment::declare::Declared;
 use pageout_experiment::footprint::Footprint;
 use pageout_experiment::formats::{Arch, FormatName, with_format};
@@ -81,7 +81,7 @@ impl Scenario for PageoutShared {
         with_format!(self.format, F => Footprint::of::<F>(&self.limits::<F>(), self.tables::<F>()))
     }
 
-    fn run(&self, model: &Model, variant: Variant, one: One) -> Outcome {
+    fn run(&self, model: &Model, variant: Variant, one: ModelRun) -> Outcome {
         with_format!(self.format, F => run::run::<F>(self, model, variant, one))
     }
 

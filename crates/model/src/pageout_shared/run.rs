@@ -2,7 +2,7 @@
 //! before each time.
 
 use super::PageoutShared;
-use crate::{Between, Kernel, Model, One, Program, Reported, Swap, activity, reported};
+use crate::{Between, Kernel, Model, ModelRun, Program, Reported, Swap, activity, reported};
 use pageout_experiment::formats::Arch;
 use pageout_experiment::scenarios::metrics::machine::{INSTRUCTION_TIME, TABLE_TIME};
 use pageout_experiment::scenarios::metrics::pageout_shared::{
@@ -223,7 +223,7 @@ pub(super) fn run<F: Arch>(
     of: &PageoutShared,
     model: &Model,
     variant: Variant,
-    one: One,
+    one: ModelRun,
 ) -> Outcome {
     let mut arena = Arena::new::<F>(&of.limits::<F>(), of.tables::<F>());
     let ground = arena.ground::<F>();

@@ -1,7 +1,7 @@
 //! Tests of the scenario on modelled machines.
 
 use super::{Done, FLUSHING, INTERRUPTS, NOTIFYING, ReclaimFile, Run, STOLEN, Setup, WHOLE};
-use crate::{Kernel, Model, One, Scenario as _, Swap};
+use crate::{Kernel, Model, ModelRun, Scenario as _, Swap};
 use pageout_experiment::variant::{Lru, Variant};
 use pageout_host::reclaim_file;
 use pageout_machine::Machine;
@@ -9,7 +9,7 @@ use pageout_machine::platform::{Draw, Platform};
 use pageout_paging::pte::Arm64_4K;
 use pageout_paging::walk::{Descent, descend};
 use pageout_paging::{Env, Format, Level, Pte, Table, VirtAddr};
-use pageout_reclaim::ShootdownWhen;
+use pageout_reclaim::FlushTiming;
 use pageout_record::schema::{Record, RecordSet};
 use std::num::NonZeroUsize;
 
@@ -35,7 +35,7 @@ const STEPS: [Variant; 4] = [
     Variant::BEFORE,
     Variant::STEPS[0],
     Variant::STEPS[1],
-    Variant { shootdown: ShootdownWhen::Immediate, ..Variant::STEPS[1] },
+    Variant { shootdown: FlushTiming::Immediate, ..Variant::STEPS[1] },
 ];
 
 #[test]
@@ -132,7 +132,7 @@ fn kept(secondary: &str, asks: bool) -> [usize; 2] {
     let mut arena = one.arena::<Arm64_4K>(4);
     let caps = one.platform.shape().caps::<Arm64_4K>();
     let setup = Setup::<Arm64_4K>::build_for(&mut arena, &one.scenario, variant.lru, seed, caps);
-    let of_machine = model.setup(&one.platform, One { draw: Draw::Nominal, seed });
+    let of_machine = model.setup(&one.platform, ModelRun { draw: Draw::Nominal, seed });
     let machine = Machine::new(of_machine, setup.ground.env.tables());
     let (env, root) = (&setup.ground.env, setup.spaces[0].1);
     let entry = |at: VirtAddr| match descend(env, root, at) {

@@ -15,8 +15,8 @@ use pageout_experiment::variant::Lru::{self, Classic, Mglru};
 use pageout_experiment::variant::Variant;
 use pageout_machine::Time;
 use pageout_machine::platform::Prices;
-use pageout_paging::young::Family;
-use pageout_reclaim::{MapAs, UnmapBy};
+use pageout_paging::young::YoungAlgorithm;
+use pageout_reclaim::{MapAs, UnmapGranularity};
 
 /// The counts of one order on the same lists.
 #[derive(Clone, Copy, Debug)]
@@ -74,11 +74,11 @@ pub(super) const ROWS: &[Row] = &[
     row((X86_64, Mglru, 9), [994.8, 455.8, 700.6, 163.6], [1062.2, 650.0, 568.4, 156.2]),
 ];
 
-/// Returns the index of a variant in a row. A family of young checks that no kernel has counts as
-/// batched.
+/// Returns the index of a variant in a row. An algorithm of young checks that no kernel has counts
+/// as batched.
 pub(super) fn place(variant: Variant) -> usize {
-    2 * usize::from(variant.young != Family::PerEntry)
-        + usize::from(variant.unmap != UnmapBy::PerEntry)
+    2 * usize::from(variant.young != YoungAlgorithm::PerEntry)
+        + usize::from(variant.unmap != UnmapGranularity::PerEntry)
 }
 
 fn find(of: (FormatName, Lru, u8)) -> Option<&'static Row> {
@@ -109,7 +109,7 @@ pub(super) fn instruction(
     nominal: &Prices,
     prices: &Prices,
 ) -> Time {
-    let stock = place(Variant::of(Family::Batched));
+    let stock = place(Variant::of(YoungAlgorithm::Batched));
     let reference = find((scenario.format, Classic, 0)).and_then(|row| row.density(stock));
     let density = row_of(scenario, variant.lru).and_then(|row| row.density(place(variant)));
     let (Some(reference), Some(density)) = (reference, density) else { return prices.instruction };

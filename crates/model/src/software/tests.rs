@@ -10,8 +10,8 @@ use pageout_experiment::scenarios::metrics::reclaim_file::INSTRUCTIONS;
 use pageout_experiment::scenarios::{self, Orders, ProcessesLists, ReclaimFileLists};
 use pageout_experiment::variant::{Lru, Variant};
 use pageout_machine::platform::{Draw, Platform};
-use pageout_paging::young::Family;
-use pageout_reclaim::UnmapBy;
+use pageout_paging::young::YoungAlgorithm;
+use pageout_reclaim::UnmapGranularity;
 use pageout_record::schema::{Basis, Record, RecordFile};
 use pageout_record::stats::median;
 use std::num::NonZeroUsize;
@@ -20,9 +20,9 @@ const RECORDS: &str = include_str!("../../../lab/files/records/linux-7.3.json");
 
 /// Returns the variants of a row, in its order.
 fn variants(lru: Lru) -> [Variant; 4] {
-    let batched = Variant::of(Family::Batched);
-    let unbatched = Variant { unmap: UnmapBy::PerEntry, ..batched };
-    [Variant::BEFORE, Variant::of(Family::PerEntry), unbatched, batched]
+    let batched = Variant::of(YoungAlgorithm::Batched);
+    let unbatched = Variant { unmap: UnmapGranularity::PerEntry, ..batched };
+    [Variant::BEFORE, Variant::of(YoungAlgorithm::PerEntry), unbatched, batched]
         .map(|variant| variant.on(lru))
 }
 
@@ -133,7 +133,7 @@ fn a_row_with_more_atomics_has_dearer_instructions() {
                 scenarios::ReclaimFile { format, orders, ..scenarios::ReclaimFile::DEFAULT };
             Software::instruction(&scenario, variant, &prices, &prices)
         };
-        let batched = Variant::of(Family::Batched);
+        let batched = Variant::of(YoungAlgorithm::Batched);
         assert_eq!(price(0, batched), prices.instruction, "{name}");
         assert_eq!(price(3, batched), prices.instruction, "{name}: no row");
         assert!(price(4, batched) > prices.instruction, "{name}");

@@ -29,7 +29,7 @@ pub fn gather<F: Format, T: Table>(table: T, i: usize) -> Pte {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Getter {
     /// Through [`gather`], as kernels do.
-    Gathered,
+    Contpte,
     /// Raw: enough if the young and dirty bits are not used.
     Raw,
 }
@@ -39,7 +39,7 @@ impl Getter {
     #[inline]
     pub fn get<F: Format, T: Table>(self, table: T, i: usize) -> Pte {
         match self {
-            Self::Gathered => gather::<F, T>(table, i),
+            Self::Contpte => gather::<F, T>(table, i),
             Self::Raw => F::decode(table.load(i), i),
         }
     }

@@ -2,7 +2,7 @@
 //! never flushes.
 
 use super::line::{self, Known};
-use super::{After, Family, YoungCheck};
+use super::{After, YoungAlgorithm, YoungCheck};
 use crate::batch::{BatchFlags, YoungRun, folio_pte_batch_flags};
 use crate::contig::{batch_hint, gather};
 use crate::env::{Env, LockedTable};
@@ -13,7 +13,7 @@ use crate::{Rules, Run, VirtAddr};
 /// The entries of one table that an aging walk has to check, in address order.
 ///
 /// Kernels read entry after entry through the gathering getter (Linux 7.3.4, walk_pte_range). The
-/// line family skips eight old ones at a time and finds the same.
+/// line algorithm skips eight old ones at a time and finds the same.
 pub struct Candidates<'c, 'e, E: Env> {
     check: &'c YoungCheck<'e, E>,
     pt: &'c LockedTable<'e, E>,
@@ -25,11 +25,11 @@ pub struct Candidates<'c, 'e, E: Env> {
 
 impl<E: Env> Candidates<'_, '_, E> {
     /// Returns the next entry to check, with its index, and skips those before it. The entry is as
-    /// the family's getter reads it; only the check tells if its run is dirty.
+    /// the algorithm's getter reads it; only the check tells if its run is dirty.
     #[inline]
     pub fn next_candidate(&mut self) -> Option<(usize, Pte)> {
-        let (table, getter) = (self.pt.table(), self.check.family.getter());
-        let found = if self.check.family == Family::Line && !self.secondary {
+        let (table, getter) = (self.pt.table(), self.check.algorithm.getter());
+        let found = if self.check.algorithm == YoungAlgorithm::Line && !self.secondary {
             let i = self.next_young()?;
             (i, getter.get::<E::Format, _>(table, i))
         } else {
@@ -48,10 +48,10 @@ impl<E: Env> Candidates<'_, '_, E> {
     }
 
     /// Skips candidate `i`, whose folio the walk does not check. Kernels go on with the next entry;
-    /// the line family skips the rest of its contiguous block, which belongs to the same folio.
+    /// the line algorithm skips the rest of its contiguous block, which belongs to the same folio.
     #[inline]
     pub fn pass(&mut self, i: usize, pte: Pte) {
-        if self.check.family == Family::Line {
+        if self.check.algorithm == YoungAlgorithm::Line {
             self.go_on(i + batch_hint::<E::Format>(i, pte));
         }
     }
@@ -96,10 +96,10 @@ impl<'e, E: Env> YoungCheck<'e, E> {
     }
 
     /// Checks the run of one folio that begins with the candidate `pte`, which maps `addr`, as far
-    /// as this family's walk checks at once. The result of secondary MMUs is or-ed in (Linux 7.3.4,
-    /// test_and_clear_young_ptes_notify after folio_pte_batch_flags). The next entry to check is
-    /// the one after it. In the per-entry family, the run is the entry itself, or its contiguous
-    /// block.
+    /// as this algorithm's walk checks at once. The result of secondary MMUs is or-ed in (Linux
+    /// 7.3.4, test_and_clear_young_ptes_notify after folio_pte_batch_flags). The next entry to
+    /// check is the one after it. In the per-entry algorithm, the run is the entry itself, or its
+    /// contiguous block.
     ///
     /// Precondition: `max_nr` ≥ 1 ends within the folio, the VMA or window, and the table.
     #[inline(always)] // so that one entry costs as little as the single check
@@ -111,7 +111,7 @@ impl<'e, E: Env> YoungCheck<'e, E> {
         max_nr: usize,
     ) -> YoungRun {
         let run = self.env.observer().check_run(|| {
-            if self.family == Family::PerEntry || max_nr == 1 {
+            if self.algorithm == YoungAlgorithm::PerEntry || max_nr == 1 {
                 let young = self.ptep_test_and_clear_young(pt, addr);
                 YoungRun { nr: 1, young, dirty: self.is_dirty(pt, addr, pte) }
             } else {
@@ -129,7 +129,7 @@ impl<'e, E: Env> YoungCheck<'e, E> {
         max_nr: usize,
     ) -> YoungRun {
         let run = Run { first: E::Format::index(Level::Pte, addr), nr: max_nr };
-        if self.family == Family::Line {
+        if self.algorithm == YoungAlgorithm::Line {
             return line::check_batch::<E>(pt.table(), pt.ahead(), run, pte);
         }
         let merge = BatchFlags { merge_young_dirty: true, ..BatchFlags::NONE };
@@ -139,10 +139,10 @@ impl<'e, E: Env> YoungCheck<'e, E> {
         YoungRun { nr, young, dirty: E::Format::is_dirty(copy) }
     }
 
-    /// Returns true if `pte`, read by the family's getter, or its contiguous block is dirty.
+    /// Returns true if `pte`, read by the algorithm's getter, or its contiguous block is dirty.
     #[inline]
     fn is_dirty(&self, pt: &LockedTable<'e, E>, addr: VirtAddr, pte: Pte) -> bool {
-        let raw_of_block = self.family == Family::Line && E::Format::is_cont(pte);
+        let raw_of_block = self.algorithm == YoungAlgorithm::Line && E::Format::is_cont(pte);
         E::Format::is_dirty(match raw_of_block {
             true => gather::<E::Format, _>(pt.table(), E::Format::index(Level::Pte, addr)),
             false => pte,

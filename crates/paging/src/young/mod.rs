@@ -2,11 +2,11 @@
 //! include the architecture's flush and the secondary MMUs' result.
 //!
 //! Functions have the kernel's names (Linux 7.3.4): `test_and_clear` never flushes, `clear_flush`
-//! follows a [`FlushPolicy`], `_notify` also calls the secondary MMUs. There are three families of
-//! checks of a run: [`per_entry`] as kernels did, [`batched`] as kernels do, and
+//! follows a [`FlushPolicy`], `_notify` also calls the secondary MMUs. There are three algorithms
+//! of checks of a run: [`per_entry`] as kernels did, [`batched`] as kernels do, and
 //! [`line`](mod@line), which is ours.
 //!
-//! [`YoungCheck`] demands the table's lock by type. The functions of the families work on a bare
+//! [`YoungCheck`] demands the table's lock by type. The functions of the algorithms work on a bare
 //! handle. Their precondition is that its lock is held, because only its holder may clear.
 
 mod aging;
@@ -30,7 +30,7 @@ use widened::widened;
 
 /// The way in which the young bits of a run are checked.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Family {
+pub enum YoungAlgorithm {
     /// A call for each entry, as kernels did before batching. On a contiguous entry each call
     /// visits the whole block.
     PerEntry,
@@ -42,15 +42,15 @@ pub enum Family {
     Line,
 }
 
-impl Family {
-    /// Every family, in the order of tables.
+impl YoungAlgorithm {
+    /// Every algorithm, in the order of tables.
     pub const ALL: [Self; 3] = [Self::PerEntry, Self::Batched, Self::Line];
 
-    /// Returns the getter of this family's rmap walk: the gathering one for kernels' families, the
-    /// raw one for ours.
+    /// Returns the getter of this algorithm's rmap walk: the gathering one for kernels' algorithms,
+    /// the raw one for ours.
     pub const fn getter(self) -> Getter {
         match self {
-            Self::PerEntry | Self::Batched => Getter::Gathered,
+            Self::PerEntry | Self::Batched => Getter::Contpte,
             Self::Line => Getter::Raw,
         }
     }
@@ -63,12 +63,12 @@ enum After {
     Flush,
 }
 
-/// A young check in one address space: its ground, family and flush.
+/// A young check in one address space: its ground, algorithm and flush.
 pub struct YoungCheck<'e, E: Env> {
     /// The ground.
     pub env: &'e E,
     /// The way to check a run.
-    pub family: Family,
+    pub algorithm: YoungAlgorithm,
     /// The flush of `clear_flush`.
     pub flush: FlushPolicy,
     /// The address space.
@@ -203,9 +203,9 @@ impl<'e, E: Env> YoungCheck<'e, E> {
     }
 
     /// Clear-flushes the run of one folio that begins with `pte`, which maps `addr`, and calls the
-    /// secondary MMUs. The run is as long as this family checks at once, and has at most `max_nr`
-    /// entries (the end of folio, VMA or table). Returns its number of entries, and true if any was
-    /// young.
+    /// secondary MMUs. The run is as long as this algorithm checks at once, and has at most
+    /// `max_nr` entries (the end of folio, VMA or table). Returns its number of entries, and true
+    /// if any was young.
     #[inline(always)] // as above: per-entry checks must not pay for batches
     pub fn clear_flush_young_run(
         &self,
@@ -215,7 +215,7 @@ impl<'e, E: Env> YoungCheck<'e, E> {
         max_nr: usize,
     ) -> (usize, bool) {
         self.env.observer().enter(Stage::Young);
-        let (nr, young) = if self.family == Family::PerEntry || max_nr == 1 {
+        let (nr, young) = if self.algorithm == YoungAlgorithm::PerEntry || max_nr == 1 {
             (1, self.ptep_clear_flush_young(pt, addr))
         } else {
             self.clear_flush_batch(pt, addr, pte, max_nr)
@@ -235,23 +235,25 @@ impl<'e, E: Env> YoungCheck<'e, E> {
     fn check_run(&self, pt: &LockedTable<'e, E>, addr: VirtAddr, nr: usize) -> bool {
         let run = Run { first: E::Format::index(Level::Pte, addr), nr };
         debug_assert!(nr >= 1 && run.end() <= E::Format::PTES, "{run:?} in one table");
-        match self.family {
+        match self.algorithm {
             // The code merged for x86 and riscv is the loop that was there before.
             _ if self.loops() => per_entry::test_and_clear_young::<E>(pt.table(), run),
-            Family::PerEntry | Family::Batched => {
+            YoungAlgorithm::PerEntry | YoungAlgorithm::Batched => {
                 batched::test_and_clear_young::<E>(pt.table(), run)
             }
-            Family::Line => line::test_and_clear_young_ptes::<E>(pt.table(), pt.ahead(), run),
+            YoungAlgorithm::Line => {
+                line::test_and_clear_young_ptes::<E>(pt.table(), pt.ahead(), run)
+            }
         }
     }
 
     /// Returns true if a run is checked by calling the single check for every entry.
     #[inline]
     fn loops(&self) -> bool {
-        match self.family {
-            Family::PerEntry => true,
-            Family::Batched => E::Format::CLEAR == YoungClear::TestFirst,
-            Family::Line => false,
+        match self.algorithm {
+            YoungAlgorithm::PerEntry => true,
+            YoungAlgorithm::Batched => E::Format::CLEAR == YoungClear::TestFirst,
+            YoungAlgorithm::Line => false,
         }
     }
 
@@ -264,7 +266,7 @@ impl<'e, E: Env> YoungCheck<'e, E> {
         max_nr: usize,
     ) -> (usize, bool) {
         let run = Run { first: E::Format::index(Level::Pte, addr), nr: max_nr };
-        if self.family != Family::Line {
+        if self.algorithm != YoungAlgorithm::Line {
             let nr = folio_pte_batch::<E::Format, _>(pt.table(), run, pte);
             return (nr, self.clear_flush_young_ptes(pt, addr, nr));
         }
@@ -288,11 +290,12 @@ impl<'e, E: Env> YoungCheck<'e, E> {
         young
     }
 
-    /// Does the single check. Kernels' is the same in both of their families; ours reads before it
-    /// clears on every format.
+    /// Does the single check. Kernels' is the same in both of their algorithms; ours reads before
+    /// it clears on every format.
     #[inline]
     fn check_one(&self, table: E::Table, i: usize) -> bool {
-        if E::Format::CLEAR == YoungClear::CompareAndSwap && self.family == Family::Line {
+        if E::Format::CLEAR == YoungClear::CompareAndSwap && self.algorithm == YoungAlgorithm::Line
+        {
             line::test_and_clear_young_pte::<E>(table, i)
         } else {
             entry::test_and_clear_young::<E>(table, i)

@@ -13,5 +13,5 @@ pub(super) fn widened<E: Env>(table: E::Table, run: Run) -> Run {
     }
     let first = table.load(run.first);
     let last = if run.nr == 1 { first } else { table.load(run.end() - 1) };
-    E::Rules::widen::<E::Format>(run, first, last)
+    E::Rules::extend_to_blocks::<E::Format>(run, first, last)
 }

@@ -2,7 +2,8 @@
 //!
 //! The machine is a riscv64 without Svadu. Walkers set neither accessed nor dirty bits, so that
 //! each first use is a fault (the software access flag). TLBs of other CPUs are flushed by
-//! interrupts. The two CPUs take turns here; those of a kernel call the same `&Maps` concurrently.
+//! interrupts. The two CPUs take turns here; those of a kernel call the same `&MmState`
+//! concurrently.
 
 use core::cell::{Cell, RefCell};
 use core::sync::atomic::AtomicU64;

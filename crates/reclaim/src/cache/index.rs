@@ -5,7 +5,7 @@ use crate::engine::Engine;
 use crate::folio::{Folio, FolioFlags};
 use crate::id::{FolioId, MappingId, NONE, SwapSlot};
 use crate::lock::WriteGuard;
-use crate::maps::Maps;
+use crate::mm_state::MmState;
 use crate::rank::{Rank, Ranked};
 use crate::swap::Slot;
 use crate::vmstat::Counter;
@@ -58,7 +58,7 @@ impl Key {
 
     /// Returns a fingerprint, never 0.
     #[inline]
-    fn print(self, maps: &Maps<'_>) -> u64 {
+    fn print(self, maps: &MmState<'_>) -> u64 {
         let salt = u64::from(maps.mapping(self.mapping).salt.load(Relaxed)).rotate_right(24);
         let mixed = (self.place() ^ u64::from(self.mapping.0) << 40 ^ salt)
             .wrapping_mul(0xff51_afd7_ed55_8ccd);
@@ -134,7 +134,7 @@ impl<E: Env> Engine<'_, E> {
 
 /// Puts a locked folio into its file's index, which has nothing for its pages. The caller gives the
 /// index a reference to it.
-pub(crate) fn link(maps: &Maps<'_>, _: &Locked<'_>, id: FolioId) {
+pub(crate) fn link(maps: &MmState<'_>, _: &Locked<'_>, id: FolioId) {
     let folio = maps.folio(id);
     let (key, mapping) = (Key::of(folio), maps.mapping(folio.mapping()));
     chain(maps, key, &folio.chain, id.0);
@@ -146,7 +146,7 @@ pub(crate) fn link(maps: &Maps<'_>, _: &Locked<'_>, id: FolioId) {
 
 /// Takes a locked folio out of its file's index and leaves a shadow.
 #[inline]
-pub(crate) fn unlink(maps: &Maps<'_>, _: &Locked<'_>, id: FolioId, shadow: Option<Shadow>) {
+pub(crate) fn unlink(maps: &MmState<'_>, _: &Locked<'_>, id: FolioId, shadow: Option<Shadow>) {
     let folio = maps.folio(id);
     let key = Key::of(folio);
     unchain(maps, key, id.0);
@@ -160,7 +160,7 @@ pub(crate) fn unlink(maps: &Maps<'_>, _: &Locked<'_>, id: FolioId, shadow: Optio
 /// Counts the pages that enter or leave the index of shared memory (Linux 7.3.4,
 /// shmem_update_stats).
 #[inline]
-fn count_shmem(maps: &Maps<'_>, folio: &Folio, added: bool) {
+fn count_shmem(maps: &MmState<'_>, folio: &Folio, added: bool) {
     if !folio.flags().contains(FolioFlags::SWAPBACKED) || !folio.is_charged() {
         return;
     }
@@ -174,7 +174,12 @@ fn count_shmem(maps: &Maps<'_>, folio: &Folio, added: bool) {
 }
 
 /// Puts the slot of a page of shared memory into the index, where its folio was.
-pub(crate) fn link_slot(maps: &Maps<'_>, _: &Locked<'_>, slot: SwapSlot, place: (MappingId, u64)) {
+pub(crate) fn link_slot(
+    maps: &MmState<'_>,
+    _: &Locked<'_>,
+    slot: SwapSlot,
+    place: (MappingId, u64),
+) {
     let (mapping, index) = place;
     let entry = maps.slot(slot);
     entry.mapping.store(mapping.0, Relaxed);
@@ -183,7 +188,7 @@ pub(crate) fn link_slot(maps: &Maps<'_>, _: &Locked<'_>, slot: SwapSlot, place: 
 }
 
 /// Takes a slot out of the index.
-pub(crate) fn unlink_slot(maps: &Maps<'_>, _: &Locked<'_>, slot: SwapSlot) {
+pub(crate) fn unlink_slot(maps: &MmState<'_>, _: &Locked<'_>, slot: SwapSlot) {
     let entry = maps.slot(slot);
     unchain(maps, Key::of_slot(entry), slot.0 | SLOT);
     entry.mapping.store(NONE, Relaxed);
@@ -191,7 +196,7 @@ pub(crate) fn unlink_slot(maps: &Maps<'_>, _: &Locked<'_>, slot: SwapSlot) {
 
 /// Puts a number at the head of the chain of `key`, and notes the order in the mapping.
 #[inline]
-fn chain(maps: &Maps<'_>, key: Key, next: &AtomicU32, number: u32) {
+fn chain(maps: &MmState<'_>, key: Key, next: &AtomicU32, number: u32) {
     let orders = &maps.mapping(key.mapping).orders;
     orders.store(orders.load(Relaxed) | 1 << key.order, Relaxed);
     let bucket = bucket(maps, key);
@@ -204,7 +209,7 @@ fn chain(maps: &Maps<'_>, key: Key, next: &AtomicU32, number: u32) {
 /// # Panics
 /// If the number is not in the chain.
 #[inline]
-fn unchain(maps: &Maps<'_>, key: Key, number: u32) {
+fn unchain(maps: &MmState<'_>, key: Key, number: u32) {
     let mut link = bucket(maps, key);
     loop {
         let at = link.load(Relaxed);
@@ -220,7 +225,7 @@ fn unchain(maps: &Maps<'_>, key: Key, number: u32) {
 
 /// Returns the link to the number after `number` in its chain.
 #[inline]
-fn next_of<'a>(maps: &'a Maps<'_>, number: u32) -> &'a AtomicU32 {
+fn next_of<'a>(maps: &'a MmState<'_>, number: u32) -> &'a AtomicU32 {
     match number & SLOT {
         0 => &maps.folio(FolioId(number)).chain,
         _ => &maps.slot(SwapSlot(number & !SLOT)).chain,
@@ -229,7 +234,7 @@ fn next_of<'a>(maps: &'a Maps<'_>, number: u32) -> &'a AtomicU32 {
 
 /// Returns the index's entry for a page.
 pub(crate) fn find(
-    maps: &Maps<'_>,
+    maps: &MmState<'_>,
     _: &Locked<'_>,
     mapping: MappingId,
     index: u64,
@@ -257,7 +262,7 @@ pub(crate) struct IndexWalk {
 const STEP: u64 = 512;
 
 impl IndexWalk {
-    pub(crate) fn new(maps: &Maps<'_>, mapping: MappingId, from: u64) -> Self {
+    pub(crate) fn new(maps: &MmState<'_>, mapping: MappingId, from: u64) -> Self {
         let past = maps.mapping(mapping).past.load(Relaxed);
         let buckets = past.saturating_sub(from) > nr_buckets(maps);
         let next = if buckets { 0 } else { from };
@@ -266,7 +271,7 @@ impl IndexWalk {
 
     /// Returns a page for which the index has an entry, `Some(None)` if this step found none, or
     /// `None` at the end of the walk.
-    pub(crate) fn step(&mut self, maps: &Maps<'_>, locked: &Locked<'_>) -> Option<Option<u64>> {
+    pub(crate) fn step(&mut self, maps: &MmState<'_>, locked: &Locked<'_>) -> Option<Option<u64>> {
         let end = if self.buckets { nr_buckets(maps) } else { self.past };
         if self.next >= end {
             return None;
@@ -302,7 +307,7 @@ impl IndexWalk {
     }
 
     /// Finds a page of the mapping in the next bucket, past those that were left.
-    fn in_bucket(&self, maps: &Maps<'_>) -> Option<u64> {
+    fn in_bucket(&self, maps: &MmState<'_>) -> Option<u64> {
         let mut left = self.left;
         let mut at = maps.folios.table[self.next as usize].bucket.load(Relaxed);
         while at != NONE {
@@ -325,7 +330,7 @@ impl IndexWalk {
 
 /// Forgets the shadows of a mapping from some page on. If that range has more pages than the table
 /// has entries, forgets all shadows of the mapping.
-pub(crate) fn forget_shadows(maps: &Maps<'_>, _: &Locked<'_>, mapping: MappingId, from: u64) {
+pub(crate) fn forget_shadows(maps: &MmState<'_>, _: &Locked<'_>, mapping: MappingId, from: u64) {
     let of = maps.mapping(mapping);
     let (orders, past) = (Orders(of.orders.load(Relaxed)), of.past.load(Relaxed));
     if past.saturating_sub(from) > maps.stored.shadows.len() as u64 {
@@ -341,7 +346,7 @@ pub(crate) fn forget_shadows(maps: &Maps<'_>, _: &Locked<'_>, mapping: MappingId
 
 /// Notes that the index has nothing of a mapping from page `from` on, except the rest of a folio
 /// that begins before it.
-pub(crate) fn set_past(maps: &Maps<'_>, locked: &Locked<'_>, mapping: MappingId, from: u64) {
+pub(crate) fn set_past(maps: &MmState<'_>, locked: &Locked<'_>, mapping: MappingId, from: u64) {
     let last = from.checked_sub(1).and_then(|last| find(maps, locked, mapping, last));
     let end = match last {
         Some(Found::Folio(id)) => maps.folio(id).index() + maps.folio(id).nr_pages() as u64,
@@ -378,17 +383,17 @@ impl Orders {
 
 /// Returns the head of the bucket of `key`. Each entry of the table of folios has one bucket.
 #[inline]
-fn bucket<'a>(maps: &'a Maps<'_>, key: Key) -> &'a AtomicU32 {
+fn bucket<'a>(maps: &'a MmState<'_>, key: Key) -> &'a AtomicU32 {
     &maps.folios.table[(key.place() & (nr_buckets(maps) - 1)) as usize].bucket
 }
 
 /// Returns the number of buckets: that of the entries for folios, rounded down to a power of two.
 #[inline]
-fn nr_buckets(maps: &Maps<'_>) -> u64 {
+fn nr_buckets(maps: &MmState<'_>) -> u64 {
     maps.folios.table.len().checked_ilog2().map_or(0, |order| 1 << order)
 }
 
-fn lookup(maps: &Maps<'_>, key: Key) -> Option<Found> {
+fn lookup(maps: &MmState<'_>, key: Key) -> Option<Found> {
     if maps.folios.table.is_empty() {
         return None;
     }
@@ -411,7 +416,7 @@ fn lookup(maps: &Maps<'_>, key: Key) -> Option<Found> {
 
 /// Returns the entries that may hold the shadow of `key`.
 #[inline]
-fn ways<'a>(maps: &'a Maps<'_>, key: Key) -> &'a [ShadowEntry] {
+fn ways<'a>(maps: &'a MmState<'_>, key: Key) -> &'a [ShadowEntry] {
     let sets = maps.stored.shadows.len() / WAYS;
     if sets == 0 {
         return maps.stored.shadows;
@@ -422,7 +427,7 @@ fn ways<'a>(maps: &'a Maps<'_>, key: Key) -> &'a [ShadowEntry] {
 
 /// Returns the shadow of `key`, and forgets it unless `keep` is set.
 #[inline]
-fn take_shadow(maps: &Maps<'_>, key: Key, keep: bool) -> Option<Shadow> {
+fn take_shadow(maps: &MmState<'_>, key: Key, keep: bool) -> Option<Shadow> {
     let print = key.print(maps);
     let entry = ways(maps, key).iter().find(|entry| entry.key.load(Relaxed) == print)?;
     if !keep {
@@ -432,7 +437,7 @@ fn take_shadow(maps: &Maps<'_>, key: Key, keep: bool) -> Option<Shadow> {
 }
 
 #[inline]
-fn store_shadow(maps: &Maps<'_>, key: Key, shadow: Shadow) {
+fn store_shadow(maps: &MmState<'_>, key: Key, shadow: Shadow) {
     let print = key.print(maps);
     let now = maps.stored.shadow_clock.load(Relaxed).wrapping_add(1);
     maps.stored.shadow_clock.store(now, Relaxed);

@@ -3,8 +3,8 @@
 use super::{At, CountedTables, Fault, FaultKind};
 use crate::folio::FolioFlags;
 use crate::id::{FolioId, MappingId, MemcgId};
-use crate::maps::NewFolio;
 use crate::memory::{OutOfMemory, OutOfTable, TableKind};
+use crate::mm_state::NewFolio;
 use crate::world::World;
 use pageout_paging::walk::make_table;
 use pageout_paging::{Level, Order, Pfn};

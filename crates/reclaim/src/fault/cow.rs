@@ -112,6 +112,6 @@ impl<'e, W: World> At<'_, 'e, W> {
         if W::Format::is_dirty(was) {
             self.engine.maps.folio(old).note_dirty();
         }
-        self.engine.maps.folio(old).take_mappings(1);
+        self.engine.maps.folio(old).sub_mapcount(1);
     }
 }

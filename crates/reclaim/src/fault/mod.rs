@@ -20,9 +20,9 @@ use crate::engine::Engine;
 use crate::folio::FolioFlags;
 use crate::id::{FolioId, MappingId, MmId, VmaId};
 use crate::mapping::MappingKind;
-use crate::maps::Maps;
 use crate::memory::OutOfMemory;
 use crate::mm::Mm;
+use crate::mm_state::MmState;
 use crate::rank::{Rank, Ranked};
 use crate::vma::{VmFlags, Vma};
 use crate::vmstat::Counter;
@@ -64,7 +64,8 @@ pub enum Fault {
     /// Pending: the folio is being read, or it is shared memory that is being written to swap. The
     /// access is to be tried again after [`Engine::read_done`](crate::Engine::read_done) or
     /// [`Engine::write_done`](crate::Engine::write_done) was called for the folio.
-    /// [`Maps::transfer_is_pending`](crate::Maps::transfer_is_pending) returns true until then.
+    /// [`MmState::transfer_is_pending`](crate::MmState::transfer_is_pending) returns true until
+    /// then.
     Pending(FolioId),
     /// There is no VMA, or it forbids the access (SIGSEGV).
     BadAddress,
@@ -136,7 +137,7 @@ impl<W: World> Engine<'_, W> {
     }
 }
 
-impl Maps<'_> {
+impl MmState<'_> {
     /// Returns true while the transfer goes on that [`Fault::Pending`] or a truncation named. No
     /// end is missed if a task queues itself before it calls this and sleeps, and the caller of
     /// [`Engine::read_done`] or [`Engine::write_done`] wakes the queue afterwards. The number may

@@ -5,9 +5,9 @@ use crate::folio::{Folio, FolioFlags, LruFlags};
 use crate::id::{FolioId, MemcgId};
 use crate::lock::WriteGuard;
 use crate::lru_list::{LruList, Zones, kind_of};
-use crate::maps::Maps;
 use crate::mglru::generation::End;
 use crate::mglru::{MAX_NR_ZONES, gen_from_seq};
+use crate::mm_state::MmState;
 use crate::rank::{Rank, Ranked};
 use core::sync::atomic::Ordering::Relaxed;
 use pageout_paging::{Env, Rules};
@@ -21,7 +21,7 @@ pub(crate) struct LruGuard<'a> {
     _lock: Ranked<'a, WriteGuard<'a>>,
 }
 
-impl Maps<'_> {
+impl MmState<'_> {
     /// Returns the pages on a list of a cgroup and of all below it.
     pub fn lru_size(&self, memcg: MemcgId, list: LruList) -> u64 {
         self.memcg(memcg).lruvec.subtree_size(list)
@@ -63,7 +63,7 @@ impl<'e, E: Env> Engine<'e, E> {
     }
 }
 
-impl Maps<'_> {
+impl MmState<'_> {
     /// Puts a folio that is on no list at the head of the list of its flags.
     #[inline]
     pub(crate) fn lru_link(&self, guard: &LruGuard<'_>, id: FolioId) {

@@ -6,7 +6,7 @@ use super::{MIN_LRU_BATCH, MIN_NR_GENS};
 use crate::balance::unprotected;
 use crate::engine::Engine;
 use crate::id::MemcgId;
-use crate::maps::Maps;
+use crate::mm_state::MmState;
 use crate::protection::Protected;
 use crate::scan::{Agent, DEF_PRIORITY, SWAPPINESS_ANON_ONLY, ScanControl};
 use crate::world::World;
@@ -22,7 +22,7 @@ fn is_aging_due(min_seq: u64, max_seq: u64, priority: u8) -> bool {
     }
 }
 
-impl Maps<'_> {
+impl MmState<'_> {
     /// Returns the pages of the evictable types, in all generations (`lruvec_evictable_size`).
     pub(crate) fn evictable_size(&self, memcg: MemcgId, swappiness: u8) -> u64 {
         let lrugen = self.lru_gen(memcg);
@@ -62,7 +62,7 @@ impl<W: World> Engine<'_, W> {
     }
 }
 
-impl Maps<'_> {
+impl MmState<'_> {
     /// Returns the number of pages of a cgroup that this urgency scans, without the protected part.
     /// Notes in `sc` if low protection spared some. Returns 0 if only anonymous memory is wanted
     /// and there is no room to swap it to (`get_nr_to_scan`).

@@ -7,9 +7,9 @@ use crate::folio::FolioFlags;
 use crate::id::{FolioId, MappingId, MemcgId};
 use crate::lru_list::LruList;
 use crate::mapping::MappingKind;
-use crate::maps::{Maps, NewFolio};
 use crate::memory::{Limits, Memory};
-use crate::tuning::{Aging, PmdLeaves, ShootdownWhen, Thp, Tuning, UnmapBy, Unmapping};
+use crate::mm_state::{MmState, NewFolio};
+use crate::tuning::{Aging, FlushTiming, PmdLeaves, Thp, Tuning, UnmapGranularity, Unmapping};
 use crate::world::{Backing, Frames, Io, Submitted, World};
 use crate::{CpuCtx, Lock, WriteGuard};
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -18,7 +18,7 @@ use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate};
 use pageout_paging::pte::SmallX86;
 use pageout_paging::table::HostTable;
 use pageout_paging::tlb::FlushPolicy;
-use pageout_paging::young::Family;
+use pageout_paging::young::YoungAlgorithm;
 use pageout_paging::{Env, Mmu, Notifier, Order, Pfn, Sound};
 use std::boxed::Box;
 use std::vec::Vec;
@@ -115,7 +115,7 @@ impl World for Bare {
 /// Maps of up to `folios` folios and five cgroups, in three zones, with generations in use and one
 /// mapping of each type.
 pub(crate) struct Ground {
-    pub(crate) maps: Maps<'static>,
+    pub(crate) maps: MmState<'static>,
     pub(crate) world: Bare,
     pub(crate) cpu: CpuCtx,
     mappings: [MappingId; 2],
@@ -128,11 +128,11 @@ pub(crate) struct Ground {
 
 /// The kernels' choices. Nothing here depends on them.
 pub(crate) const TUNING: Tuning = Tuning {
-    aging: Aging { family: Family::Batched, flush: FlushPolicy::GENERIC },
+    aging: Aging { algorithm: YoungAlgorithm::Batched, flush: FlushPolicy::GENERIC },
     unmapping: Unmapping {
-        by: UnmapBy::Batched,
-        read: Getter::Gathered,
-        shootdown: ShootdownWhen::Deferred,
+        by: UnmapGranularity::Batched,
+        read: Getter::Contpte,
+        shootdown: FlushTiming::Deferred,
     },
     thp: Thp::Never,
     pmd_leaves: PmdLeaves::Never,
@@ -151,7 +151,7 @@ impl Ground {
             Limits { frames: 3 * zone as usize, folios, mappings: 2, memcgs: 4, ..Limits::NOTHING };
         let bytes = Box::leak(Box::new_uninit_slice(Memory::bytes_for(&limits)));
         let memory = Memory::carve(bytes, &limits).expect("room for all");
-        let maps = Maps::new(memory, Pfn::new(0)).expect("small tables");
+        let maps = MmState::new(memory, Pfn::new(0)).expect("small tables");
         let (world, mut cpu) = (Bare::default(), CpuCtx::new());
         maps.set_zone_start(1, Pfn::new(zone));
         maps.set_zone_start(2, Pfn::new(2 * zone));

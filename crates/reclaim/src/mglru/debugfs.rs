@@ -3,7 +3,7 @@
 use super::{MAX_NR_GENS, MAX_NR_TIERS, MmStats, gen_from_seq};
 use crate::engine::Engine;
 use crate::id::MemcgId;
-use crate::maps::Maps;
+use crate::mm_state::MmState;
 use crate::scan::{ANON, FILE};
 use crate::world::World;
 use core::fmt::{self, Display, Write};
@@ -49,7 +49,7 @@ impl<W: World> Engine<'_, W> {
     }
 }
 
-impl Maps<'_> {
+impl MmState<'_> {
     fn show_generation(
         &self,
         now: u64,

@@ -5,8 +5,8 @@ use super::batch::MmWalk;
 use crate::folio::{Folio, FolioFlags};
 use crate::id::{FolioId, MemcgId};
 use crate::lru_list::kind_of;
-use crate::maps::Maps;
 use crate::mglru::generation::folio_update_gen;
+use crate::mm_state::MmState;
 use crate::referenced::max_batch;
 use crate::vma::VmFlags;
 use pageout_paging::young::YoungCheck;
@@ -20,7 +20,7 @@ pub(crate) const fn suitable_to_scan(total: usize, young: usize) -> bool {
 
 /// The context of a pass over entries: folios of one cgroup, in one address space.
 pub(crate) struct Look<'a, 'e, 'm, E: Env> {
-    pub(crate) maps: &'a Maps<'m>,
+    pub(crate) maps: &'a MmState<'m>,
     pub(crate) check: &'a YoungCheck<'e, E>,
     pub(crate) memcg: MemcgId,
     /// True if the address space has secondary MMUs.
@@ -104,7 +104,7 @@ impl MmWalk {
     /// of a file.
     pub(crate) fn promote<R: Rules>(
         &mut self,
-        maps: &Maps<'_>,
+        maps: &MmState<'_>,
         folio: &Folio,
         youngest: usize,
         vm_flags: VmFlags,

@@ -10,8 +10,8 @@ use crate::folio_list::FolioList;
 use crate::id::{FolioId, MemcgId};
 use crate::lru_list::kind_of;
 use crate::lruvec::place::LruGuard;
-use crate::maps::Maps;
 use crate::mglru::generation::End;
+use crate::mm_state::MmState;
 use crate::recency::Recency;
 use crate::scan::{ANON, FILE, ScanControl};
 use crate::shrink::ReclaimStat;
@@ -45,7 +45,7 @@ fn may_be_dirty(folio: &Folio) -> bool {
     folio.flags().contains(FolioFlags::DIRTY) || folio.is_dirtied()
 }
 
-impl Maps<'_> {
+impl MmState<'_> {
     /// Moves a folio of the oldest generation's list to the generation where it belongs, if that is
     /// another. Returns false if it is to be evicted, or if it is locked into memory: those are
     /// sorted out when evicted folios are put back. Adds the changes of sizes to `sizes`
@@ -253,7 +253,7 @@ impl<W: World> Engine<'_, W> {
     }
 }
 
-impl Maps<'_> {
+impl MmState<'_> {
     /// Splits rejects into those worth another try, if there is to be one, and the others. Of the
     /// others, those that would join the oldest generation again are activated.
     #[inline]

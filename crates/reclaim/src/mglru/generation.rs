@@ -5,9 +5,9 @@ use crate::folio::{Folio, LruFlags};
 use crate::id::{FolioId, MemcgId};
 use crate::lru_list::{LruList, Zones, kind_of};
 use crate::lruvec::place::LruGuard;
-use crate::maps::Maps;
 use crate::mglru::lrugen::LruGen;
 use crate::mglru::{MAX_NR_GENS, PerGeneration, gen_from_seq};
+use crate::mm_state::MmState;
 use crate::recency::Recency;
 use crate::vma::VmFlags;
 
@@ -20,7 +20,7 @@ pub(crate) enum End {
     Tail,
 }
 
-impl Maps<'_> {
+impl MmState<'_> {
     /// Returns the generations of a cgroup.
     pub(crate) fn lru_gen(&self, memcg: MemcgId) -> &LruGen {
         &self.memcg(memcg).lruvec.generations

@@ -4,13 +4,13 @@
 use super::gen_from_seq;
 use crate::engine::Engine;
 use crate::id::MemcgId;
-use crate::maps::Maps;
+use crate::mm_state::MmState;
 use crate::protection::Protected;
 use crate::scan::ScanControl;
 use crate::world::World;
 use core::sync::atomic::Ordering::Relaxed;
 
-impl Maps<'_> {
+impl MmState<'_> {
     /// Returns the time in milliseconds for which memory in use is kept; 0 is off.
     pub fn min_ttl_ms(&self) -> u64 {
         self.cgroups.lru_gen_state.min_ttl_ms.load(Relaxed)
@@ -47,7 +47,7 @@ impl<W: World> Engine<'_, W> {
     }
 }
 
-impl Maps<'_> {
+impl MmState<'_> {
     /// Returns true if a cgroup has reclaimable memory, and its oldest generation was opened more
     /// than `ttl` milliseconds ago (`lruvec_is_reclaimable`).
     fn is_reclaimable(&self, id: MemcgId, sc: &ScanControl, now: u64, ttl: u64) -> bool {

@@ -7,7 +7,7 @@ use super::memcg_lru::{MemcgLruOp, NextMemcg};
 use crate::engine::Engine;
 use crate::id::MemcgId;
 use crate::lru_list::LruList;
-use crate::maps::Maps;
+use crate::mm_state::MmState;
 use crate::protection::Protected;
 use crate::scan::{Agent, DEF_PRIORITY, ScanControl};
 use crate::vmstat::Counter;
@@ -24,7 +24,7 @@ fn initial_priority(reclaimable: u64, nr_to_reclaim: u64) -> u8 {
     priority.clamp(i64::from(DEF_PRIORITY / 2), i64::from(DEF_PRIORITY)) as u8
 }
 
-impl Maps<'_> {
+impl MmState<'_> {
     /// Skips the urgencies at which a large reclaim of the whole machine would get too little
     /// (`set_initial_priority`).
     pub(crate) fn set_initial_priority(&self, sc: &mut ScanControl) {

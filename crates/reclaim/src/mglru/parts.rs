@@ -1,8 +1,8 @@
 //! The parts of an address space that a walk reads: the VMAs whose accesses predict use.
 
 use crate::mapping::MappingKind;
-use crate::maps::Maps;
 use crate::mm::Mm;
+use crate::mm_state::MmState;
 use crate::scan::MAX_SWAPPINESS;
 use crate::vma::{VmFlags, Vma};
 use core::cmp::{max, min};
@@ -11,7 +11,7 @@ use pageout_paging::VirtRange;
 /// Returns true if walks skip a VMA (Linux 7.3.4, `should_skip_vma`; there are no huge-page, device
 /// or gate VMAs here). They do if its pages cannot be evicted, accesses to it say nothing about
 /// later ones, or its type may not be evicted now.
-fn should_skip_vma(maps: &Maps<'_>, vma: &Vma, swappiness: u8) -> bool {
+fn should_skip_vma(maps: &MmState<'_>, vma: &Vma, swappiness: u8) -> bool {
     let flags = vma.flags();
     let accessible = flags.intersects(VmFlags::READ | VmFlags::WRITE | VmFlags::EXEC);
     if !accessible || flags.intersects(VmFlags::NO_RECENCY | VmFlags::LOCKED) {
@@ -26,14 +26,14 @@ fn should_skip_vma(maps: &Maps<'_>, vma: &Vma, swappiness: u8) -> bool {
 /// The VMAs of an address space that a walk reads, in order. The caller holds the mmap lock.
 #[derive(Debug)]
 pub(crate) struct Parts<'a, 'm> {
-    maps: &'a Maps<'m>,
+    maps: &'a MmState<'m>,
     swappiness: u8,
     /// The first VMA that may hold the next range.
     vma: Option<&'m Vma>,
 }
 
 impl<'a, 'm> Parts<'a, 'm> {
-    pub(crate) fn new(maps: &'a Maps<'m>, mm: &Mm, swappiness: u8) -> Self {
+    pub(crate) fn new(maps: &'a MmState<'m>, mm: &Mm, swappiness: u8) -> Self {
         Self { maps, swappiness, vma: maps.vma_at(&mm.head) }
     }
 

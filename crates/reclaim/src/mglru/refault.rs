@@ -6,7 +6,7 @@ use super::tier::{tier_from_refs, tier_of};
 use crate::engine::Engine;
 use crate::folio::Folio;
 use crate::lru_list::kind_of;
-use crate::maps::Maps;
+use crate::mm_state::MmState;
 use crate::recency::{REFS_WIDTH, Recency};
 use crate::scan::FILE;
 use crate::vmstat::Counter;
@@ -26,7 +26,7 @@ fn is_recent(token: u64, max_seq: u64) -> bool {
     max_seq.abs_diff(token >> REFS_WIDTH) < MAX_NR_GENS as u64
 }
 
-impl Maps<'_> {
+impl MmState<'_> {
     /// Makes the shadow of a folio that is about to be evicted, and counts the eviction in the
     /// folio's tier (`lru_gen_eviction`).
     #[inline]

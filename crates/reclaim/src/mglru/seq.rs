@@ -6,9 +6,9 @@ use crate::engine::Engine;
 use crate::id::{FolioId, MemcgId};
 use crate::lru_list::{LruList, Zones};
 use crate::lruvec::place::LruGuard;
-use crate::maps::Maps;
 use crate::mglru::generation::End;
 use crate::mglru::lrugen::LruGen;
+use crate::mm_state::MmState;
 use crate::scan::{ANON, FILE, MAX_SWAPPINESS};
 use crate::world::World;
 use core::array;
@@ -54,7 +54,7 @@ impl LruGen {
     }
 }
 
-impl Maps<'_> {
+impl MmState<'_> {
     /// Returns the oldest generation of the evictable types (`evictable_min_seq`).
     #[inline]
     pub(crate) fn evictable_min_seq(&self, memcg: MemcgId, swappiness: u8) -> u64 {
@@ -84,7 +84,7 @@ impl<W: World> Engine<'_, W> {
     }
 }
 
-impl Maps<'_> {
+impl MmState<'_> {
     /// Opens a generation at time `now`. Returns `None` if more folios must be moved first.
     fn try_to_open(
         &self,

@@ -4,13 +4,13 @@ use crate::engine::Engine;
 use crate::id::MemcgId;
 use crate::lru_list::LruList;
 use crate::lruvec::place::LruGuard;
-use crate::maps::Maps;
 use crate::mglru::MAX_LRU_BATCH;
 use crate::mglru::caps::LruGenCaps;
+use crate::mm_state::MmState;
 use crate::world::World;
 use core::sync::atomic::Ordering::Relaxed;
 
-impl Maps<'_> {
+impl MmState<'_> {
     /// Returns the parts that are on.
     #[inline]
     pub fn lru_gen_caps(&self) -> LruGenCaps {
@@ -80,7 +80,7 @@ impl<W: World> Engine<'_, W> {
     }
 }
 
-impl Maps<'_> {
+impl MmState<'_> {
     /// Moves one folio from a classic list to its generation's. Returns false if there is none
     /// (`fill_evictable`). The folio keeps its flag of being on a list, since another task may be
     /// about to free it.

@@ -3,7 +3,7 @@
 use super::LruGenCaps;
 use crate::engine::Engine;
 use crate::errno::Errno;
-use crate::maps::Maps;
+use crate::mm_state::MmState;
 use crate::text::{c_string, kstrtouint};
 use crate::world::World;
 use core::fmt::{self, Write};
@@ -54,7 +54,7 @@ impl<W: World> Engine<'_, W> {
     }
 }
 
-impl Maps<'_> {
+impl MmState<'_> {
     /// Writes the text of `min_ttl_ms`: the time in milliseconds for which memory in use is not
     /// evicted, and a line end. The clock ticks in milliseconds: kernels with fewer ticks a second
     /// round up.

@@ -2,10 +2,10 @@
 //! meanwhile.
 
 use crate::id::{FolioId, MemcgId};
-use crate::maps::Maps;
+use crate::mm_state::MmState;
 use core::sync::atomic::Ordering::Relaxed;
 
-impl Maps<'_> {
+impl MmState<'_> {
     /// Returns the sequence number of a cgroup's youngest generation, and those of its oldest of
     /// anonymous memory and of files' pages.
     #[inline]
@@ -28,8 +28,8 @@ impl Maps<'_> {
     }
 
     /// Returns the pages counted in a generation, whatever list they are on; see
-    /// [`Maps::lru_gen_folios`]. The number is negative, or too small, while a walk has not handed
-    /// in its changes.
+    /// [`MmState::lru_gen_folios`]. The number is negative, or too small, while a walk has not
+    /// handed in its changes.
     pub fn lru_gen_size(&self, memcg: MemcgId, generation: usize, kind: usize, zone: usize) -> i64 {
         self.lru_gen(memcg).nr_pages[generation][kind][zone].load(Relaxed)
     }

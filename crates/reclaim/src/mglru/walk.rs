@@ -9,15 +9,15 @@ use super::{LruGenCaps, MAX_LRU_BATCH, gen_from_seq};
 use crate::engine::Engine;
 use crate::folio::Folio;
 use crate::id::MemcgId;
-use crate::maps::Maps;
 use crate::mglru::mm_list::iterate::Next;
 use crate::mm::Mm;
+use crate::mm_state::MmState;
 use crate::tuning::Aging;
 use crate::vma::VmFlags;
 use crate::world::World;
 use pageout_paging::mmu::Mmu;
 use pageout_paging::walk::{next_boundary, pmd_table, table_after};
-use pageout_paging::young::{Family, YoungCheck};
+use pageout_paging::young::{YoungAlgorithm, YoungCheck};
 use pageout_paging::{
     Env, Format, Level, LockedTable, Observer, Pfn, Pte, Rules, Stage, Table, VirtAddr, VirtRange,
 };
@@ -108,7 +108,7 @@ impl<E: Env> Engine<'_, E> {
 
 /// The walk of one address space while its mmap lock is held.
 struct PageWalk<'a, 'm, E: Env> {
-    maps: &'a Maps<'m>,
+    maps: &'a MmState<'m>,
     env: &'a E,
     mm: &'a Mm,
     check: YoungCheck<'a, E>,
@@ -122,9 +122,15 @@ struct PageWalk<'a, 'm, E: Env> {
 }
 
 impl<'a, 'm, E: Env> PageWalk<'a, 'm, E> {
-    fn new(maps: &'a Maps<'m>, env: &'a E, mm: &'a Mm, walk: &'a mut MmWalk, aging: Aging) -> Self {
-        let Aging { family, flush } = aging;
-        let check = YoungCheck { env, family, flush, asid: mm.asid() };
+    fn new(
+        maps: &'a MmState<'m>,
+        env: &'a E,
+        mm: &'a Mm,
+        walk: &'a mut MmWalk,
+        aging: Aging,
+    ) -> Self {
+        let Aging { algorithm, flush } = aging;
+        let check = YoungCheck { env, algorithm, flush, asid: mm.asid() };
         let secondary = env.notifier(mm.asid()).is_some();
         let by_nonleaf = !walk.force_scan
             && maps.lru_gen_caps().contains(LruGenCaps::NONLEAF_YOUNG)
@@ -250,9 +256,9 @@ impl<'a, 'm, E: Env> PageWalk<'a, 'm, E> {
         suitable_to_scan(total, young)
     }
 
-    /// Returns the table after the one for `addr`, which only the `line` family prefetches.
+    /// Returns the table after the one for `addr`, which only the `line` algorithm prefetches.
     fn ahead(&self, pmd_table: Pfn, addr: VirtAddr) -> Option<E::Table> {
-        let ours = self.check.family == Family::Line;
+        let ours = self.check.algorithm == YoungAlgorithm::Line;
         let frame = ours.then(|| table_after(self.env, pmd_table, addr)).flatten();
         frame.map(|frame| self.env.table(frame))
     }
@@ -304,7 +310,7 @@ impl<'a, 'm, E: Env> PageWalk<'a, 'm, E> {
 /// (Linux 7.3.4, `walk_update_folio`).
 fn used<R: Rules>(
     walk: &mut MmWalk,
-    maps: &Maps<'_>,
+    maps: &MmState<'_>,
     folio: &Folio,
     youngest: usize,
     (vm_flags, dirty): (VmFlags, bool),

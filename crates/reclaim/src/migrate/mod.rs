@@ -15,10 +15,10 @@ mod restore;
 use crate::engine::Engine;
 use crate::folio::{FolioFlags, FolioGuard};
 use crate::folio_list::FolioList;
-use crate::gather::Gather;
 use crate::id::{FolioId, MemcgId};
-use crate::maps::Maps;
+use crate::mm_state::MmState;
 use crate::rank::Rank;
+use crate::tlb_batch::TlbBatch;
 use crate::unmap::Unmapped;
 use crate::vmstat::Counter;
 use crate::world::World;
@@ -110,7 +110,7 @@ impl<W: World> Engine<'_, W> {
         let mut done = Migrated::default();
         let mut settled = FolioList::default();
         let mut batch = [const { None }; BATCH];
-        let mut gather = Gather::new(self);
+        let mut tlb_batch = TlbBatch::new(self);
         let rank = self.ranks.enter(Rank::Folio);
         let mut migration = Migration { engine: self, targets };
         for slot in &mut batch {
@@ -118,12 +118,12 @@ impl<W: World> Engine<'_, W> {
                 break;
             };
             settled.push(maps, id);
-            *slot = migration.begin(&mut gather, id);
+            *slot = migration.begin(&mut tlb_batch, id);
             done.failed += if slot.is_none() { maps.folio(id).nr_pages() as u64 } else { 0 };
         }
         world.observer().enter(Stage::Flush);
         if <W::Rules as Rules>::flush_before_copy() {
-            gather.flush();
+            tlb_batch.flush();
         }
         world.observer().enter(Stage::Other);
         for moving in batch.into_iter().flatten() {
@@ -134,7 +134,7 @@ impl<W: World> Engine<'_, W> {
             }
         }
         drop(rank);
-        gather.finish(self);
+        tlb_batch.finish(self);
         self.putback(&mut settled);
         let vmstat = &maps.memcg(MemcgId::ROOT).vmstat;
         vmstat.add(Counter::PgmigrateSuccess, done.moved);
@@ -143,7 +143,7 @@ impl<W: World> Engine<'_, W> {
     }
 }
 
-impl Maps<'_> {
+impl MmState<'_> {
     /// Moves the folio to as many frames from `to` on, which belong to no folio. The caller has
     /// frozen it, and no entry maps it.
     fn move_frames(&self, id: FolioId, to: Pfn) {
@@ -171,7 +171,7 @@ struct Migration<'a, 'e, W> {
 impl<'e, W: World> Migration<'_, 'e, W> {
     /// Locks and unmaps a folio. Returns `None` and changes nothing if it cannot move now (Linux
     /// 7.3.4, migrate_folio_unmap).
-    fn begin(&mut self, gather: &mut Gather<'_, W>, id: FolioId) -> Option<Moving<'e>> {
+    fn begin(&mut self, tlb_batch: &mut TlbBatch<'_, W>, id: FolioId) -> Option<Moving<'e>> {
         let folio = self.engine.maps.folio(id);
         let guard = folio.try_lock()?;
         if folio.flags().intersects(FolioFlags::WRITEBACK | FolioFlags::READING) {
@@ -180,7 +180,7 @@ impl<'e, W: World> Migration<'_, 'e, W> {
         let to = self.targets.take(folio.order())?;
         let unmapped = match folio.mapcount() {
             0 => Unmapped { all: true, refs: 0 },
-            _ => self.engine.try_to_migrate(&guard, gather),
+            _ => self.engine.try_to_migrate(&guard, tlb_batch),
         };
         Some(Moving { id, guard, to, unmapped })
     }

@@ -3,12 +3,12 @@
 use crate::engine::Engine;
 use crate::fault::{WorldTables, prot_of};
 use crate::folio::FolioFlags;
-use crate::gather::flush_tlb_batched_pending;
 use crate::huge::leaf_at;
 use crate::id::{MmId, SwapSlot};
 use crate::memory::OutOfMemory;
 use crate::mm::Mm;
 use crate::space::{SpaceError, after, flush_mm, read, run, set_absent};
+use crate::tlb_batch::flush_tlb_batched_pending;
 use crate::vma::Vma;
 use crate::world::World;
 use core::sync::atomic::Ordering::Relaxed;

@@ -16,9 +16,9 @@ mod zap;
 use crate::engine::Engine;
 use crate::huge::leaf_start;
 use crate::id::VmaId;
-use crate::maps::Maps;
 use crate::memory::{OutOfMemory, OutOfTable};
 use crate::mm::Mm;
+use crate::mm_state::MmState;
 use crate::mmap::is_pages;
 use crate::world::World;
 pub use advise::Advice;
@@ -75,7 +75,7 @@ fn after<F: Format>(addr: VirtAddr, nr: usize) -> VirtAddr {
 /// Returns the number of entries from `addr`, which `pte` maps, that are one run of one folio, up
 /// to `end` or the table's end. Without a folio, it is 1.
 pub(crate) fn run<E: Env>(
-    maps: &Maps<'_>,
+    maps: &MmState<'_>,
     pt: &LockedTable<'_, E>,
     addr: VirtAddr,
     end: VirtAddr,
@@ -127,7 +127,7 @@ impl<W: World> Engine<'_, W> {
     }
 }
 
-impl Maps<'_> {
+impl MmState<'_> {
     /// Returns true if VMAs cover the range without a hole.
     fn covers(&self, mm: &Mm, range: &VirtRange) -> bool {
         let mut addr = range.start;

@@ -2,12 +2,12 @@
 
 use crate::engine::Engine;
 use crate::fault::prot_of;
-use crate::gather::flush_tlb_batched_pending;
 use crate::huge::{keep_state, leaf_at, rewrite_leaf};
 use crate::id::MmId;
 use crate::memory::OutOfMemory;
 use crate::mm::Mm;
 use crate::space::{SpaceError, after, forget_lent, read, run, set_absent};
+use crate::tlb_batch::flush_tlb_batched_pending;
 use crate::vma::VmFlags;
 use crate::world::World;
 use pageout_paging::batch::BatchFlags;

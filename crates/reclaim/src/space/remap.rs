@@ -3,14 +3,14 @@
 use super::protect::KEEP_WRITE;
 use crate::engine::Engine;
 use crate::fault::WorldTables;
-use crate::gather::flush_tlb_batched_pending;
 use crate::huge::leaf_start;
 use crate::id::{MmId, VmaId};
-use crate::maps::Maps;
 use crate::memory::OutOfMemory;
 use crate::mm::Mm;
+use crate::mm_state::MmState;
 use crate::mmap::is_pages;
 use crate::space::{SpaceError, after, forget_lent, read, run, set_absent};
+use crate::tlb_batch::flush_tlb_batched_pending;
 use crate::vma::Vma;
 use crate::world::World;
 use pageout_paging::contig::get_and_clear_ptes;
@@ -42,7 +42,7 @@ impl<W: World> Engine<'_, W> {
     }
 }
 
-impl Maps<'_> {
+impl MmState<'_> {
     /// Returns the VMA that holds all of a range.
     fn vma_around(&self, mm: &Mm, range: &VirtRange) -> Result<VmaId, SpaceError> {
         let found = self.find_vma(mm, range.start);

@@ -2,11 +2,11 @@
 
 use crate::engine::Engine;
 use crate::folio::FolioFlags;
-use crate::gather::flush_tlb_batched_pending;
 use crate::huge::LeafTaken;
 use crate::id::{FolioId, MmId, SwapSlot};
 use crate::mm::Mm;
 use crate::space::{SpaceError, after, pages, read, run, set_absent};
+use crate::tlb_batch::flush_tlb_batched_pending;
 use crate::vma::{VmFlags, Vma};
 use crate::world::World;
 use pageout_paging::batch::BatchFlags;
@@ -115,7 +115,7 @@ impl<W: World> Engine<'_, W> {
             if W::Format::is_dirty(*was) {
                 maps.folio(*id).note_dirty();
             }
-            maps.folio(*id).take_mappings(*nr);
+            maps.folio(*id).sub_mapcount(*nr);
         }
         drop(pt);
         (addr, batch)

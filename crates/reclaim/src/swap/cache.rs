@@ -5,14 +5,14 @@ use crate::cache::index::Locked;
 use crate::engine::Engine;
 use crate::folio::{FolioFlags, FolioGuard};
 use crate::id::{FolioId, MappingId, MemcgId, NONE, SwapSlot};
-use crate::maps::Maps;
+use crate::mm_state::MmState;
 use crate::swap::Slot;
 use crate::workingset::Shadow;
 use core::num::NonZeroU64;
 use core::sync::atomic::Ordering::Relaxed;
 use pageout_paging::Env;
 
-impl Maps<'_> {
+impl MmState<'_> {
     /// Returns the number of free swap slots (the kernel's `get_nr_swap_pages`).
     #[inline]
     pub fn free_slots(&self) -> usize {
@@ -71,7 +71,7 @@ impl<E: Env> Engine<'_, E> {
 /// Puts a locked folio into the swap cache, with newly allocated slots. The caller gives the cache
 /// a reference (Linux 7.3.4, folio_alloc_swap).
 pub(crate) fn alloc_slots(
-    maps: &Maps<'_>,
+    maps: &MmState<'_>,
     _: &Locked<'_>,
     guard: &FolioGuard<'_>,
     id: FolioId,
@@ -93,7 +93,7 @@ pub(crate) fn alloc_slots(
 
 /// Finds `nr` free slots in a row, aligned to their number. The search begins where the last one
 /// ended.
-fn find_free(maps: &Maps<'_>, nr: usize) -> Option<SwapSlot> {
+fn find_free(maps: &MmState<'_>, nr: usize) -> Option<SwapSlot> {
     if (maps.stored.free_slots.load(Relaxed) as usize) < nr {
         return None;
     }
@@ -217,7 +217,7 @@ impl<E: Env> Engine<'_, E> {
 /// Takes a locked folio out of the swap cache. Leaves a shadow in slots that entries name, and
 /// frees the others. The cache's reference passes to the caller.
 pub(crate) fn unlink(
-    maps: &Maps<'_>,
+    maps: &MmState<'_>,
     _: &Locked<'_>,
     guard: &FolioGuard<'_>,
     shadow: Option<Shadow>,

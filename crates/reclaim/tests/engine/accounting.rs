@@ -3,7 +3,7 @@
 
 use crate::world::{Arena, World, pages};
 use pageout_paging::pte::{SmallArm2, SmallArm4, SmallX86};
-use pageout_paging::young::Family;
+use pageout_paging::young::YoungAlgorithm;
 use pageout_paging::{Format, Level, Order, Pfn};
 use pageout_reclaim::{
     FolioFlags, FolioId, Limits, MapAs, MapError, MappingId, MmId, NewFolio, NewVma, OutOfTable,
@@ -30,7 +30,7 @@ enum Op {
     Map { vma: Index, folio: Index, leaf: bool },
     Zap { vma: Index, folio: Index },
     Touch { vma: Index, page: u64 },
-    Ask { folio: Index, family: usize },
+    Ask { folio: Index, algorithm: usize },
 }
 
 fn op() -> impl Strategy<Value = Op> {
@@ -53,7 +53,7 @@ fn op() -> impl Strategy<Value = Op> {
             .prop_map(|((vma, folio), leaf)| Op::Map { vma, folio, leaf }),
         3 => pair().prop_map(|(vma, folio)| Op::Zap { vma, folio }),
         3 => (some(), 0..20_u64).prop_map(|(vma, page)| Op::Touch { vma, page }),
-        3 => (some(), 0..3_usize).prop_map(|(folio, family)| Op::Ask { folio, family }),
+        3 => (some(), 0..3_usize).prop_map(|(folio, algorithm)| Op::Ask { folio, algorithm }),
     ]
 }
 
@@ -122,9 +122,9 @@ impl<'a, F: Format> Run<'a, F> {
                     }
                 }
             }
-            Op::Ask { folio, family } => {
+            Op::Ask { folio, algorithm } => {
                 if let Some(folio) = pick(&self.folios, folio) {
-                    self.world.referenced(folio, Family::ALL[*family]);
+                    self.world.referenced(folio, YoungAlgorithm::ALL[*algorithm]);
                 }
             }
         }

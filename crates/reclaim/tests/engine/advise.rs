@@ -6,10 +6,10 @@ use crate::formats::on_every_format;
 use crate::ground::{Answer, Ground};
 use crate::world::Arena;
 use pageout_paging::Format;
-use pageout_paging::young::Family;
+use pageout_paging::young::YoungAlgorithm;
 use pageout_reclaim::{Advice, FolioFlags, Limits, LruFlags, OutOfMemory, SpaceError, VmFlags};
 
-fn what_is_not_needed_is_zeros_next_time<F: Format>(_: Family) {
+fn what_is_not_needed_is_zeros_next_time<F: Format>(_: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&ROOM);
     let mut world = arena.world::<F>();
     let (mm, file) = (world.process(), world.file_of(1));
@@ -27,7 +27,7 @@ fn what_is_not_needed_is_zeros_next_time<F: Format>(_: Family) {
     world.all_is_free_but(4);
 }
 
-fn what_is_paged_out_comes_back<F: Format>(_: Family) {
+fn what_is_paged_out_comes_back<F: Format>(_: YoungAlgorithm) {
     for order in 0..3 {
         let mut arena = Arena::new::<F>(&ROOM);
         let mut world = arena.world::<F>();
@@ -50,7 +50,7 @@ fn what_is_paged_out_comes_back<F: Format>(_: Family) {
     }
 }
 
-fn late_storage_loses_nothing<F: Format>(_: Family) {
+fn late_storage_loses_nothing<F: Format>(_: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&ROOM);
     let mut world = arena.world::<F>();
     let mm = world.process();
@@ -70,7 +70,7 @@ fn late_storage_loses_nothing<F: Format>(_: Family) {
     world.all_is_free_but(0);
 }
 
-fn a_child_of_a_swapped_process_has_its_own_copy<F: Format>(_: Family) {
+fn a_child_of_a_swapped_process_has_its_own_copy<F: Format>(_: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&ROOM);
     let mut world = arena.world::<F>();
     let parent = world.process();
@@ -94,7 +94,7 @@ fn a_child_of_a_swapped_process_has_its_own_copy<F: Format>(_: Family) {
     world.all_is_free_but(0);
 }
 
-fn what_is_freed_lazily_is_kept_if_written_again<F: Format>(_: Family) {
+fn what_is_freed_lazily_is_kept_if_written_again<F: Format>(_: YoungAlgorithm) {
     for order in 0..3 {
         let mut arena = Arena::new::<F>(&ROOM);
         let mut world = arena.world::<F>();
@@ -115,7 +115,7 @@ fn what_is_freed_lazily_is_kept_if_written_again<F: Format>(_: Family) {
     }
 }
 
-fn cold_folios_are_old_and_inactive<F: Format>(_: Family) {
+fn cold_folios_are_old_and_inactive<F: Format>(_: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&ROOM);
     let mut world = arena.world::<F>();
     let mm = world.process();
@@ -132,7 +132,7 @@ fn cold_folios_are_old_and_inactive<F: Format>(_: Family) {
     world.all_is_free_but(0);
 }
 
-fn what_others_map_is_left_to_them<F: Format>(_: Family) {
+fn what_others_map_is_left_to_them<F: Format>(_: YoungAlgorithm) {
     for order in 0..3 {
         for advice in [Advice::PageOut, Advice::Cold] {
             let mut arena = Arena::new::<F>(&ROOM);
@@ -155,7 +155,7 @@ fn what_others_map_is_left_to_them<F: Format>(_: Family) {
     }
 }
 
-fn paging_out_asks_no_one_whether_pages_were_used<F: Format>(_: Family) {
+fn paging_out_asks_no_one_whether_pages_were_used<F: Format>(_: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&ROOM);
     let mut world = arena.world::<F>();
     let mm = world.process();
@@ -173,7 +173,7 @@ fn paging_out_asks_no_one_whether_pages_were_used<F: Format>(_: Family) {
     world.all_is_free_but(0);
 }
 
-fn hints_split_and_merge_vmas<F: Format>(_: Family) {
+fn hints_split_and_merge_vmas<F: Format>(_: YoungAlgorithm) {
     let limits = Limits { vmas: 3, ..ROOM };
     let mut arena = Arena::new::<F>(&limits);
     let mut world = arena.world::<F>();

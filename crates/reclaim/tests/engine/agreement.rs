@@ -1,4 +1,4 @@
-//! Agreement of the families: over random layouts, each of them gives the result, and leaves the
+//! Agreement of the algorithms: over random layouts, each of them gives the result, and leaves the
 //! entries, of a plain reading of the rules.
 
 use crate::world::{Arena, LIMITS, World, page};
@@ -6,7 +6,7 @@ use pageout_paging::pte::{
     Arm64_4K, Entry, Riscv64, SmallArm2, SmallArm4, SmallRiscv, SmallX86, SwapEntry, SwapKind,
     X86_64,
 };
-use pageout_paging::young::Family;
+use pageout_paging::young::YoungAlgorithm;
 use pageout_paging::{Format, Pte};
 use pageout_reclaim::{
     FolioFlags, FolioId, MapAs, MappingKind, MmId, Referenced, Refs, VmFlags, VmaId,
@@ -255,7 +255,7 @@ fn use_pages<F: Format>(world: &World<'_, F>, mm: MmId, at: Range<u64>, part: &P
 }
 
 fn hold<F: Format>(layout: &Layout) -> Result<(), TestCaseError> {
-    for family in Family::ALL {
+    for algorithm in YoungAlgorithm::ALL {
         let mut arena = Arena::new::<F>(&LIMITS);
         let mut scene = Scene::new(layout, arena.world::<F>());
         let mapcounts = scene.mapcounts();
@@ -266,9 +266,15 @@ fn hold<F: Format>(layout: &Layout) -> Result<(), TestCaseError> {
                 (mm, page, if cleared { F::mkold(pte) } else { pte })
             };
             let entries: Vec<_> = scene.entries().into_iter().map(old).collect();
-            let found = scene.world.referenced(folio, family);
-            prop_assert_eq!(found, expected, "{:?} of {:?}", folio, family);
-            prop_assert_eq!(scene.entries(), entries, "entries after {:?} of {:?}", folio, family);
+            let found = scene.world.referenced(folio, algorithm);
+            prop_assert_eq!(found, expected, "{:?} of {:?}", folio, algorithm);
+            prop_assert_eq!(
+                scene.entries(),
+                entries,
+                "entries after {:?} of {:?}",
+                folio,
+                algorithm
+            );
         }
         prop_assert_eq!(scene.mapcounts(), mapcounts);
     }
@@ -279,22 +285,22 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(768))]
 
     #[test]
-    fn families_agree_on_small_x86(layout in layout()) {
+    fn algorithms_agree_on_small_x86(layout in layout()) {
         hold::<SmallX86>(&layout)?;
     }
 
     #[test]
-    fn families_agree_on_small_arm64_blocks_of_2(layout in layout()) {
+    fn algorithms_agree_on_small_arm64_blocks_of_2(layout in layout()) {
         hold::<SmallArm2>(&layout)?;
     }
 
     #[test]
-    fn families_agree_on_small_arm64_blocks_of_4(layout in layout()) {
+    fn algorithms_agree_on_small_arm64_blocks_of_4(layout in layout()) {
         hold::<SmallArm4>(&layout)?;
     }
 
     #[test]
-    fn families_agree_on_small_riscv(layout in layout()) {
+    fn algorithms_agree_on_small_riscv(layout in layout()) {
         hold::<SmallRiscv>(&layout)?;
     }
 }
@@ -303,17 +309,17 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
-    fn families_agree_on_x86_64(layout in layout()) {
+    fn algorithms_agree_on_x86_64(layout in layout()) {
         hold::<X86_64>(&layout)?;
     }
 
     #[test]
-    fn families_agree_on_arm64_4k(layout in layout()) {
+    fn algorithms_agree_on_arm64_4k(layout in layout()) {
         hold::<Arm64_4K>(&layout)?;
     }
 
     #[test]
-    fn families_agree_on_riscv64(layout in layout()) {
+    fn algorithms_agree_on_riscv64(layout in layout()) {
         hold::<Riscv64>(&layout)?;
     }
 }

@@ -6,17 +6,17 @@ use crate::env::Asked;
 use crate::formats::on_every_format;
 use crate::world::{Arena, LIMITS, World, pages};
 use pageout_paging::Format;
-use pageout_paging::young::Family;
+use pageout_paging::young::YoungAlgorithm;
 use pageout_reclaim::{FolioId, MappingId, MmId, Refs, VmFlags, VmaId};
 use std::ops::Range;
 
 /// Returns the calls that a secondary MMU gets for checks of `runs`: whole runs, or each page by
 /// itself.
-fn asked<F: Format>(family: Family, runs: &[Range<u64>]) -> Vec<Asked> {
+fn asked<F: Format>(algorithm: YoungAlgorithm, runs: &[Range<u64>]) -> Vec<Asked> {
     let by_page = runs.iter().flat_map(|run| run.clone().map(|page| page..page + 1));
-    let ranges: Vec<_> = match family {
-        Family::PerEntry => by_page.collect(),
-        Family::Batched | Family::Line => runs.to_vec(),
+    let ranges: Vec<_> = match algorithm {
+        YoungAlgorithm::PerEntry => by_page.collect(),
+        YoungAlgorithm::Batched | YoungAlgorithm::Line => runs.to_vec(),
     };
     ranges.into_iter().map(|run| Asked::ClearFlush(pages::<F>(run))).collect()
 }
@@ -40,7 +40,7 @@ fn watcher<F: Format>(
     (mm, vma)
 }
 
-fn a_run_is_the_folio<F: Format>(family: Family) {
+fn a_run_is_the_folio<F: Format>(algorithm: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
     let file = world.file();
@@ -50,14 +50,14 @@ fn a_run_is_the_folio<F: Format>(family: Family) {
     for page in [3, 4] {
         world.touch(mm, page);
     }
-    assert_eq!(world.referenced(folios[0], family).refs, Refs::Vmas(1));
-    assert_eq!(world.secondary(mm).asked(), asked::<F>(family, &[0..4]));
+    assert_eq!(world.referenced(folios[0], algorithm).refs, Refs::Vmas(1));
+    assert_eq!(world.secondary(mm).asked(), asked::<F>(algorithm, &[0..4]));
     assert_eq!(world.young(mm, 0..8), [4]);
-    assert_eq!(world.referenced(folios[1], family).refs, Refs::Vmas(1));
-    assert_eq!(world.secondary(mm).asked(), asked::<F>(family, &[4..8]));
+    assert_eq!(world.referenced(folios[1], algorithm).refs, Refs::Vmas(1));
+    assert_eq!(world.secondary(mm).asked(), asked::<F>(algorithm, &[4..8]));
 }
 
-fn a_run_ends_with_the_table<F: Format>(family: Family) {
+fn a_run_ends_with_the_table<F: Format>(algorithm: YoungAlgorithm) {
     let n = F::PTES as u64;
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
@@ -68,15 +68,15 @@ fn a_run_ends_with_the_table<F: Format>(family: Family) {
     for young in n - 3..=n {
         world.touch(mm, young);
         world.forget();
-        assert_eq!(world.referenced(folio, family).refs, Refs::Vmas(1));
-        let runs = asked::<F>(family, &[n - 3..n, n..n + 1]);
+        assert_eq!(world.referenced(folio, algorithm).refs, Refs::Vmas(1));
+        let runs = asked::<F>(algorithm, &[n - 3..n, n..n + 1]);
         assert_eq!(world.secondary(mm).asked(), runs);
         assert_eq!(tables.map(|table| world.locked(table)), [1, 1]);
         assert_eq!(world.young(mm, n - 3..n + 1), []);
     }
 }
 
-fn a_run_begins_and_ends_with_the_vma<F: Format>(family: Family) {
+fn a_run_begins_and_ends_with_the_vma<F: Format>(algorithm: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
     let file = world.file();
@@ -84,8 +84,8 @@ fn a_run_begins_and_ends_with_the_vma<F: Format>(family: Family) {
     for (pgoff, at, run) in [(5, 2..9, 2..5), (0, 0..6, 4..6), (5, 8..10, 8..10)] {
         let (mm, vma) = watcher(&mut world, file, &[folio], at.clone(), pgoff);
         world.touch(mm, run.end - 1);
-        assert_eq!(world.referenced(folio, family).refs, Refs::Vmas(1));
-        assert_eq!(world.secondary(mm).asked(), asked::<F>(family, &[run]));
+        assert_eq!(world.referenced(folio, algorithm).refs, Refs::Vmas(1));
+        assert_eq!(world.secondary(mm).asked(), asked::<F>(algorithm, &[run]));
         assert_eq!(world.young(mm, at), []);
         world.zap(vma, folio);
         world.munmap(vma);
@@ -95,7 +95,7 @@ fn a_run_begins_and_ends_with_the_vma<F: Format>(family: Family) {
 /// As after mlock of a part, VMAs of one process meet inside a contiguous block. A run ends with
 /// the VMA. The block's young bits are cleared to its edges, and count for the VMA that is checked
 /// first.
-fn a_run_ends_with_the_vma_inside_a_block<F: Format>(family: Family) {
+fn a_run_ends_with_the_vma_inside_a_block<F: Format>(algorithm: YoungAlgorithm) {
     let n = F::CONT_PTES.max(4) as u64;
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
@@ -107,14 +107,14 @@ fn a_run_ends_with_the_vma_inside_a_block<F: Format>(family: Family) {
     world.vma(mm, 0..cut, VmFlags::READ, file, 0);
     world.vma(mm, cut..n, VmFlags::EXEC, file, cut);
     world.touch(mm, cut);
-    let found = world.referenced(folio, family);
+    let found = world.referenced(folio, algorithm);
     let first = if F::CONT_SHIFT > 0 { VmFlags::READ } else { VmFlags::EXEC };
     assert_eq!((found.refs, found.vm_flags), (Refs::Vmas(1), first));
-    assert_eq!(world.secondary(mm).asked(), asked::<F>(family, &[0..cut, cut..n]));
+    assert_eq!(world.secondary(mm).asked(), asked::<F>(algorithm, &[0..cut, cut..n]));
     assert_eq!(world.young(mm, 0..n), []);
 }
 
-fn a_run_does_not_mix_blocks_and_single_entries<F: Format>(family: Family) {
+fn a_run_does_not_mix_blocks_and_single_entries<F: Format>(algorithm: YoungAlgorithm) {
     let block = F::CONT_PTES as u64;
     let end = 8.max(2 * block);
     let mut arena = Arena::new::<F>(&LIMITS);
@@ -126,13 +126,13 @@ fn a_run_does_not_mix_blocks_and_single_entries<F: Format>(family: Family) {
     let runs = if F::CONT_SHIFT > 0 { vec![1..block, block..end] } else { vec![1..end] };
     for young in 1..end {
         world.touch(mm, young);
-        assert_eq!(world.referenced(folio, family).refs, Refs::Vmas(1));
-        assert_eq!(world.secondary(mm).asked(), asked::<F>(family, &runs));
+        assert_eq!(world.referenced(folio, algorithm).refs, Refs::Vmas(1));
+        assert_eq!(world.secondary(mm).asked(), asked::<F>(algorithm, &runs));
         assert_eq!(world.young(mm, 1..end), []);
     }
 }
 
-fn a_run_ends_at_a_difference_and_goes_on_after_it<F: Format>(family: Family) {
+fn a_run_ends_at_a_difference_and_goes_on_after_it<F: Format>(algorithm: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
     let file = world.file();
@@ -143,18 +143,18 @@ fn a_run_ends_at_a_difference_and_goes_on_after_it<F: Format>(family: Family) {
     world.change(mm, 4, F::mkuffd_wp);
     for young in 1..9 {
         world.touch(mm, young);
-        assert_eq!(world.referenced(folio, family).refs, Refs::Vmas(1));
-        assert_eq!(world.secondary(mm).asked(), asked::<F>(family, &across));
+        assert_eq!(world.referenced(folio, algorithm).refs, Refs::Vmas(1));
+        assert_eq!(world.secondary(mm).asked(), asked::<F>(algorithm, &across));
         assert_eq!(world.young(mm, 1..9), []);
     }
     let holes = if F::PTES == 8 { vec![1..4, 5..8, 8..9] } else { vec![1..4, 5..9] };
     world.change(mm, 4, |_| pageout_paging::Pte::NONE);
-    world.referenced(folio, family);
-    assert_eq!(world.secondary(mm).asked(), asked::<F>(family, &holes), "a hole");
+    world.referenced(folio, algorithm);
+    assert_eq!(world.secondary(mm).asked(), asked::<F>(algorithm, &holes), "a hole");
 }
 
 /// Dirty and writable differ between pages of a folio in use, and do not end a run.
-fn dirty_and_write_do_not_end_a_run<F: Format>(family: Family) {
+fn dirty_and_write_do_not_end_a_run<F: Format>(algorithm: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
     let file = world.file();
@@ -163,15 +163,15 @@ fn dirty_and_write_do_not_end_a_run<F: Format>(family: Family) {
     world.change(mm, 2, |pte| F::mkdirty(F::mkwrite(pte)));
     world.touch(mm, 4);
     let before = world.entries(mm, 1..5);
-    assert_eq!(world.referenced(folio, family).refs, Refs::Vmas(1));
-    assert_eq!(world.secondary(mm).asked(), asked::<F>(family, &[1..5]));
+    assert_eq!(world.referenced(folio, algorithm).refs, Refs::Vmas(1));
+    assert_eq!(world.secondary(mm).asked(), asked::<F>(algorithm, &[1..5]));
     let kept: Vec<_> = before.into_iter().map(F::mkold).collect();
     assert_eq!(world.entries(mm, 1..5), kept, "only the young bit is taken");
 }
 
 /// Each run's entries are subtracted from the folio's mappings. The walk visits further VMAs only
 /// while mappings are left.
-fn the_walk_stops_when_all_mappings_are_seen<F: Format>(family: Family) {
+fn the_walk_stops_when_all_mappings_are_seen<F: Format>(algorithm: YoungAlgorithm) {
     let n = F::PTES as u64;
     for hidden in [false, true] {
         let mut arena = Arena::new::<F>(&LIMITS);
@@ -190,13 +190,13 @@ fn the_walk_stops_when_all_mappings_are_seen<F: Format>(family: Family) {
         world.vma(last, 0..3, VmFlags::READ, file, 1);
         assert_eq!(world.mapcount(folio), 10 + u32::from(hidden));
         world.forget();
-        world.referenced(folio, family);
+        world.referenced(folio, algorithm);
         assert_eq!(world.walked(last), hidden);
         assert_eq!(world.mapcount(folio), 10 + u32::from(hidden), "only the tally went down");
     }
 }
 
-fn a_pmd_leaf_is_one_mapping<F: Format>(family: Family) {
+fn a_pmd_leaf_is_one_mapping<F: Format>(algorithm: YoungAlgorithm) {
     let n = F::PTES as u64;
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
@@ -210,15 +210,15 @@ fn a_pmd_leaf_is_one_mapping<F: Format>(family: Family) {
     assert_eq!(world.mapcount(folio), 1);
     world.touch(mm, n);
     world.forget();
-    assert_eq!(world.referenced(folio, family).refs, Refs::Vmas(1));
+    assert_eq!(world.referenced(folio, algorithm).refs, Refs::Vmas(1));
     let all = Asked::ClearFlush(pages::<F>(n..2 * n));
     assert_eq!(world.secondary(mm).asked(), [all]);
     assert!(!world.walked(last), "the one mapping was seen");
     assert_eq!(world.young(mm, n..n + 1), []);
-    assert_eq!(world.referenced(folio, family).refs, Refs::Vmas(0));
+    assert_eq!(world.referenced(folio, algorithm).refs, Refs::Vmas(0));
 }
 
-fn a_folio_mapped_by_a_leaf_and_by_entries<F: Format>(family: Family) {
+fn a_folio_mapped_by_a_leaf_and_by_entries<F: Format>(algorithm: YoungAlgorithm) {
     let n = F::PTES as u64;
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
@@ -233,14 +233,14 @@ fn a_folio_mapped_by_a_leaf_and_by_entries<F: Format>(family: Family) {
     for (young, page) in [(leaf, 0), (entries, 1), (entries, n)] {
         world.touch(young, page);
         world.forget();
-        assert_eq!(world.referenced(folio, family).refs, Refs::Vmas(1));
-        let runs = asked::<F>(family, &[1..n, n..n + 1]);
+        assert_eq!(world.referenced(folio, algorithm).refs, Refs::Vmas(1));
+        let runs = asked::<F>(algorithm, &[1..n, n..n + 1]);
         assert_eq!(world.secondary(entries).asked(), runs);
         assert!(!world.walked(last));
     }
     world.touch(leaf, 0);
     world.touch(entries, 2);
-    assert_eq!(world.referenced(folio, family).refs, Refs::Vmas(2));
+    assert_eq!(world.referenced(folio, algorithm).refs, Refs::Vmas(2));
 }
 
 on_every_format!(

@@ -10,8 +10,8 @@ use pageout_paging::testing::{LazyMmu, Machine, Tlbs};
 use pageout_paging::tlb::FlushPolicy;
 use pageout_paging::{Env, Format, Mmu, Notifier, Order, Pfn, Rules, Sound, VirtAddr};
 use pageout_reclaim::{
-    Access, Backing, CpuCtx, Engine, Fault, Frames, Io, Limits, MappingKind, Maps, MemcgId, Memory,
-    MmId, NewVma, Submitted, Tuning, VmFlags, World,
+    Access, Backing, CpuCtx, Engine, Fault, Frames, Io, Limits, MappingKind, MemcgId, Memory, MmId,
+    MmState, NewVma, Submitted, Tuning, VmFlags, World,
 };
 use std::cell::RefCell;
 use std::marker::PhantomData;
@@ -38,7 +38,7 @@ const LIMITS: Limits = Limits {
 };
 
 /// The choices, with which a page that is found unused stays in TLBs until it is unmapped.
-const TUNING: Tuning = Tuning::cheapest(FlushPolicy::X86);
+const TUNING: Tuning = Tuning::recommended(FlushPolicy::X86);
 
 /// The embedder's mistake.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -168,7 +168,7 @@ fn run<F: Format, R: Rules>(shootdown: Shootdown, mistake: Mistake) {
     let world = machine.checked();
     let mut bytes = [const { MaybeUninit::uninit() }; Memory::bytes_for(&LIMITS)];
     let memory = Memory::carve(&mut bytes, &LIMITS).expect("as many bytes as they take");
-    let maps = Maps::new(memory, Pfn::new(0)).expect("few enough to be numbered");
+    let maps = MmState::new(memory, Pfn::new(0)).expect("few enough to be numbered");
     let mut cpu = CpuCtx::new();
     let mut engine = maps.on(&world, &mut cpu, TUNING);
 

@@ -4,7 +4,7 @@ use crate::cpu::RW;
 use crate::formats::on_every_format;
 use crate::world::{Arena, World, page, tuning};
 use pageout_paging::Format;
-use pageout_paging::young::Family;
+use pageout_paging::young::YoungAlgorithm;
 use pageout_reclaim::{
     Access, Compacted, Counter, Fault, FaultKind, Frames, FreeBlocks, Limits, MemcgId, MmId, Thp,
     Tuning,
@@ -60,7 +60,7 @@ fn intact<F: Format>(world: &mut World<'_, F>, mm: MmId, left: u64) {
     }
 }
 
-fn a_first_access_compacts_for_a_folio_of_a_table<F: Format>(_: Family) {
+fn a_first_access_compacts_for_a_folio_of_a_table<F: Format>(_: YoungAlgorithm) {
     let n = F::PTES as u64;
     for left in [1, n / 4] {
         let mut arena = Arena::new::<F>(&limits::<F>(0));
@@ -99,7 +99,7 @@ fn intact_but_first<F: Format>(world: &mut World<'_, F>, mm: MmId, left: u64) {
     }
 }
 
-fn all_of_memory_is_packed_at_its_top<F: Format>(_: Family) {
+fn all_of_memory_is_packed_at_its_top<F: Format>(_: YoungAlgorithm) {
     let n = F::PTES as u64;
     let mut arena = Arena::new::<F>(&limits::<F>(0));
     let mut world = arena.world::<F>();
@@ -118,7 +118,7 @@ fn all_of_memory_is_packed_at_its_top<F: Format>(_: Family) {
 
 /// A page with an unknown reference stays, and keeps blocks from coming together. Failures put off
 /// the next tries.
-fn pages_that_stay_make_it_fail_and_put_off_the_next<F: Format>(_: Family) {
+fn pages_that_stay_make_it_fail_and_put_off_the_next<F: Format>(_: YoungAlgorithm) {
     let n = F::PTES as u64;
     let mut arena = Arena::new::<F>(&limits::<F>(0));
     let mut world = arena.world::<F>();
@@ -145,7 +145,7 @@ fn pages_that_stay_make_it_fail_and_put_off_the_next<F: Format>(_: Family) {
     intact(&mut world, small, 1);
 }
 
-fn what_is_short_of_memory_reclaims_first<F: Format>(_: Family) {
+fn what_is_short_of_memory_reclaims_first<F: Format>(_: YoungAlgorithm) {
     let n = F::PTES as u64;
     let mut arena = Arena::new::<F>(&limits::<F>(4 * F::PTES));
     let mut world = arena.world::<F>();
@@ -157,7 +157,7 @@ fn what_is_short_of_memory_reclaims_first<F: Format>(_: Family) {
     intact(&mut world, small, n - 1);
 }
 
-fn a_supply_without_blocks_is_not_compacted<F: Format>(_: Family) {
+fn a_supply_without_blocks_is_not_compacted<F: Format>(_: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&limits::<F>(0));
     let mut world = arena.world::<F>();
     let [_, large] = fragmented(&mut world, 1);

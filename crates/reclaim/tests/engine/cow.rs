@@ -5,10 +5,10 @@ use crate::formats::on_every_format;
 use crate::ground::Ground;
 use crate::world::Arena;
 use pageout_paging::Format;
-use pageout_paging::young::Family;
+use pageout_paging::young::YoungAlgorithm;
 use pageout_reclaim::VmFlags;
 
-fn a_private_store_leaves_the_file_alone<F: Format>(_: Family) {
+fn a_private_store_leaves_the_file_alone<F: Format>(_: YoungAlgorithm) {
     for loaded in [false, true] {
         let mut arena = Arena::new::<F>(&ROOM);
         let mut world = arena.world::<F>();
@@ -36,7 +36,7 @@ fn a_private_store_leaves_the_file_alone<F: Format>(_: Family) {
     }
 }
 
-fn parent_and_child_see_their_own_stores_only<F: Format>(_: Family) {
+fn parent_and_child_see_their_own_stores_only<F: Format>(_: YoungAlgorithm) {
     for order in 0..4 {
         let mut arena = Arena::new::<F>(&ROOM);
         let mut world = arena.world::<F>();
@@ -60,7 +60,7 @@ fn parent_and_child_see_their_own_stores_only<F: Format>(_: Family) {
     }
 }
 
-fn a_page_left_to_one_process_is_not_copied<F: Format>(_: Family) {
+fn a_page_left_to_one_process_is_not_copied<F: Format>(_: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&ROOM);
     let mut world = arena.world::<F>();
     let parent = world.process();

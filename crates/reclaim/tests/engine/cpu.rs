@@ -251,7 +251,7 @@ impl<F: Format> World<'_, F> {
         assert_eq!(ROOM.frames - self.env.free_pages(), used, "pages in use");
         assert_eq!(self.tables.in_use(), 0, "page tables in use");
         assert_eq!(self.maps.free_slots(), ROOM.slots, "slots free");
-        assert_eq!(self.maps.dropped_gathers(), 0);
+        assert_eq!(self.maps.dropped_tlb_batches(), 0);
     }
 
     /// Checks that no folio is left.

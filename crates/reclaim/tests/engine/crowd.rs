@@ -6,7 +6,7 @@ use pageout_paging::Order;
 use pageout_paging::pte::SmallX86;
 use pageout_reclaim::mglru::LruGenCaps;
 use pageout_reclaim::{
-    Agent, CpuCtx, FolioFlags, Frames, Limits, LruList, MappingId, Maps, MemcgId, NewFolio,
+    Agent, CpuCtx, FolioFlags, Frames, Limits, LruList, MappingId, MemcgId, MmState, NewFolio,
     ReclaimOptions,
 };
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -18,7 +18,14 @@ const PAGES: u64 = 150;
 type Env<'a> = crate::env::TestEnv<'a, SmallX86>;
 
 /// Uses a page of a file, which is read in if needed.
-fn access(maps: &Maps<'_>, env: &Env<'_>, cpu: &mut CpuCtx, file: MappingId, at: u64, id: MemcgId) {
+fn access(
+    maps: &MmState<'_>,
+    env: &Env<'_>,
+    cpu: &mut CpuCtx,
+    file: MappingId,
+    at: u64,
+    id: MemcgId,
+) {
     if let Some(found) = maps.on(env, cpu, tuning()).filemap_get_folio(file, at) {
         maps.on(env, cpu, tuning()).mark_accessed(found);
         return maps.on(env, cpu, tuning()).release(found, 1);
@@ -160,7 +167,7 @@ fn crowd(lists: Lists) {
 }
 
 /// Checks that the charged, the listed, the cached and the used pages agree.
-fn all_is_accounted_for(maps: &Maps<'_>, env: &Env<'_>, files: [MappingId; 3], top: MemcgId) {
+fn all_is_accounted_for(maps: &MmState<'_>, env: &Env<'_>, files: [MappingId; 3], top: MemcgId) {
     let cpu = &mut CpuCtx::new();
     let mut cached = 0;
     for (file, at) in files.into_iter().flat_map(|file| (0..PAGES).map(move |at| (file, at))) {

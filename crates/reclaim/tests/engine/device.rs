@@ -5,7 +5,7 @@ use crate::formats::on_every_format;
 use crate::world::{Arena, World};
 use pageout_paging::Format;
 use pageout_paging::pte::{SwapEntry, SwapKind};
-use pageout_paging::young::Family;
+use pageout_paging::young::YoungAlgorithm;
 use pageout_reclaim::{FolioId, MmId, VmFlags};
 
 const KINDS: [SwapKind; 2] = [SwapKind::DevicePrivate, SwapKind::DeviceExclusive];
@@ -28,7 +28,7 @@ fn lent<F: Format>(world: &mut World<'_, F>, kind: SwapKind) -> (MmId, FolioId) 
 }
 
 /// The payload of the entry has no bits of a mapping.
-fn write_back_leaves_a_page_that_is_lent<F: Format>(_: Family) {
+fn write_back_leaves_a_page_that_is_lent<F: Format>(_: YoungAlgorithm) {
     for kind in KINDS {
         let mut arena = Arena::new::<F>(&ROOM);
         let mut world = arena.world::<F>();
@@ -44,7 +44,7 @@ fn write_back_leaves_a_page_that_is_lent<F: Format>(_: Family) {
     }
 }
 
-fn munmap_takes_a_page_that_is_lent<F: Format>(_: Family) {
+fn munmap_takes_a_page_that_is_lent<F: Format>(_: YoungAlgorithm) {
     for kind in KINDS {
         let mut arena = Arena::new::<F>(&ROOM);
         let mut world = arena.world::<F>();
@@ -61,7 +61,7 @@ fn munmap_takes_a_page_that_is_lent<F: Format>(_: Family) {
     }
 }
 
-fn exit_takes_a_page_that_is_lent<F: Format>(_: Family) {
+fn exit_takes_a_page_that_is_lent<F: Format>(_: YoungAlgorithm) {
     for kind in KINDS {
         let mut arena = Arena::new::<F>(&ROOM);
         let mut world = arena.world::<F>();
@@ -72,7 +72,7 @@ fn exit_takes_a_page_that_is_lent<F: Format>(_: Family) {
 }
 
 /// The entry changes to permit less, or moves elsewhere.
-fn the_device_is_told_when_its_page_s_entry_changes<F: Format>(_: Family) {
+fn the_device_is_told_when_its_page_s_entry_changes<F: Format>(_: YoungAlgorithm) {
     for kind in KINDS {
         let mut arena = Arena::new::<F>(&ROOM);
         let mut world = arena.world::<F>();
@@ -89,7 +89,7 @@ fn the_device_is_told_when_its_page_s_entry_changes<F: Format>(_: Family) {
 }
 
 /// A page of the device's own memory gets one more mapping. A page that was lent comes back first.
-fn fork_counts_a_page_that_is_lent<F: Format>(_: Family) {
+fn fork_counts_a_page_that_is_lent<F: Format>(_: YoungAlgorithm) {
     for kind in KINDS {
         let mut arena = Arena::new::<F>(&ROOM);
         let mut world = arena.world::<F>();

@@ -6,14 +6,14 @@ use crate::ground::{Answer, Ground};
 use crate::world::{Arena, World};
 use pageout_paging::Format;
 use pageout_paging::pte::Entry;
-use pageout_paging::young::Family;
+use pageout_paging::young::YoungAlgorithm;
 use pageout_reclaim::{
     Access, Advice, Counter, Fault, FaultKind, FolioFlags, Frames, Limits, MemcgId, MmId,
     OutOfMemory, OutOfTable, Place, SwapSlot, TableKind, VmFlags,
 };
 use std::sync::atomic::Ordering::Relaxed;
 
-fn anonymous_memory_is_zero_and_keeps_what_is_stored<F: Format>(_: Family) {
+fn anonymous_memory_is_zero_and_keeps_what_is_stored<F: Format>(_: YoungAlgorithm) {
     for order in 0..4 {
         let mut arena = Arena::new::<F>(&ROOM);
         let mut world = arena.world::<F>();
@@ -31,7 +31,7 @@ fn anonymous_memory_is_zero_and_keeps_what_is_stored<F: Format>(_: Family) {
     }
 }
 
-fn a_page_of_a_file_is_read_once<F: Format>(_: Family) {
+fn a_page_of_a_file_is_read_once<F: Format>(_: YoungAlgorithm) {
     for order in 0..4 {
         let mut arena = Arena::new::<F>(&ROOM);
         let mut world = arena.world::<F>();
@@ -56,7 +56,7 @@ fn a_page_of_a_file_is_read_once<F: Format>(_: Family) {
 /// A fault may read a slot that has become another page's since the fault saw the entry. Then
 /// nothing maps the folio that was read, and the swap cache keeps it for the page that now has the
 /// slot.
-fn what_was_read_for_another_page_is_found_by_its_own_reverse_map<F: Format>(_: Family) {
+fn what_was_read_for_another_page_is_found_by_its_own_reverse_map<F: Format>(_: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&ROOM);
     let mut world = arena.world::<F>();
     let mm = world.process();
@@ -87,7 +87,7 @@ fn what_was_read_for_another_page_is_found_by_its_own_reverse_map<F: Format>(_: 
     world.all_is_free_but(0);
 }
 
-fn a_late_read_is_waited_for_and_a_failed_one_tried_again<F: Format>(_: Family) {
+fn a_late_read_is_waited_for_and_a_failed_one_tried_again<F: Format>(_: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&ROOM);
     let mut world = arena.world::<F>();
     let (mm, file) = (world.process(), world.file_of(2));
@@ -114,7 +114,7 @@ fn a_late_read_is_waited_for_and_a_failed_one_tried_again<F: Format>(_: Family) 
     world.all_is_free_but(4);
 }
 
-fn what_no_vma_permits_is_refused<F: Format>(_: Family) {
+fn what_no_vma_permits_is_refused<F: Format>(_: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&ROOM);
     let mut world = arena.world::<F>();
     let (mm, file) = (world.process(), world.file());
@@ -134,7 +134,7 @@ fn what_no_vma_permits_is_refused<F: Format>(_: Family) {
 
 /// Pages in memory around the fault are mapped with it, in blocks where possible. Only on arm64,
 /// those of other folios are old.
-fn pages_around_a_fault_are_mapped_if_they_are_in_memory<F: Format>(_: Family) {
+fn pages_around_a_fault_are_mapped_if_they_are_in_memory<F: Format>(_: YoungAlgorithm) {
     let n = 8;
     let mut arena = Arena::new::<F>(&ROOM);
     let mut world = arena.world::<F>();
@@ -169,7 +169,7 @@ fn pages_around_a_fault_are_mapped_if_they_are_in_memory<F: Format>(_: Family) {
 
 /// A file ends at its size, whatever folio holds its last page. Accesses past it are refused, and a
 /// fault before it maps no page past it, until the file grows.
-fn nothing_past_a_files_size_is_mapped<F: Format>(_: Family) {
+fn nothing_past_a_files_size_is_mapped<F: Format>(_: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&ROOM);
     let mut world = arena.world::<F>();
     for file in [world.file_of(2), world.shmem_of(2)] {
@@ -195,7 +195,7 @@ fn nothing_past_a_files_size_is_mapped<F: Format>(_: Family) {
 
 /// A fault maps the whole folio, unless a page of it lies outside of the VMA or its table, or needs
 /// a fault of its own.
-fn a_fault_maps_its_whole_folio_where_that_fits<F: Format>(_: Family) {
+fn a_fault_maps_its_whole_folio_where_that_fits<F: Format>(_: YoungAlgorithm) {
     let wp = RW | VmFlags::SHARED | VmFlags::UFFD_WP;
     // The VMA, its first page in the file, its flags, and its pages that are mapped.
     let cases = [
@@ -229,7 +229,7 @@ fn a_fault_maps_its_whole_folio_where_that_fits<F: Format>(_: Family) {
     }
 }
 
-fn stores_to_a_shared_file_reach_it<F: Format>(_: Family) {
+fn stores_to_a_shared_file_reach_it<F: Format>(_: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&ROOM);
     let mut world = arena.world::<F>();
     let file = world.file_of(2);
@@ -251,7 +251,7 @@ fn stores_to_a_shared_file_reach_it<F: Format>(_: Family) {
     world.all_is_free_but(4);
 }
 
-fn where_hardware_sets_no_accessed_bit_faults_do<F: Format>(_: Family) {
+fn where_hardware_sets_no_accessed_bit_faults_do<F: Format>(_: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&ROOM);
     let mut world = arena.world::<F>();
     world.env.mmu.software_af.store(true, Relaxed);
@@ -270,7 +270,7 @@ fn where_hardware_sets_no_accessed_bit_faults_do<F: Format>(_: Family) {
     world.all_is_free_but(0);
 }
 
-fn more_than_memory_holds_goes_to_swap_and_comes_back<F: Format>(_: Family) {
+fn more_than_memory_holds_goes_to_swap_and_comes_back<F: Format>(_: YoungAlgorithm) {
     let limits = Limits { frames: 24, ..ROOM };
     for order in 0..3 {
         let mut arena = Arena::new::<F>(&limits);
@@ -296,7 +296,7 @@ fn more_than_memory_holds_goes_to_swap_and_comes_back<F: Format>(_: Family) {
     }
 }
 
-fn a_file_larger_than_memory_is_read_again<F: Format>(_: Family) {
+fn a_file_larger_than_memory_is_read_again<F: Format>(_: YoungAlgorithm) {
     let limits = Limits { frames: 24, ..ROOM };
     let mut arena = Arena::new::<F>(&limits);
     let mut world = arena.world::<F>();
@@ -309,7 +309,7 @@ fn a_file_larger_than_memory_is_read_again<F: Format>(_: Family) {
     world.exit(mm);
 }
 
-fn where_nothing_can_be_reclaimed_memory_is_out<F: Format>(_: Family) {
+fn where_nothing_can_be_reclaimed_memory_is_out<F: Format>(_: YoungAlgorithm) {
     let limits = Limits { frames: 8, slots: 0, ..ROOM };
     let mut arena = Arena::new::<F>(&limits);
     let mut world = arena.world::<F>();
@@ -335,7 +335,7 @@ fn first_failure<F: Format>(
     (0..9).find_map(|number| world.store(0, mm, number, 1).err())
 }
 
-fn a_fault_says_what_ran_out<F: Format>(_: Family) {
+fn a_fault_says_what_ran_out<F: Format>(_: YoungAlgorithm) {
     let out_of = |what| Some(Fault::OutOfMemory(what));
     let folios = first_failure::<F>(&Limits { folios: 4, ..ROOM }, |_, _| {});
     assert_eq!(folios, out_of(OutOfTable(TableKind::Folios).into()));

@@ -4,10 +4,10 @@ use crate::cpu::{ROOM, RW};
 use crate::formats::on_every_format;
 use crate::world::{Arena, pages};
 use pageout_paging::Format;
-use pageout_paging::young::Family;
+use pageout_paging::young::YoungAlgorithm;
 use pageout_reclaim::{Limits, OutOfMemory, SpaceError, VmFlags};
 
-fn grandchildren_share_and_copy<F: Format>(_: Family) {
+fn grandchildren_share_and_copy<F: Format>(_: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&ROOM);
     let mut world = arena.world::<F>();
     let first = world.process();
@@ -29,7 +29,7 @@ fn grandchildren_share_and_copy<F: Format>(_: Family) {
     world.all_is_free_but(0);
 }
 
-fn copies_of_files_pages_are_inherited<F: Format>(_: Family) {
+fn copies_of_files_pages_are_inherited<F: Format>(_: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&ROOM);
     let mut world = arena.world::<F>();
     let (parent, file) = (world.process(), world.file_of(2));
@@ -49,7 +49,7 @@ fn copies_of_files_pages_are_inherited<F: Format>(_: Family) {
     world.all_is_free_but(8);
 }
 
-fn without_room_there_is_no_child_and_the_parent_goes_on<F: Format>(_: Family) {
+fn without_room_there_is_no_child_and_the_parent_goes_on<F: Format>(_: YoungAlgorithm) {
     let n = F::PTES as u64;
     for left in 0..6 {
         let mut arena = Arena::new::<F>(&ROOM);
@@ -77,7 +77,7 @@ fn without_room_there_is_no_child_and_the_parent_goes_on<F: Format>(_: Family) {
     }
 }
 
-fn without_a_vma_there_is_no_child<F: Format>(_: Family) {
+fn without_a_vma_there_is_no_child<F: Format>(_: YoungAlgorithm) {
     let limits = Limits { vmas: 3, ..ROOM };
     let mut arena = Arena::new::<F>(&limits);
     let mut world = arena.world::<F>();
@@ -94,7 +94,7 @@ fn without_a_vma_there_is_no_child<F: Format>(_: Family) {
     world.all_is_free_but(0);
 }
 
-fn anonymous_memory_that_was_shared_ends_with_the_last_process<F: Format>(_: Family) {
+fn anonymous_memory_that_was_shared_ends_with_the_last_process<F: Format>(_: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&ROOM);
     let mut world = arena.world::<F>();
     let parent = world.process();
@@ -113,7 +113,7 @@ fn anonymous_memory_that_was_shared_ends_with_the_last_process<F: Format>(_: Fam
     world.engine().remove_mapping(anon);
 }
 
-fn a_files_mapping_is_used_until_its_pages_left_the_index<F: Format>(_: Family) {
+fn a_files_mapping_is_used_until_its_pages_left_the_index<F: Format>(_: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&ROOM);
     let mut world = arena.world::<F>();
     let (mm, file) = (world.process(), world.file());

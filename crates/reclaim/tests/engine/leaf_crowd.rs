@@ -3,12 +3,12 @@
 
 use crate::cpu::{ROOM, RW};
 use crate::crowd::{Users, mixed};
-use crate::formats::every_family;
+use crate::formats::every_algorithm;
 use crate::world::{Arena, World, aging, page, pages, tuning};
 use pageout_paging::Format;
 use pageout_paging::mmu::Asid;
 use pageout_paging::pte::{SmallArm4, SmallX86};
-use pageout_paging::young::Family;
+use pageout_paging::young::YoungAlgorithm;
 use pageout_reclaim::{
     Access, Advice, Counter, CpuCtx, Frames, Limits, MemcgId, NewVma, PmdLeaves, Thp, Tuning,
     VmFlags,
@@ -22,17 +22,17 @@ const TIMES: u64 = if cfg!(miri) { 2 } else { 15 };
 const LEAVES: u64 = 4;
 
 /// Runs several times, each with an address space that has no page tables yet: those it gets stay.
-fn crowd<F: Format>(family: Family) {
-    let splits: u64 = (0..TIMES).map(|_| once::<F>(family)).sum();
+fn crowd<F: Format>(algorithm: YoungAlgorithm) {
+    let splits: u64 = (0..TIMES).map(|_| once::<F>(algorithm)).sum();
     assert!(splits > 0, "leaves are split");
 }
 
 /// Returns the number of leaves that were split.
 // tidy: long function: five threads that borrow from one scope
-fn once<F: Format>(family: Family) -> u64 {
+fn once<F: Format>(algorithm: YoungAlgorithm) -> u64 {
     let n = F::PTES as u64;
     let tuning = Tuning {
-        aging: aging(family),
+        aging: aging(algorithm),
         thp: Thp::Always,
         pmd_leaves: PmdLeaves::WhereTheyFit,
         ..tuning()
@@ -127,10 +127,10 @@ fn once<F: Format>(family: Family) -> u64 {
 
 #[test]
 fn nothing_is_left_of_leaves_on_small_x86() {
-    every_family(crowd::<SmallX86>);
+    every_algorithm(crowd::<SmallX86>);
 }
 
 #[test]
 fn nothing_is_left_of_leaves_on_small_arm64() {
-    every_family(crowd::<SmallArm4>);
+    every_algorithm(crowd::<SmallArm4>);
 }

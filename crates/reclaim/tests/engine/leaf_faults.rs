@@ -4,7 +4,7 @@ use crate::cpu::{ROOM, RW};
 use crate::formats::on_every_format;
 use crate::ground::Ground;
 use crate::world::{Arena, World, page, tuning};
-use pageout_paging::young::Family;
+use pageout_paging::young::YoungAlgorithm;
 use pageout_paging::{Format, Level};
 use pageout_reclaim::{
     Access, Counter, Fault, FaultKind, Frames, Limits, MemcgId, MmId, PmdLeaves, Thp, Tuning,
@@ -42,7 +42,7 @@ fn ends<F: Format>(world: &mut World<'_, F>, mm: MmId, left: usize) {
     assert!(world.cpu.is_idle());
 }
 
-fn a_first_access_to_anonymous_memory_maps_a_leaf<F: Format>(_: Family) {
+fn a_first_access_to_anonymous_memory_maps_a_leaf<F: Format>(_: YoungAlgorithm) {
     let n = F::PTES as u64;
     for access in [Access::Read, Access::Write] {
         let mut arena = Arena::new::<F>(&limits::<F>());
@@ -67,7 +67,7 @@ fn a_first_access_to_anonymous_memory_maps_a_leaf<F: Format>(_: Family) {
     }
 }
 
-fn without_a_table_for_the_reserve_pages_are_mapped_alone<F: Format>(_: Family) {
+fn without_a_table_for_the_reserve_pages_are_mapped_alone<F: Format>(_: YoungAlgorithm) {
     let n = F::PTES as u64;
     let mut arena = Arena::new::<F>(&limits::<F>());
     let mut world = arena.world::<F>();
@@ -85,7 +85,7 @@ fn without_a_table_for_the_reserve_pages_are_mapped_alone<F: Format>(_: Family) 
     ends(&mut world, mm, 0);
 }
 
-fn where_a_table_stands_entries_are_made<F: Format>(_: Family) {
+fn where_a_table_stands_entries_are_made<F: Format>(_: YoungAlgorithm) {
     let n = F::PTES as u64;
     let mut arena = Arena::new::<F>(&limits::<F>());
     let mut world = arena.world::<F>();
@@ -101,7 +101,7 @@ fn where_a_table_stands_entries_are_made<F: Format>(_: Family) {
     ends(&mut world, mm, 0);
 }
 
-fn a_files_folio_is_mapped_by_a_leaf_where_it_fits<F: Format>(_: Family) {
+fn a_files_folio_is_mapped_by_a_leaf_where_it_fits<F: Format>(_: YoungAlgorithm) {
     let n = F::PTES as u64;
     let shared = RW | VmFlags::SHARED;
     let cases = [
@@ -137,7 +137,7 @@ fn a_files_folio_is_mapped_by_a_leaf_where_it_fits<F: Format>(_: Family) {
 }
 
 /// A leaf would map pages past the file's end, so entries map those before it.
-fn no_leaf_goes_past_the_end_of_its_file<F: Format>(_: Family) {
+fn no_leaf_goes_past_the_end_of_its_file<F: Format>(_: YoungAlgorithm) {
     let n = F::PTES as u64;
     let mut arena = Arena::new::<F>(&limits::<F>());
     let mut world = arena.world::<F>();
@@ -153,7 +153,7 @@ fn no_leaf_goes_past_the_end_of_its_file<F: Format>(_: Family) {
     }
 }
 
-fn a_store_makes_a_shared_files_leaf_dirty<F: Format>(_: Family) {
+fn a_store_makes_a_shared_files_leaf_dirty<F: Format>(_: YoungAlgorithm) {
     let n = F::PTES as u64;
     let mut arena = Arena::new::<F>(&limits::<F>());
     let mut world = arena.world::<F>();
@@ -171,7 +171,7 @@ fn a_store_makes_a_shared_files_leaf_dirty<F: Format>(_: Family) {
     ends(&mut world, mm, n as usize);
 }
 
-fn a_private_store_takes_a_files_leaf_out<F: Format>(_: Family) {
+fn a_private_store_takes_a_files_leaf_out<F: Format>(_: YoungAlgorithm) {
     let n = F::PTES as u64;
     let mut arena = Arena::new::<F>(&limits::<F>());
     let mut world = arena.world::<F>();
@@ -188,7 +188,7 @@ fn a_private_store_takes_a_files_leaf_out<F: Format>(_: Family) {
 
 /// The only process that maps a leaf stores to it as it is. While a child maps it too, stores go to
 /// entries.
-fn a_leaf_left_to_one_process_is_reused<F: Format>(_: Family) {
+fn a_leaf_left_to_one_process_is_reused<F: Format>(_: YoungAlgorithm) {
     let n = F::PTES as u64;
     for shared in [false, true] {
         let mut arena = Arena::new::<F>(&limits::<F>());

@@ -5,7 +5,7 @@ use crate::cpu::RW;
 use crate::formats::on_every_format;
 use crate::ground::Ground;
 use crate::world::{Arena, World, pages};
-use pageout_paging::young::Family;
+use pageout_paging::young::YoungAlgorithm;
 use pageout_paging::{Format, Level};
 use pageout_reclaim::{
     Access, Advice, Fault, FolioFlags, FolioId, Frames, Limits, MapAs, MapError, MappingId, MmId,
@@ -80,7 +80,7 @@ fn ends<F: Format>(world: &mut World<'_, F>, mm: MmId, left: usize) {
     assert!(world.cpu.is_idle());
 }
 
-fn a_part_unmapped_leaves_the_rest_mapped_by_entries<F: Format>(_: Family) {
+fn a_part_unmapped_leaves_the_rest_mapped_by_entries<F: Format>(_: YoungAlgorithm) {
     let n = F::PTES as u64;
     for cut in [n..n + 1, n + 1..n + 3, 2 * n - 1..2 * n, n..2 * n] {
         let mut arena = Arena::new::<F>(&limits::<F>());
@@ -105,7 +105,7 @@ fn a_part_unmapped_leaves_the_rest_mapped_by_entries<F: Format>(_: Family) {
     }
 }
 
-fn what_is_not_needed_of_a_leaf_is_lost_and_the_rest_stays<F: Format>(_: Family) {
+fn what_is_not_needed_of_a_leaf_is_lost_and_the_rest_stays<F: Format>(_: YoungAlgorithm) {
     let n = F::PTES as u64;
     let mut arena = Arena::new::<F>(&limits::<F>());
     let mut world = arena.world::<F>();
@@ -119,7 +119,7 @@ fn what_is_not_needed_of_a_leaf_is_lost_and_the_rest_stays<F: Format>(_: Family)
     ends(&mut world, mm, 0);
 }
 
-fn protection_of_a_part_splits_and_of_all_does_not<F: Format>(_: Family) {
+fn protection_of_a_part_splits_and_of_all_does_not<F: Format>(_: YoungAlgorithm) {
     let n = F::PTES as u64;
     for (part, at) in [(n..2 * n, Level::Pmd), (n + 1..n + 2, Level::Pte)] {
         let mut arena = Arena::new::<F>(&limits::<F>());
@@ -142,7 +142,7 @@ fn protection_of_a_part_splits_and_of_all_does_not<F: Format>(_: Family) {
     }
 }
 
-fn write_protection_by_userfaultfd_reaches_leaves<F: Format>(_: Family) {
+fn write_protection_by_userfaultfd_reaches_leaves<F: Format>(_: YoungAlgorithm) {
     let n = F::PTES as u64;
     for part in [n..2 * n, n + 1..n + 2] {
         let mut arena = Arena::new::<F>(&limits::<F>());
@@ -168,7 +168,7 @@ fn write_protection_by_userfaultfd_reaches_leaves<F: Format>(_: Family) {
 }
 
 /// A marker replaces each entry of a file's page, so each page of a leaf needs an entry.
-fn without_a_table_a_files_leaf_is_not_write_protected<F: Format>(_: Family) {
+fn without_a_table_a_files_leaf_is_not_write_protected<F: Format>(_: YoungAlgorithm) {
     let n = F::PTES as u64;
     let mut arena = Arena::new::<F>(&limits::<F>());
     let mut world = arena.world::<F>();
@@ -185,7 +185,7 @@ fn without_a_table_a_files_leaf_is_not_write_protected<F: Format>(_: Family) {
     ends(&mut world, mm, n as usize);
 }
 
-fn a_locked_leaf_is_locked_as_one_folio<F: Format>(_: Family) {
+fn a_locked_leaf_is_locked_as_one_folio<F: Format>(_: YoungAlgorithm) {
     let n = F::PTES as u64;
     let mut arena = Arena::new::<F>(&limits::<F>());
     let mut world = arena.world::<F>();
@@ -204,7 +204,7 @@ fn a_locked_leaf_is_locked_as_one_folio<F: Format>(_: Family) {
     ends(&mut world, mm, 0);
 }
 
-fn a_leaf_moves_as_it_is_or_by_entries<F: Format>(_: Family) {
+fn a_leaf_moves_as_it_is_or_by_entries<F: Format>(_: YoungAlgorithm) {
     let n = F::PTES as u64;
     for (to, at) in [(4 * n, Level::Pmd), (4 * n + 1, Level::Pte), (6 * n - 3, Level::Pte)] {
         let mut arena = Arena::new::<F>(&limits::<F>());
@@ -229,7 +229,7 @@ fn a_leaf_moves_as_it_is_or_by_entries<F: Format>(_: Family) {
     }
 }
 
-fn a_leaf_that_shrinks_is_split<F: Format>(_: Family) {
+fn a_leaf_that_shrinks_is_split<F: Format>(_: YoungAlgorithm) {
     let n = F::PTES as u64;
     let mut arena = Arena::new::<F>(&limits::<F>());
     let mut world = arena.world::<F>();
@@ -241,7 +241,7 @@ fn a_leaf_that_shrinks_is_split<F: Format>(_: Family) {
     ends(&mut world, mm, 0);
 }
 
-fn a_child_shares_a_leaf<F: Format>(_: Family) {
+fn a_child_shares_a_leaf<F: Format>(_: YoungAlgorithm) {
     let n = F::PTES as u64;
     let mut arena = Arena::new::<F>(&limits::<F>());
     let mut world = arena.world::<F>();
@@ -261,7 +261,7 @@ fn a_child_shares_a_leaf<F: Format>(_: Family) {
     ends(&mut world, parent, 0);
 }
 
-fn without_a_table_in_reserve_there_is_no_child<F: Format>(_: Family) {
+fn without_a_table_in_reserve_there_is_no_child<F: Format>(_: YoungAlgorithm) {
     let n = F::PTES as u64;
     for left in 0..4 {
         let mut arena = Arena::new::<F>(&limits::<F>());
@@ -283,7 +283,7 @@ fn without_a_table_in_reserve_there_is_no_child<F: Format>(_: Family) {
     }
 }
 
-fn an_anonymous_leaf_is_swapped_out_by_entries<F: Format>(_: Family) {
+fn an_anonymous_leaf_is_swapped_out_by_entries<F: Format>(_: YoungAlgorithm) {
     let n = F::PTES as u64;
     for partly in [false, true] {
         let mut arena = Arena::new::<F>(&limits::<F>());
@@ -304,7 +304,7 @@ fn an_anonymous_leaf_is_swapped_out_by_entries<F: Format>(_: Family) {
     }
 }
 
-fn a_leaf_given_up_lazily_is_dropped_unless_written_to<F: Format>(_: Family) {
+fn a_leaf_given_up_lazily_is_dropped_unless_written_to<F: Format>(_: YoungAlgorithm) {
     let n = F::PTES as u64;
     for written in [false, true] {
         let mut arena = Arena::new::<F>(&limits::<F>());
@@ -327,7 +327,7 @@ fn a_leaf_given_up_lazily_is_dropped_unless_written_to<F: Format>(_: Family) {
     }
 }
 
-fn a_files_leaf_is_written_back_and_stored_to_again<F: Format>(_: Family) {
+fn a_files_leaf_is_written_back_and_stored_to_again<F: Format>(_: YoungAlgorithm) {
     let n = F::PTES as u64;
     let mut arena = Arena::new::<F>(&limits::<F>());
     let mut world = arena.world::<F>();
@@ -354,7 +354,7 @@ fn a_files_leaf_is_written_back_and_stored_to_again<F: Format>(_: Family) {
     ends(&mut world, mm, n as usize);
 }
 
-fn stores_through_a_files_leaf_are_known_when_it_goes<F: Format>(_: Family) {
+fn stores_through_a_files_leaf_are_known_when_it_goes<F: Format>(_: YoungAlgorithm) {
     let n = F::PTES as u64;
     let mut arena = Arena::new::<F>(&limits::<F>());
     let mut world = arena.world::<F>();
@@ -368,7 +368,7 @@ fn stores_through_a_files_leaf_are_known_when_it_goes<F: Format>(_: Family) {
     ends(&mut world, mm, n as usize);
 }
 
-fn a_leaf_taken_out_without_a_world_leaves_its_table_to_the_next<F: Format>(_: Family) {
+fn a_leaf_taken_out_without_a_world_leaves_its_table_to_the_next<F: Format>(_: YoungAlgorithm) {
     let n = F::PTES as u64;
     let mut arena = Arena::new::<F>(&limits::<F>());
     let mut world = arena.world::<F>();

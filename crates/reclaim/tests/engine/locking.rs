@@ -4,10 +4,10 @@ use crate::cpu::ROOM;
 use crate::formats::on_every_format;
 use crate::world::{Arena, pages};
 use pageout_paging::Format;
-use pageout_paging::young::Family;
+use pageout_paging::young::YoungAlgorithm;
 use pageout_reclaim::{Advice, FolioFlags, LruFlags, SpaceError};
 
-fn locked_pages_stay_until_they_are_unlocked<F: Format>(_: Family) {
+fn locked_pages_stay_until_they_are_unlocked<F: Format>(_: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&ROOM);
     let mut world = arena.world::<F>();
     let mm = world.process();

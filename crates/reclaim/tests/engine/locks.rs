@@ -3,7 +3,7 @@
 use crate::formats::on_every_format;
 use crate::world::{Arena, LIMITS, World, aging, tuning};
 use pageout_paging::Format;
-use pageout_paging::young::Family;
+use pageout_paging::young::YoungAlgorithm;
 use pageout_reclaim::{
     Events, FolioFlags, FolioId, Lock, MappingId, MmId, Referenced, Refs, Tuning, VmFlags,
 };
@@ -26,7 +26,7 @@ const fn found(refs: Refs, vm_flags: VmFlags) -> Referenced {
     Referenced { refs, vm_flags }
 }
 
-fn an_unmapped_folio_has_no_reference_even_if_locked<F: Format>(family: Family) {
+fn an_unmapped_folio_has_no_reference_even_if_locked<F: Format>(algorithm: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
     let (mm, file) = (world.process(), world.file());
@@ -34,32 +34,32 @@ fn an_unmapped_folio_has_no_reference_even_if_locked<F: Format>(family: Family) 
     world.vma(mm, 4..6, VmFlags::READ, file, 0);
     let _held = world.maps.folio(folio).try_lock();
     let nothing = found(Refs::Vmas(0), VmFlags::empty());
-    assert_eq!(world.referenced(folio, family), nothing);
+    assert_eq!(world.referenced(folio, algorithm), nothing);
     assert_eq!(world.cpu.events(), Events::default());
     assert!(!world.walked(mm));
 }
 
-fn a_folio_locked_by_another_counts_as_referenced_once<F: Format>(family: Family) {
+fn a_folio_locked_by_another_counts_as_referenced_once<F: Format>(algorithm: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
     let (mm, _, folio) = one_young_folio(&mut world);
     let held = world.maps.folio(folio).try_lock();
     let once = found(Refs::Vmas(1), VmFlags::empty());
-    assert_eq!(world.referenced(folio, family), once);
+    assert_eq!(world.referenced(folio, algorithm), once);
     assert_eq!(world.cpu.events().folio_lock_failed, 1);
     assert!(!world.walked(mm));
     drop(held);
     let seen = found(Refs::Vmas(1), VmFlags::READ);
-    assert_eq!(world.referenced(folio, family), seen);
+    assert_eq!(world.referenced(folio, algorithm), seen);
     assert_eq!(world.cpu.events().folio_lock_failed, 1);
 }
 
-fn a_caller_that_holds_the_folio_is_answered<F: Format>(family: Family) {
+fn a_caller_that_holds_the_folio_is_answered<F: Format>(algorithm: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
     let (mm, _, folio) = one_young_folio(&mut world);
     let held = world.maps.folio(folio).try_lock();
-    let seen = world.tuned(Tuning { aging: aging(family), ..tuning() }).folio_referenced(
+    let seen = world.tuned(Tuning { aging: aging(algorithm), ..tuning() }).folio_referenced(
         folio,
         held.as_ref(),
         None,
@@ -71,24 +71,24 @@ fn a_caller_that_holds_the_folio_is_answered<F: Format>(family: Family) {
     drop(held);
 }
 
-fn a_reverse_map_being_written_leaves_the_answer_unknown<F: Format>(family: Family) {
+fn a_reverse_map_being_written_leaves_the_answer_unknown<F: Format>(algorithm: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
     let (mm, file, folio) = one_young_folio(&mut world);
     let unknown = found(Refs::Unknown, VmFlags::empty());
     let writer = world.maps.mapping(file).lock().try_write();
-    assert_eq!(world.referenced(folio, family), unknown);
+    assert_eq!(world.referenced(folio, algorithm), unknown);
     assert_eq!(world.cpu.events().rmap_lock_failed, 1);
     assert!(!world.walked(mm));
     drop(writer);
     let reader = world.maps.mapping(file).lock().try_read();
-    assert_eq!(world.referenced(folio, family).refs, Refs::Vmas(1));
+    assert_eq!(world.referenced(folio, algorithm).refs, Refs::Vmas(1));
     assert_eq!(world.cpu.events().rmap_lock_failed, 1);
     drop(reader);
 }
 
 /// Whatever the result of the check, no lock stays taken.
-fn every_lock_is_given_back<F: Format>(family: Family) {
+fn every_lock_is_given_back<F: Format>(algorithm: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
     let (mm, file, folio) = one_young_folio(&mut world);
@@ -99,21 +99,21 @@ fn every_lock_is_given_back<F: Format>(family: Family) {
         let number = table.offset_from(crate::env::FIRST_TABLE) as usize;
         assert!(world.env.locks[number].try_write().is_some());
     };
-    world.referenced(folio, family);
+    world.referenced(folio, algorithm);
     is_free(&world);
     let writer = world.maps.mapping(file).lock().try_write();
-    world.referenced(folio, family);
+    world.referenced(folio, algorithm);
     drop(writer);
     is_free(&world);
     let locked = world.process();
     let vma = world.vma(locked, 0..2, VmFlags::LOCKED, file, 0);
     world.map(vma, folio);
-    let found = world.referenced(folio, family);
+    let found = world.referenced(folio, algorithm);
     assert_eq!(found.vm_flags, VmFlags::LOCKED);
     is_free(&world);
 }
 
-fn the_tables_lock_is_taken_once_for_a_run<F: Format>(family: Family) {
+fn the_tables_lock_is_taken_once_for_a_run<F: Format>(algorithm: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
     let (mm, file) = (world.process(), world.file());
@@ -121,12 +121,12 @@ fn the_tables_lock_is_taken_once_for_a_run<F: Format>(family: Family) {
     let vma = world.vma(mm, 0..4, VmFlags::READ, file, 0);
     world.map(vma, folio);
     world.forget();
-    world.referenced(folio, family);
+    world.referenced(folio, algorithm);
     assert_eq!(world.locked(world.pte_table(mm, 0)), 1);
 }
 
 /// A VMA that might map the folio, but does not: its table is read without its lock.
-fn a_table_without_a_match_is_not_locked<F: Format>(family: Family) {
+fn a_table_without_a_match_is_not_locked<F: Format>(algorithm: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
     let file = world.file();
@@ -140,17 +140,17 @@ fn a_table_without_a_match_is_not_locked<F: Format>(family: Family) {
     let table = world.pte_table(other, 4);
     world.zap(vmas[1], folio);
     world.forget();
-    assert_eq!(world.referenced(folio, family).refs, Refs::Vmas(1));
+    assert_eq!(world.referenced(folio, algorithm).refs, Refs::Vmas(1));
     assert!(world.walked(other), "the latest VMA is asked first");
     assert_eq!(world.locked(table), 0);
 }
 
-fn device_memory_is_refused_in_debug_builds<F: Format>(family: Family) {
+fn device_memory_is_refused_in_debug_builds<F: Format>(algorithm: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
     let (_, _, folio) = one_young_folio(&mut world);
     world.flag(folio, FolioFlags::ZONE_DEVICE);
-    let ask = std::panic::AssertUnwindSafe(|| world.referenced(folio, family));
+    let ask = std::panic::AssertUnwindSafe(|| world.referenced(folio, algorithm));
     let answer = std::panic::catch_unwind(ask);
     if cfg!(debug_assertions) {
         assert!(answer.is_err(), "a warning");

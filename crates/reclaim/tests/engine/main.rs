@@ -1,5 +1,5 @@
 //! The engine's rules, each as a test by name, on page tables in memory that count accesses. They
-//! run on small formats and real ones, with all families of young checks.
+//! run on small formats and real ones, with all algorithms of young checks.
 
 mod accounting;
 mod advise;

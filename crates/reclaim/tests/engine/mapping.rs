@@ -3,7 +3,7 @@
 use crate::formats::on_every_format;
 use crate::world::{Arena, LIMITS, World, page};
 use pageout_paging::mmu::Invalidate;
-use pageout_paging::young::Family;
+use pageout_paging::young::YoungAlgorithm;
 use pageout_paging::{Format, Level, Pfn};
 use pageout_reclaim::{FolioId, MapAs, MapError, MappingId, MmId, Refs, VmFlags, Zapped};
 
@@ -22,7 +22,7 @@ fn huge<F: Format>(world: &mut World<'_, F>) -> (MmId, MappingId, FolioId) {
     (mm, file, folio)
 }
 
-fn new_entries_are_old_clean_and_as_the_vma_permits<F: Format>(_: Family) {
+fn new_entries_are_old_clean_and_as_the_vma_permits<F: Format>(_: YoungAlgorithm) {
     for flags in [VmFlags::READ, VmFlags::READ | VmFlags::WRITE, VmFlags::READ | VmFlags::EXEC] {
         let mut arena = Arena::new::<F>(&LIMITS);
         let mut world = arena.world::<F>();
@@ -49,7 +49,7 @@ fn new_entries_are_old_clean_and_as_the_vma_permits<F: Format>(_: Family) {
     }
 }
 
-fn blocks_are_contiguous_where_addresses_and_frames_agree<F: Format>(_: Family) {
+fn blocks_are_contiguous_where_addresses_and_frames_agree<F: Format>(_: YoungAlgorithm) {
     let n = F::PTES as u64;
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
@@ -63,7 +63,7 @@ fn blocks_are_contiguous_where_addresses_and_frames_agree<F: Format>(_: Family) 
     }
 }
 
-fn a_vma_beside_the_folio_maps_nothing<F: Format>(_: Family) {
+fn a_vma_beside_the_folio_maps_nothing<F: Format>(_: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
     let (mm, file) = (world.process(), world.file());
@@ -80,7 +80,9 @@ fn a_vma_beside_the_folio_maps_nothing<F: Format>(_: Family) {
     }
 }
 
-fn without_a_table_what_was_mapped_before_stays_and_is_counted<F: Format>(family: Family) {
+fn without_a_table_what_was_mapped_before_stays_and_is_counted<F: Format>(
+    algorithm: YoungAlgorithm,
+) {
     let n = F::PTES as u64;
     // There are two upper tables, and the PTE tables come one by one.
     for (tables, mapped) in [(0, 0), (1, 0), (2, 0), (3, 3), (4, 8)] {
@@ -100,7 +102,7 @@ fn without_a_table_what_was_mapped_before_stays_and_is_counted<F: Format>(family
             world.touch(mm, last);
         }
         let refs = Refs::Vmas(u32::from(mapped > 0));
-        assert_eq!(world.referenced(folio, family).refs, refs);
+        assert_eq!(world.referenced(folio, algorithm).refs, refs);
         let zapped = Zapped { entries: mapped, ..Zapped::default() };
         assert_eq!(world.zap(vma, folio), zapped);
         is_unmapped(&world, mm, folio);
@@ -109,7 +111,7 @@ fn without_a_table_what_was_mapped_before_stays_and_is_counted<F: Format>(family
     }
 }
 
-fn an_entry_in_use_is_not_replaced<F: Format>(_: Family) {
+fn an_entry_in_use_is_not_replaced<F: Format>(_: YoungAlgorithm) {
     let n = F::PTES as u64;
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
@@ -130,7 +132,7 @@ fn an_entry_in_use_is_not_replaced<F: Format>(_: Family) {
     assert_eq!((world.mapcount(folio), world.mapcount(other)), (0, 1));
 }
 
-fn entries_are_not_put_under_a_leaf<F: Format>(_: Family) {
+fn entries_are_not_put_under_a_leaf<F: Format>(_: YoungAlgorithm) {
     let n = F::PTES as u64;
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
@@ -144,7 +146,7 @@ fn entries_are_not_put_under_a_leaf<F: Format>(_: Family) {
     }
 }
 
-fn a_leaf_is_not_put_over_entries<F: Format>(_: Family) {
+fn a_leaf_is_not_put_over_entries<F: Format>(_: YoungAlgorithm) {
     let n = F::PTES as u64;
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
@@ -157,7 +159,7 @@ fn a_leaf_is_not_put_over_entries<F: Format>(_: Family) {
     assert_eq!(world.mapcount(folio), n as u32);
 }
 
-fn only_a_whole_aligned_pmd_sized_folio_is_mapped_by_a_leaf<F: Format>(_: Family) {
+fn only_a_whole_aligned_pmd_sized_folio_is_mapped_by_a_leaf<F: Format>(_: YoungAlgorithm) {
     let n = F::PTES as u64;
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
@@ -190,7 +192,7 @@ fn only_a_whole_aligned_pmd_sized_folio_is_mapped_by_a_leaf<F: Format>(_: Family
     assert_eq!(world.mapcount(inner), 1);
 }
 
-fn taking_out_invalidates_each_entry_and_tells_of_dirt<F: Format>(_: Family) {
+fn taking_out_invalidates_each_entry_and_tells_of_dirt<F: Format>(_: YoungAlgorithm) {
     let n = F::PTES as u64;
     for dirty in [None, Some(n - 1), Some(n)] {
         let mut arena = Arena::new::<F>(&LIMITS);
@@ -220,7 +222,7 @@ fn taking_out_invalidates_each_entry_and_tells_of_dirt<F: Format>(_: Family) {
     }
 }
 
-fn taking_out_a_leaf<F: Format>(_: Family) {
+fn taking_out_a_leaf<F: Format>(_: YoungAlgorithm) {
     let n = F::PTES as u64;
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
@@ -240,7 +242,7 @@ fn taking_out_a_leaf<F: Format>(_: Family) {
     world.map_pmd(vma, folio);
 }
 
-fn only_the_folios_own_entries_are_taken_out<F: Format>(_: Family) {
+fn only_the_folios_own_entries_are_taken_out<F: Format>(_: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
     let (mm, file) = (world.process(), world.file());
@@ -256,7 +258,7 @@ fn only_the_folios_own_entries_are_taken_out<F: Format>(_: Family) {
 }
 
 /// As after a VMA was cut inside a block: the rest of the block stays, entry by entry.
-fn the_rest_of_a_block_stays_mapped<F: Format>(_: Family) {
+fn the_rest_of_a_block_stays_mapped<F: Format>(_: YoungAlgorithm) {
     let n = if F::CONT_SHIFT > 0 { F::CONT_PTES as u64 } else { 4 };
     for at in [0..n - 1, n - 1..n, 1..n] {
         let mut arena = Arena::new::<F>(&LIMITS);

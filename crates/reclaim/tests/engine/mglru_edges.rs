@@ -7,15 +7,15 @@ use crate::ruled::Ruled;
 use crate::world::{Arena, LIMITS, aging, pages, tuning};
 use pageout_exhibits::{Bug, Faulty};
 use pageout_paging::pte::{Arm64_4K, SmallArm4, X86_64};
-use pageout_paging::young::Family;
+use pageout_paging::young::YoungAlgorithm;
 use pageout_paging::{Format, Rules, Sound};
 use pageout_reclaim::mglru::MmStats;
 use pageout_reclaim::{Advice, Limits, MemcgId, Refs, Tuning, VmFlags};
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// The families that take several entries of a folio at once.
-const OF_RUNS: [Family; 2] = [Family::Batched, Family::Line];
+/// The algorithms that take several entries of a folio at once.
+const OF_RUNS: [YoungAlgorithm; 2] = [YoungAlgorithm::Batched, YoungAlgorithm::Line];
 
 /// Returns the pages whose accesses predict use: one and a half contiguous blocks. The second block
 /// continues in a VMA of another kind.
@@ -27,7 +27,7 @@ fn part<F: Format>() -> Range<u64> {
 /// Ages the pages of [`part`] twice, all of one folio, with the pages `used` used before each time.
 /// Returns the pages that are still young, and the folio's generation.
 fn walked<F: Format, R: Rules>(
-    family: Family,
+    algorithm: YoungAlgorithm,
     mirrored: bool,
     used: &[u64],
 ) -> (Vec<u64>, Option<usize>) {
@@ -50,7 +50,7 @@ fn walked<F: Format, R: Rules>(
         world.maps.lru_gen_use_mm(mm);
         used.iter().for_each(|page| world.touch(mm, *page));
         let (env, cpu) = (Ruled::<_, R>::new(&world.env), &mut world.cpu);
-        let aging = aging(family);
+        let aging = aging(algorithm);
         let opened = world.maps.on(&env, cpu, Tuning { aging, ..tuning() }).try_to_inc_max_seq(
             MemcgId::ROOT,
             seq,
@@ -63,8 +63,12 @@ fn walked<F: Format, R: Rules>(
 }
 
 /// Returns the result of [`walked`] with [`Bug::LastBlockCut`].
-fn cut<F: Format>(family: Family, mirrored: bool, used: &[u64]) -> (Vec<u64>, Option<usize>) {
-    Bug::during(Some(Bug::LastBlockCut), || walked::<F, Faulty>(family, mirrored, used))
+fn cut<F: Format>(
+    algorithm: YoungAlgorithm,
+    mirrored: bool,
+    used: &[u64],
+) -> (Vec<u64>, Option<usize>) {
+    Bug::during(Some(Bug::LastBlockCut), || walked::<F, Faulty>(algorithm, mirrored, used))
 }
 
 /// The youngest generation when the second walk of [`walked`] begins.
@@ -73,20 +77,20 @@ const YOUNGEST: Option<usize> = Some(0);
 /// Hardware marked the access in the last entry of the block in which the VMA ends.
 fn a_page_used_in_a_block_that_the_vma_ends_in_is_promoted<F: Format>() {
     let last = part::<F>().start + 2 * F::CONT_PTES as u64 - 1;
-    for family in Family::ALL {
+    for algorithm in YoungAlgorithm::ALL {
         for mirrored in [false, true] {
-            let (young, generation) = walked::<F, Sound>(family, mirrored, &[last]);
-            assert_eq!((young, generation), (vec![], YOUNGEST), "{family:?}, {mirrored}");
+            let (young, generation) = walked::<F, Sound>(algorithm, mirrored, &[last]);
+            assert_eq!((young, generation), (vec![], YOUNGEST), "{algorithm:?}, {mirrored}");
         }
     }
-    for family in OF_RUNS {
+    for algorithm in OF_RUNS {
         for mirrored in [false, true] {
-            let (young, generation) = cut::<F>(family, mirrored, &[last]);
-            assert_eq!(young, [last], "{family:?}, {mirrored}");
-            assert_ne!(generation, YOUNGEST, "{family:?}, {mirrored}: its use is missed");
+            let (young, generation) = cut::<F>(algorithm, mirrored, &[last]);
+            assert_eq!(young, [last], "{algorithm:?}, {mirrored}");
+            assert_ne!(generation, YOUNGEST, "{algorithm:?}, {mirrored}: its use is missed");
         }
     }
-    let alone = cut::<F>(Family::PerEntry, false, &[last]);
+    let alone = cut::<F>(YoungAlgorithm::PerEntry, false, &[last]);
     assert_eq!(alone, (vec![], YOUNGEST), "one entry stands for its block");
 }
 
@@ -106,11 +110,11 @@ fn a_page_used_in_a_trailing_block_is_promoted_on_arm64_4k() {
 fn a_trailing_block_is_cleared_with_its_run() {
     let first = part::<Arm64_4K>().start;
     let used = [first, first + 2 * Arm64_4K::CONT_PTES as u64 - 1];
-    for family in OF_RUNS {
-        let (young, generation) = walked::<Arm64_4K, Sound>(family, false, &used);
-        assert_eq!((young, generation), (vec![], YOUNGEST), "{family:?}");
-        let (young, _) = cut::<Arm64_4K>(family, false, &used);
-        assert_eq!(young, used[1..], "{family:?}");
+    for algorithm in OF_RUNS {
+        let (young, generation) = walked::<Arm64_4K, Sound>(algorithm, false, &used);
+        assert_eq!((young, generation), (vec![], YOUNGEST), "{algorithm:?}");
+        let (young, _) = cut::<Arm64_4K>(algorithm, false, &used);
+        assert_eq!(young, used[1..], "{algorithm:?}");
     }
 }
 
@@ -129,7 +133,7 @@ struct Near {
 
 /// Returns the result of a look-around: the pages that are still young, and true if the next walk
 /// enters the table.
-fn looked_around<F: Format, R: Rules>(near: &Near, family: Family) -> (Vec<u64>, bool) {
+fn looked_around<F: Format, R: Rules>(near: &Near, algorithm: YoungAlgorithm) -> (Vec<u64>, bool) {
     let room = Limits { folios: 4, ..FILTERS };
     let mut arena = Arena::new::<F>(&room);
     let mut world = arena.world::<F>();
@@ -140,18 +144,18 @@ fn looked_around<F: Format, R: Rules>(near: &Near, family: Family) -> (Vec<u64>,
     let large = world.listed(file, 7, near.large);
     [target, large].into_iter().for_each(|folio| world.map(vma, folio));
     // Nothing was young: the table is in no filter.
-    let MmStats { leaf_young, nonleaf_added, .. } = world.age(3, family);
+    let MmStats { leaf_young, nonleaf_added, .. } = world.age(3, algorithm);
     assert_eq!((leaf_young, nonleaf_added), (0, 0));
     near.used.iter().for_each(|page| world.touch(mm, *page));
     let (env, cpu) = (Ruled::<_, R>::new(&world.env), &mut world.cpu);
     let found = world
         .maps
-        .on(&env, cpu, Tuning { aging: aging(family), ..tuning() })
+        .on(&env, cpu, Tuning { aging: aging(algorithm), ..tuning() })
         .folio_referenced(target, None, None);
     assert_eq!(found.refs, Refs::Vmas(1));
     let young = world.young(mm, near.vma.clone());
     world.maps.lru_gen_use_mm(mm);
-    (young, world.age(4, family).nonleaf_found > 0)
+    (young, world.age(4, algorithm).nonleaf_found > 0)
 }
 
 /// The window around page 100 has the pages 68 to 131. The large folio begins in it.
@@ -159,16 +163,16 @@ const ACROSS: Near = Near { vma: 0..512, asked: 100, large: 128, used: &[100, 13
 
 /// Page 144 is the first after the contiguous block in which the window ends.
 fn a_look_around_ends_with_its_window_inside_of_a_folio<F: Format>() {
-    for family in Family::ALL {
-        let (young, noted) = looked_around::<F, Sound>(&ACROSS, family);
-        assert_eq!(young, [144, 200, 255], "{family:?}");
-        assert!(!noted, "{family:?}: 5 young entries of 64 at most");
+    for algorithm in YoungAlgorithm::ALL {
+        let (young, noted) = looked_around::<F, Sound>(&ACROSS, algorithm);
+        assert_eq!(young, [144, 200, 255], "{algorithm:?}");
+        assert!(!noted, "{algorithm:?}: 5 young entries of 64 at most");
     }
-    for family in OF_RUNS {
-        let past = || looked_around::<F, Faulty>(&ACROSS, family);
+    for algorithm in OF_RUNS {
+        let past = || looked_around::<F, Faulty>(&ACROSS, algorithm);
         let (young, noted) = Bug::during(Some(Bug::BatchPastEnd), past);
-        assert_eq!(young, [0; 0], "{family:?}: bits outside of the window are lost");
-        assert!(noted, "{family:?}: and count");
+        assert_eq!(young, [0; 0], "{algorithm:?}: bits outside of the window are lost");
+        assert!(noted, "{algorithm:?}: and count");
     }
 }
 
@@ -187,18 +191,18 @@ const AT_THE_END: Near =
     Near { vma: 368..624, asked: 490, large: 496, used: &[490, 500, 512, 600] };
 
 fn a_look_around_ends_with_its_table_inside_of_a_folio<F: Format>() {
-    for family in Family::ALL {
-        let (young, noted) = looked_around::<F, Sound>(&AT_THE_END, family);
-        assert_eq!(young, [512, 600], "{family:?}");
+    for algorithm in YoungAlgorithm::ALL {
+        let (young, noted) = looked_around::<F, Sound>(&AT_THE_END, algorithm);
+        assert_eq!(young, [512, 600], "{algorithm:?}");
         // The large folio's run in the window counts if it is taken as one.
-        assert_eq!(noted, family != Family::PerEntry, "{family:?}");
+        assert_eq!(noted, algorithm != YoungAlgorithm::PerEntry, "{algorithm:?}");
     }
-    for family in OF_RUNS {
-        let looked_around = || looked_around::<F, Faulty>(&AT_THE_END, family);
+    for algorithm in OF_RUNS {
+        let looked_around = || looked_around::<F, Faulty>(&AT_THE_END, algorithm);
         let past = || Bug::during(Some(Bug::BatchPastWindow), looked_around);
         let panicked = catch_unwind(AssertUnwindSafe(past)).expect_err("a batch leaves its table");
         let said = panicked.downcast_ref::<String>().expect("an assertion that names entries");
-        assert!(said.contains("table"), "{family:?}: {said}");
+        assert!(said.contains("table"), "{algorithm:?}: {said}");
     }
 }
 

@@ -191,7 +191,7 @@ fn anonymous_memory_goes_to_swap_where_there_is_enough() {
         // Fewer than 64 free slots count as none.
         let left = world.maps.free_slots() as u64;
         assert_eq!(left, ROOM.slots as u64 - got);
-        assert_eq!(world.maps.dropped_gathers(), 0);
+        assert_eq!(world.maps.dropped_tlb_batches(), 0);
     });
 }
 

@@ -5,7 +5,7 @@ use crate::world::{Arena, World, page};
 use pageout_paging::Format;
 use pageout_paging::pte::{SmallArm2, SmallX86};
 use pageout_paging::walk::pmd_table;
-use pageout_paging::young::Family;
+use pageout_paging::young::YoungAlgorithm;
 use pageout_reclaim::mglru::MmStats;
 use pageout_reclaim::{Limits, MmId, VmFlags};
 use proptest::collection::vec;
@@ -67,7 +67,12 @@ fn counts<F: Format>(world: &World<'_, F>, mm: MmId, walked: &[Range<u64>]) -> M
     stats
 }
 
-fn a_walk_counts_and_clears<F: Format>(parts: &[Part], start: u64, family: Family, pauses: bool) {
+fn a_walk_counts_and_clears<F: Format>(
+    parts: &[Part],
+    start: u64,
+    algorithm: YoungAlgorithm,
+    pauses: bool,
+) {
     let mut arena = Arena::new::<F>(&ROOM);
     let mut world = arena.world::<F>();
     world.use_generations();
@@ -93,7 +98,7 @@ fn a_walk_counts_and_clears<F: Format>(parts: &[Part], start: u64, family: Famil
     };
     let (expected, left) = (counts(&world, mm, &walked), young(&world, &passed));
     world.env.mmu.need_resched.store(pauses, Relaxed);
-    let stats = world.age(3, family);
+    let stats = world.age(3, algorithm);
     assert_eq!(MmStats { nonleaf_added: 0, ..stats }, expected);
     assert!(young(&world, &walked).concat().is_empty(), "what was walked is old");
     assert_eq!(young(&world, &passed), left, "what was passed is as it was");
@@ -106,10 +111,10 @@ proptest! {
     fn walks_keep_the_rules(
         parts in vec(part(), 1..12),
         start in 0..140_u64,
-        family in prop::sample::select(&Family::ALL[..]),
+        algorithm in prop::sample::select(&YoungAlgorithm::ALL[..]),
         pauses: bool,
     ) {
-        a_walk_counts_and_clears::<SmallX86>(&parts, start, family, pauses);
-        a_walk_counts_and_clears::<SmallArm2>(&parts, start, family, pauses);
+        a_walk_counts_and_clears::<SmallX86>(&parts, start, algorithm, pauses);
+        a_walk_counts_and_clears::<SmallArm2>(&parts, start, algorithm, pauses);
     }
 }

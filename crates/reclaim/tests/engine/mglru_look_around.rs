@@ -5,7 +5,7 @@ use crate::mglru_walk::FILTERS;
 use crate::world::{Arena, LIMITS, World};
 use pageout_paging::Format;
 use pageout_paging::pte::{Arm64_4K, SmallArm4, SmallX86, X86_64};
-use pageout_paging::young::Family;
+use pageout_paging::young::YoungAlgorithm;
 use pageout_reclaim::mglru::LruGenCaps;
 use pageout_reclaim::{FolioId, Limits, MappingId, MmId, Recency, Refs, VmFlags};
 use std::ops::Range;
@@ -34,7 +34,9 @@ fn around<F: Format>(
     (mm, target.expect("one is isolated"), near)
 }
 
-fn neighbours_are_cleared_and_promoted_from_the_second_sight_on<F: Format>(family: Family) {
+fn neighbours_are_cleared_and_promoted_from_the_second_sight_on<F: Format>(
+    algorithm: YoungAlgorithm,
+) {
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
     world.use_generations();
@@ -45,7 +47,7 @@ fn neighbours_are_cleared_and_promoted_from_the_second_sight_on<F: Format>(famil
     for generation in [2, 2, 3] {
         [8, 11, 14].into_iter().for_each(|page| world.touch(mm, page));
         world.forget();
-        assert_eq!(world.referenced(target, family).refs, Refs::Vmas(1));
+        assert_eq!(world.referenced(target, algorithm).refs, Refs::Vmas(1));
         assert_eq!(world.young(mm, 8..16), []);
         assert_eq!(world.env.mmu.invalidations(), [], "nothing is flushed");
         for folio in [near[0], near[5]] {
@@ -57,28 +59,28 @@ fn neighbours_are_cleared_and_promoted_from_the_second_sight_on<F: Format>(famil
     assert_eq!(world.recency(target).generation(), None);
 }
 
-fn around_an_old_page_nothing_is_looked_at<F: Format>(family: Family) {
+fn around_an_old_page_nothing_is_looked_at<F: Format>(algorithm: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
     world.use_generations();
     let (mm, target, _) = around(&mut world, 0, 8..16, 11);
     world.touch(mm, 10);
-    assert_eq!(world.referenced(target, family).refs, Refs::Vmas(0));
+    assert_eq!(world.referenced(target, algorithm).refs, Refs::Vmas(0));
     assert_eq!(world.young(mm, 8..16), [10]);
 }
 
-fn the_classic_lists_look_at_the_folio_alone<F: Format>(family: Family) {
+fn the_classic_lists_look_at_the_folio_alone<F: Format>(algorithm: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
     let (mm, target, _) = around(&mut world, 0, 8..16, 11);
     [10, 11].into_iter().for_each(|page| world.touch(mm, page));
     world.forget();
-    assert_eq!(world.referenced(target, family).refs, Refs::Vmas(1));
+    assert_eq!(world.referenced(target, algorithm).refs, Refs::Vmas(1));
     assert_eq!(world.young(mm, 8..16), [10]);
     assert_eq!(world.env.mmu.invalidations().len(), 1);
 }
 
-fn the_table_and_the_vma_end_what_is_looked_at<F: Format>(family: Family) {
+fn the_table_and_the_vma_end_what_is_looked_at<F: Format>(algorithm: YoungAlgorithm) {
     let n = F::PTES as u64;
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
@@ -86,7 +88,7 @@ fn the_table_and_the_vma_end_what_is_looked_at<F: Format>(family: Family) {
     let (mm, target, _) = around(&mut world, 0, n - 2..n + 2, n - 1);
     world.mapped(mm, MappingId(0), 0, n - 4..n - 2);
     (n - 4..n + 2).for_each(|page| world.touch(mm, page));
-    assert_eq!(world.referenced(target, family).refs, Refs::Vmas(1));
+    assert_eq!(world.referenced(target, algorithm).refs, Refs::Vmas(1));
     assert_eq!(world.young(mm, n - 4..n + 2), [n - 4, n - 3, n, n + 1]);
 }
 
@@ -99,13 +101,13 @@ on_every_format!(
 
 #[test]
 fn each_entry_is_asked_once_where_the_folio_is_young() {
-    for family in Family::ALL {
+    for algorithm in YoungAlgorithm::ALL {
         let mut arena = Arena::new::<SmallArm4>(&LIMITS);
         let mut world = arena.world::<SmallArm4>();
         world.use_generations();
         let (mm, target, near) = around(&mut world, 2, 0..8, 4);
         (0..8).for_each(|page| world.touch(mm, page));
-        assert_eq!(world.referenced(target, family).refs, Refs::Vmas(1));
+        assert_eq!(world.referenced(target, algorithm).refs, Refs::Vmas(1));
         assert_eq!(world.young(mm, 0..8), []);
         assert!(world.recency(near[0]).contains(Recency::REFERENCED));
         assert!(!world.recency(near[0]).contains(Recency::WORKINGSET), "one sighting");
@@ -123,50 +125,58 @@ fn leaves_are_flushed_as_ever() {
     world.map_pmd(vma, leaf);
     world.touch(mm, 8);
     world.forget();
-    assert_eq!(world.referenced(leaf, Family::Batched).refs, Refs::Vmas(1));
+    assert_eq!(world.referenced(leaf, YoungAlgorithm::Batched).refs, Refs::Vmas(1));
     assert_eq!(world.env.mmu.invalidations().len(), 1);
 }
 
 /// Returns true if a look-around over a window adds the table to the filter of the next walk. The
 /// order of the folios and the pages mapped and touched are given.
-fn notes<F: Format>(family: Family, order: u8, pages: u64, young: u64, isolated: u64) -> bool {
+fn notes<F: Format>(
+    algorithm: YoungAlgorithm,
+    order: u8,
+    pages: u64,
+    young: u64,
+    isolated: u64,
+) -> bool {
     let room = Limits { folios: 96, ..FILTERS };
     let mut arena = Arena::new::<F>(&room);
     let mut world = arena.world::<F>();
     world.use_generations();
     let (mm, target, _) = around(&mut world, order, 0..pages, isolated);
     // Nothing was young: the table is in no filter, and there is a filter for it.
-    assert_eq!(world.age(3, family).nonleaf_added, 0);
+    assert_eq!(world.age(3, algorithm).nonleaf_added, 0);
     world.touch(mm, isolated);
     (0..young).for_each(|page| world.touch(mm, page));
-    assert_eq!(world.referenced(target, family).refs, Refs::Vmas(1));
+    assert_eq!(world.referenced(target, algorithm).refs, Refs::Vmas(1));
     world.maps.lru_gen_use_mm(mm);
-    world.age(4, family).nonleaf_found == 1
+    world.age(4, algorithm).nonleaf_found == 1
 }
 
 #[test]
 fn the_folio_asked_for_counts_as_many_young_entries_as_were_checked_at_once() {
-    for family in Family::ALL {
+    for algorithm in YoungAlgorithm::ALL {
         // Of eight pages one is young: the target. A ninth page needs one more.
-        assert!(notes::<X86_64>(family, 0, 8, 0, 7));
-        assert!(!notes::<X86_64>(family, 0, 9, 0, 7));
-        assert!(notes::<X86_64>(family, 0, 9, 1, 7));
+        assert!(notes::<X86_64>(algorithm, 0, 8, 0, 7));
+        assert!(!notes::<X86_64>(algorithm, 0, 9, 0, 7));
+        assert!(notes::<X86_64>(algorithm, 0, 9, 1, 7));
         // One page of sixteen is young, but in a target of four pages.
-        let at_once = family != Family::PerEntry;
-        assert_eq!(notes::<X86_64>(family, 2, 16, 0, 8), at_once, "{family:?}");
-        assert_eq!(notes::<X86_64>(family, 2, 32, 0, 8), at_once, "{family:?}");
-        assert!(!notes::<X86_64>(family, 2, 36, 0, 8), "{family:?}");
+        let at_once = algorithm != YoungAlgorithm::PerEntry;
+        assert_eq!(notes::<X86_64>(algorithm, 2, 16, 0, 8), at_once, "{algorithm:?}");
+        assert_eq!(notes::<X86_64>(algorithm, 2, 32, 0, 8), at_once, "{algorithm:?}");
+        assert!(!notes::<X86_64>(algorithm, 2, 36, 0, 8), "{algorithm:?}");
         // With 64 pages and more, 8 of 64 are needed.
-        assert!(!notes::<X86_64>(family, 0, 80, 6, 20), "{family:?}");
-        assert!(notes::<X86_64>(family, 0, 80, 7, 20), "{family:?}");
+        assert!(!notes::<X86_64>(algorithm, 0, 80, 6, 20), "{algorithm:?}");
+        assert!(notes::<X86_64>(algorithm, 0, 80, 7, 20), "{algorithm:?}");
     }
 }
 
 #[test]
 fn per_entry_a_contiguous_neighbourhood_is_not_worth_it_and_in_batches_it_is() {
-    for (family, worth) in
-        [(Family::PerEntry, false), (Family::Batched, true), (Family::Line, true)]
-    {
-        assert_eq!(notes::<Arm64_4K>(family, 4, 64, 64, 16), worth, "{family:?}");
+    for (algorithm, worth) in [
+        (YoungAlgorithm::PerEntry, false),
+        (YoungAlgorithm::Batched, true),
+        (YoungAlgorithm::Line, true),
+    ] {
+        assert_eq!(notes::<Arm64_4K>(algorithm, 4, 64, 64, 16), worth, "{algorithm:?}");
     }
 }

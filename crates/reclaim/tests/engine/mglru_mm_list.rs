@@ -6,7 +6,7 @@ use pageout_paging::LockedTable;
 use pageout_paging::mmu::Asid;
 use pageout_paging::pte::SmallX86;
 use pageout_paging::walk::TableFrames;
-use pageout_paging::young::Family;
+use pageout_paging::young::YoungAlgorithm;
 use pageout_reclaim::{
     CpuCtx, Limits, MappingId, MemcgBusy, MemcgId, MmId, NewVma, Tuning, VmFlags,
 };
@@ -27,7 +27,7 @@ fn process(world: &mut Small<'_>) -> MmId {
 /// Ages the cgroup, and returns for each of the processes true if it was walked.
 fn walked(world: &mut Small<'_>, memcg: MemcgId, seq: u64, force: bool, of: &[MmId]) -> Vec<bool> {
     world.forget();
-    assert!(world.age_memcg(memcg, seq, 60, force, Family::Line), "opens {}", seq + 1);
+    assert!(world.age_memcg(memcg, seq, 60, force, YoungAlgorithm::Line), "opens {}", seq + 1);
     of.iter().map(|mm| world.walked(*mm)).collect()
 }
 
@@ -136,7 +136,7 @@ fn filters_of_a_removed_cgroup_serve_another() {
         let mut found = Vec::new();
         for seq in 3..6 {
             world.maps.lru_gen_use_mm(mm);
-            assert!(world.age_memcg(memcg, seq, 60, false, Family::Line));
+            assert!(world.age_memcg(memcg, seq, 60, false, YoungAlgorithm::Line));
             found.push(world.maps.mm_stats(memcg).nonleaf_found);
         }
         // No young entry was found: with filters, only the first walk enters tables.
@@ -163,7 +163,7 @@ fn walks_at_once_share_an_iteration_and_one_opens_the_generation() {
                 let cpu = &mut CpuCtx::new();
                 for seq in 3..3 + SEQS {
                     mms.iter().for_each(|mm| maps.lru_gen_use_mm(*mm));
-                    let aging = aging(Family::Line);
+                    let aging = aging(YoungAlgorithm::Line);
                     if maps.on(env, cpu, Tuning { aging, ..tuning() }).try_to_inc_max_seq(
                         MemcgId::ROOT,
                         seq,
@@ -200,7 +200,7 @@ fn a_process_ends_only_after_walks_have_left_it() {
             let cpu = &mut CpuCtx::new();
             let mut seq = 3;
             while stop.load(Relaxed) == 0 {
-                let aging = aging(Family::Line);
+                let aging = aging(YoungAlgorithm::Line);
                 assert!(maps.on(env, cpu, Tuning { aging, ..tuning() }).try_to_inc_max_seq(
                     MemcgId::ROOT,
                     seq,

@@ -8,7 +8,7 @@ use pageout_paging::pte::SmallX86;
 use pageout_paging::{Rules, Sound};
 use pageout_reclaim::mglru::{LruGenCaps, MAX_NR_GENS, MAX_NR_ZONES};
 use pageout_reclaim::{
-    Agent, CpuCtx, FolioFlags, FolioId, LruFlags, LruList, Maps, MemcgId, ReclaimOptions,
+    Agent, CpuCtx, FolioFlags, FolioId, LruFlags, LruList, MemcgId, MmState, ReclaimOptions,
 };
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -67,7 +67,7 @@ fn pinned(world: &mut World<'_, SmallX86>, index: u64) -> FolioId {
 }
 
 /// Returns the folios on lists that are in use.
-fn listed(maps: &Maps<'_>) -> Vec<FolioId> {
+fn listed(maps: &MmState<'_>) -> Vec<FolioId> {
     let mut all: Vec<_> = match maps.lru_gen_caps().contains(LruGenCaps::CORE) {
         true => (0..MAX_NR_GENS)
             .flat_map(|generation| (0..MAX_NR_ZONES).map(move |zone| (generation, zone)))

@@ -5,7 +5,7 @@ use crate::formats::on_every_format;
 use crate::world::{Arena, LIMITS, World, aging, tuning};
 use pageout_paging::pte::{Arm64_4K, SmallArm4, SmallX86, X86_64};
 use pageout_paging::walk::pmd_table;
-use pageout_paging::young::Family;
+use pageout_paging::young::YoungAlgorithm;
 use pageout_paging::{Format, Level, Pfn, Table};
 use pageout_reclaim::mglru::{LruGenCaps, MmStats};
 use pageout_reclaim::{
@@ -34,16 +34,16 @@ impl<F: Format> World<'_, F> {
         seq: u64,
         swappiness: u8,
         force: bool,
-        family: Family,
+        algorithm: YoungAlgorithm,
     ) -> bool {
-        self.tuned(Tuning { aging: aging(family), ..tuning() })
+        self.tuned(Tuning { aging: aging(algorithm), ..tuning() })
             .try_to_inc_max_seq(memcg, seq, swappiness, force)
     }
 
     /// Ages the root cgroup, with only the processes that ran. Returns the walk's counts.
-    pub(crate) fn age(&mut self, seq: u64, family: Family) -> MmStats {
+    pub(crate) fn age(&mut self, seq: u64, algorithm: YoungAlgorithm) -> MmStats {
         let before = self.maps.mm_stats(MemcgId::ROOT);
-        assert!(self.age_memcg(MemcgId::ROOT, seq, 60, false, family), "opens {}", seq + 1);
+        assert!(self.age_memcg(MemcgId::ROOT, seq, 60, false, algorithm), "opens {}", seq + 1);
         let after = self.maps.mm_stats(MemcgId::ROOT);
         MmStats {
             leaf_total: after.leaf_total - before.leaf_total,
@@ -89,24 +89,24 @@ fn lock_of<'a, F>(world: &World<'a, F>, table: Pfn) -> &'a Lock {
     &world.env.locks[table.offset_from(FIRST_TABLE) as usize]
 }
 
-/// Returns the young entries that a family counts if `page` of the folio at `of` was touched. They
-/// are all of the run that begins with the page or with its contiguous block, or those of one
+/// Returns the young entries that an algorithm counts if `page` of the folio at `of` was touched.
+/// They are all of the run that begins with the page or with its contiguous block, or those of one
 /// check.
 fn counted<F: Format>(
     world: &World<'_, F>,
     mm: MmId,
     of: Range<u64>,
     page: u64,
-    by: Family,
+    by: YoungAlgorithm,
 ) -> u64 {
     let block = if F::is_cont(world.entry(mm, page)) { F::CONT_PTES as u64 } else { 1 };
     match by {
-        Family::PerEntry => 1,
-        Family::Batched | Family::Line => of.end - page / block * block,
+        YoungAlgorithm::PerEntry => 1,
+        YoungAlgorithm::Batched | YoungAlgorithm::Line => of.end - page / block * block,
     }
 }
 
-fn what_was_used_twice_is_promoted_and_what_was_not_is_left<F: Format>(family: Family) {
+fn what_was_used_twice_is_promoted_and_what_was_not_is_left<F: Format>(algorithm: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
     world.use_generations();
@@ -114,7 +114,7 @@ fn what_was_used_twice_is_promoted_and_what_was_not_is_left<F: Format>(family: F
     let folios = world.mapped(mm, anon, 2, 0..16);
     let small = world.mapped(mm, anon, 0, 16..18);
     let young = |world: &World<'_, F>| {
-        let of = |at: Range<u64>, page| counted(world, mm, at, page, family);
+        let of = |at: Range<u64>, page| counted(world, mm, at, page, algorithm);
         of(0..4, 1) + of(8..12, 11) + of(16..17, 16)
     };
     let sizes = |world: &World<'_, F>| {
@@ -131,7 +131,7 @@ fn what_was_used_twice_is_promoted_and_what_was_not_is_left<F: Format>(family: F
         world.maps.lru_gen_use_mm(mm);
         [1, 11, 16].into_iter().for_each(|page| world.touch(mm, page));
         world.forget();
-        let stats = world.age(seq, family);
+        let stats = world.age(seq, algorithm);
         assert_eq!((stats.leaf_total, stats.leaf_young), (18, young(&world)));
         assert_eq!(world.young(mm, 0..18), []);
         assert_eq!(world.env.mmu.invalidations(), [], "nothing is flushed");
@@ -148,7 +148,7 @@ fn what_was_used_twice_is_promoted_and_what_was_not_is_left<F: Format>(family: F
     }
 }
 
-fn a_table_is_locked_once_for_all_vmas_in_it<F: Format>(family: Family) {
+fn a_table_is_locked_once_for_all_vmas_in_it<F: Format>(algorithm: YoungAlgorithm) {
     let n = F::PTES as u64;
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
@@ -160,7 +160,7 @@ fn a_table_is_locked_once_for_all_vmas_in_it<F: Format>(family: Family) {
     let tables = [n, 2 * n + 1].map(|page| world.pte_table(mm, page));
     world.touch(mm, n + 3);
     world.forget();
-    let stats = world.age(3, family);
+    let stats = world.age(3, algorithm);
     assert_eq!(tables.map(|table| world.locked(table)), [1, 1]);
     assert_eq!((stats.leaf_total, stats.leaf_young), (5, 1), "pages of VMAs alone count");
     assert_eq!(stats.nonleaf_found, 2);
@@ -182,7 +182,7 @@ fn absent_tables_count_one_leaf_entry_each() {
     let vma = world.vma(mm, 0..2 * n * n, VmFlags::READ, file, 0);
     let folio = world.listed(file, 0, n + 1);
     world.map(vma, folio);
-    let stats = world.age(3, Family::Batched);
+    let stats = world.age(3, YoungAlgorithm::Batched);
     assert_eq!(stats.leaf_total, n - 1 + n);
 }
 
@@ -217,7 +217,7 @@ fn vmas_whose_accesses_do_not_matter_are_passed() {
         let folio = world.listed(mapping, 0, 3);
         world.map(vma, folio);
         world.touch(mm, 3);
-        assert!(world.age_memcg(MemcgId::ROOT, 3, swappiness, false, Family::Line));
+        assert!(world.age_memcg(MemcgId::ROOT, 3, swappiness, false, YoungAlgorithm::Line));
         let stats = world.maps.mm_stats(MemcgId::ROOT);
         let expected = if walked { (2, 1) } else { (0, 0) };
         let what = format!("{flags:?}, file {is_file}, swappiness {swappiness}");
@@ -244,7 +244,7 @@ fn only_folios_in_the_cgroups_generations_are_asked() {
         world.map(vma, folio);
     }
     (0..3).for_each(|page| world.touch(mm, page));
-    assert!(world.age_memcg(memcg, 3, 60, false, Family::Batched));
+    assert!(world.age_memcg(memcg, 3, 60, false, YoungAlgorithm::Batched));
     assert_eq!(world.young(mm, 0..3), [1, 2]);
     let stats = world.maps.mm_stats(memcg);
     assert_eq!((stats.leaf_total, stats.leaf_young), (3, 1));
@@ -262,7 +262,7 @@ fn dirty_entries_found_young_make_their_folio_dirty() {
         let [used, old] = world.mapped(mm, mapping, 1, 0..4)[..] else { panic!("two folios") };
         [1, 3].into_iter().for_each(|page| world.change(mm, page, SmallX86::mkdirty));
         world.touch(mm, 0);
-        world.age(3, Family::Batched);
+        world.age(3, YoungAlgorithm::Batched);
         let is_dirty = |folio| {
             let guard = world.maps.folio(folio).try_lock();
             guard.expect("no one holds it").is_dirty()
@@ -274,7 +274,7 @@ fn dirty_entries_found_young_make_their_folio_dirty() {
 
 #[test]
 fn a_leaf_counts_once_and_is_cleared_under_the_lock_of_its_table() {
-    for family in Family::ALL {
+    for algorithm in YoungAlgorithm::ALL {
         let mut arena = Arena::new::<SmallArm4>(&LIMITS);
         let mut world = arena.world::<SmallArm4>();
         world.use_generations();
@@ -287,7 +287,7 @@ fn a_leaf_counts_once_and_is_cleared_under_the_lock_of_its_table() {
             world.maps.lru_gen_use_mm(mm);
             [8, 24].into_iter().for_each(|page| world.touch(mm, page));
             world.forget();
-            let stats = world.age(seq, family);
+            let stats = world.age(seq, algorithm);
             assert_eq!((stats.leaf_total, stats.leaf_young), (3, 2));
             assert_eq!(world.locked(table), 1);
             assert_eq!(world.young(mm, 8..32), []);
@@ -297,7 +297,7 @@ fn a_leaf_counts_once_and_is_cleared_under_the_lock_of_its_table() {
         world.maps.lru_gen_use_mm(mm);
         world.touch(mm, 8);
         let guard = lock_of(&world, table).try_write().expect("it is free");
-        assert_eq!(world.age(5, family).leaf_young, 0);
+        assert_eq!(world.age(5, algorithm).leaf_young, 0);
         drop(guard);
         assert!(!world.young(mm, 8..9).is_empty());
     }
@@ -313,7 +313,7 @@ fn a_table_locked_by_someone_else_counts_as_worth_walking() {
     world.touch(mm, 0);
     let lock = lock_of(&world, world.pte_table(mm, 0));
     let guard = lock.try_write().expect("it is free");
-    let stats = world.age(3, Family::Batched);
+    let stats = world.age(3, YoungAlgorithm::Batched);
     drop(guard);
     let expected = MmStats { nonleaf_found: 1, nonleaf_added: 1, ..MmStats::default() };
     assert_eq!(stats, expected);
@@ -347,7 +347,7 @@ fn tables_are_entered_that_were_worth_it_last_time() {
         (0..n).filter(|_| dense).for_each(|page| world.touch(mm, page));
         world.touch(mm, n);
         let before = world.maps.mm_stats(MemcgId::ROOT);
-        assert!(world.age_memcg(MemcgId::ROOT, seq, 60, force, Family::Line));
+        assert!(world.age_memcg(MemcgId::ROOT, seq, 60, force, YoungAlgorithm::Line));
         let after = world.maps.mm_stats(MemcgId::ROOT);
         let found = after.nonleaf_found - before.nonleaf_found;
         (found, after.nonleaf_added - before.nonleaf_added)
@@ -362,16 +362,18 @@ fn tables_are_entered_that_were_worth_it_last_time() {
 
 #[test]
 fn per_entry_finds_contiguous_tables_not_worth_it_and_batches_do() {
-    for (family, worth) in [(Family::PerEntry, 0), (Family::Batched, 1), (Family::Line, 1)] {
+    for (algorithm, worth) in
+        [(YoungAlgorithm::PerEntry, 0), (YoungAlgorithm::Batched, 1), (YoungAlgorithm::Line, 1)]
+    {
         let n = Arm64_4K::PTES as u64;
         let mut arena = Arena::new::<Arm64_4K>(&DENSE);
         let mut world = arena.world::<Arm64_4K>();
         let mm = dense_and_sparse(&mut world);
         assert!(Arm64_4K::is_cont(world.entry(mm, 0)));
         (0..n).for_each(|page| world.touch(mm, page));
-        let stats = world.age(3, family);
+        let stats = world.age(3, algorithm);
         let young = if worth == 0 { n / 16 } else { n };
-        assert_eq!((stats.leaf_young, stats.nonleaf_added), (young, worth), "{family:?}");
+        assert_eq!((stats.leaf_young, stats.nonleaf_added), (young, worth), "{algorithm:?}");
     }
 }
 
@@ -382,7 +384,7 @@ fn missing_filters_name_every_table() {
     let mm = dense_and_sparse(&mut world);
     for seq in 3..6 {
         world.maps.lru_gen_use_mm(mm);
-        assert_eq!(world.age(seq, Family::Line).nonleaf_found, 2);
+        assert_eq!(world.age(seq, YoungAlgorithm::Line).nonleaf_found, 2);
     }
 }
 
@@ -418,7 +420,7 @@ fn tables_behind_old_entries_are_passed_where_hardware_marks_them() {
                 let i = SmallX86::index(Level::Pmd, addr);
                 table.set(i, SmallX86::mkyoung_table(table.load(i)));
             }
-            found.push(world.age(seq, Family::Batched).nonleaf_found);
+            found.push(world.age(seq, YoungAlgorithm::Batched).nonleaf_found);
         }
         // The first walk is forced, and leaves the entry as it was made: young.
         assert_eq!(found, if passed { [1, 1, 0, 1] } else { [1, 1, 1, 1] });
@@ -433,7 +435,7 @@ fn what_only_a_secondary_mmu_used_is_found() {
     let (mm, file) = (world.process(), world.file());
     world.mapped(mm, file, 0, 0..4);
     world.attach(mm, [2]);
-    let stats = world.age(3, Family::Line);
+    let stats = world.age(3, YoungAlgorithm::Line);
     assert_eq!((stats.leaf_total, stats.leaf_young), (4, 1));
     assert_eq!(world.secondary(mm).asked().len(), 4, "each present page");
 }
@@ -453,7 +455,7 @@ fn a_walk_that_pauses_finds_what_one_that_does_not_finds() {
             world.touch(mm, 3 + index);
         }
         world.env.mmu.need_resched.store(pauses, Relaxed);
-        let stats = world.age(3, Family::Batched);
+        let stats = world.age(3, YoungAlgorithm::Batched);
         assert_eq!(world.young(mm, 0..512), []);
         (stats, holds(&world, 5))
     };
@@ -486,7 +488,7 @@ fn a_walk_pauses_when_it_has_moved_as_many_folios_as_are_handed_in_at_once() {
             world.maps.lru_gen_use_mm(mm);
             (0..moved).for_each(|page| world.touch(mm, page));
             world.env.mmu.resched_asked.store(0, Relaxed);
-            let stats = world.age(seq, Family::Batched);
+            let stats = world.age(seq, YoungAlgorithm::Batched);
             assert_eq!((stats.leaf_young, holds(&world, 2)), (moved, nr));
             assert_eq!(world.generation(folios[0]), Some(generation));
         }
@@ -504,8 +506,11 @@ fn nothing_is_walked_where_that_is_off_or_hardware_does_not_help() {
         world.mapped(mm, file, 0, 0..4);
         world.touch(mm, 1);
         for seq in [3, 4, 5] {
-            assert_eq!(world.age(seq, Family::Batched), MmStats::default());
-            assert!(!world.age_memcg(MemcgId::ROOT, seq, 60, true, Family::Batched), "open by now");
+            assert_eq!(world.age(seq, YoungAlgorithm::Batched), MmStats::default());
+            assert!(
+                !world.age_memcg(MemcgId::ROOT, seq, 60, true, YoungAlgorithm::Batched),
+                "open by now"
+            );
         }
         assert_eq!(world.young(mm, 0..4), [1]);
     }
@@ -522,6 +527,6 @@ fn lazily_freed_memory_written_again_is_dirty() {
     assert!(world.engine().lazyfree(&guard, folio));
     drop(guard);
     world.change(mm, 0, |pte| SmallX86::mkdirty(SmallX86::mkyoung(pte)));
-    world.age(3, Family::Batched);
+    world.age(3, YoungAlgorithm::Batched);
     assert!(world.maps.folio(folio).try_lock().expect("no one holds it").is_dirty());
 }

@@ -5,7 +5,7 @@ use crate::formats::on_every_format;
 use crate::unmap::ALL;
 use crate::world::{Arena, LIMITS, World, tuning};
 use pageout_paging::contig::gather;
-use pageout_paging::young::Family;
+use pageout_paging::young::YoungAlgorithm;
 use pageout_paging::{Env, Format, Order, Pfn, Pte};
 use pageout_reclaim::{
     Advice, Counter, FolioFlags, FolioId, Frames, LruFlags, LruList, MemcgId, Migrated, MmId,
@@ -68,7 +68,7 @@ fn states<F: Format>(world: &World<'_, F>, mm: MmId, at: Range<u64>) -> Vec<[boo
     at.map(state).collect()
 }
 
-fn shared_pages_move_under_both_processes<F: Format>(_: Family) {
+fn shared_pages_move_under_both_processes<F: Format>(_: YoungAlgorithm) {
     for (how, order) in ALL.into_iter().zip([0, 2, 3, 4]) {
         let mut arena = Arena::new::<F>(&ROOM);
         let mut world = arena.world::<F>();
@@ -96,7 +96,7 @@ fn shared_pages_move_under_both_processes<F: Format>(_: Family) {
 }
 
 /// The state bits of each entry are as before, and blocks are contiguous again.
-fn entries_keep_young_dirty_and_writable<F: Format>(_: Family) {
+fn entries_keep_young_dirty_and_writable<F: Format>(_: YoungAlgorithm) {
     for how in ALL {
         for bits in 0..8_u64 {
             let mut arena = Arena::new::<F>(&LIMITS);
@@ -133,7 +133,7 @@ fn list<F: Format>(world: &mut World<'_, F>, folio: FolioId) {
     maps.on(env, cpu, tuning()).release(folio, 1);
 }
 
-fn a_folio_referred_to_by_someone_else_stays<F: Format>(_: Family) {
+fn a_folio_referred_to_by_someone_else_stays<F: Format>(_: YoungAlgorithm) {
     for how in ALL {
         let mut arena = Arena::new::<F>(&ROOM);
         let mut world = arena.world::<F>();
@@ -162,7 +162,7 @@ fn a_folio_referred_to_by_someone_else_stays<F: Format>(_: Family) {
     }
 }
 
-fn what_is_swapped_out_in_part_moves_in_the_swap_cache<F: Format>(_: Family) {
+fn what_is_swapped_out_in_part_moves_in_the_swap_cache<F: Format>(_: YoungAlgorithm) {
     for how in ALL {
         let mut arena = Arena::new::<F>(&ROOM);
         let mut world = arena.world::<F>();
@@ -185,7 +185,7 @@ fn what_is_swapped_out_in_part_moves_in_the_swap_cache<F: Format>(_: Family) {
     }
 }
 
-fn what_is_known_of_use_goes_along<F: Format>(_: Family) {
+fn what_is_known_of_use_goes_along<F: Format>(_: YoungAlgorithm) {
     for how in ALL {
         let mut arena = Arena::new::<F>(&ROOM);
         let mut world = arena.world::<F>();
@@ -210,7 +210,7 @@ fn what_is_known_of_use_goes_along<F: Format>(_: Family) {
     }
 }
 
-fn a_files_pmd_leaf_is_found_again_where_its_folio_went<F: Format>(_: Family) {
+fn a_files_pmd_leaf_is_found_again_where_its_folio_went<F: Format>(_: YoungAlgorithm) {
     let n = F::PTES as u64;
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();

@@ -3,7 +3,7 @@
 use crate::formats::on_every_format;
 use crate::world::{Arena, LIMITS, World};
 use pageout_paging::Format;
-use pageout_paging::young::Family;
+use pageout_paging::young::YoungAlgorithm;
 use pageout_reclaim::{FolioFlags, FolioId, MappingId, MmId, Refs, VmFlags};
 use std::ops::Range;
 
@@ -21,7 +21,7 @@ fn mapper<F: Format>(
     mm
 }
 
-fn a_locked_vma_with_the_whole_folio_in_one_table_decides<F: Format>(family: Family) {
+fn a_locked_vma_with_the_whole_folio_in_one_table_decides<F: Format>(algorithm: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
     let file = world.file();
@@ -34,7 +34,7 @@ fn a_locked_vma_with_the_whole_folio_in_one_table_decides<F: Format>(family: Fam
         world.touch(mm, 1);
     }
     world.forget();
-    let found = world.referenced(folio, family);
+    let found = world.referenced(folio, algorithm);
     assert_eq!(found.refs, Refs::Vmas(1), "of the one asked before");
     assert_eq!(found.vm_flags, VmFlags::EXEC | VmFlags::LOCKED);
     assert_eq!(world.flags(folio), FolioFlags::MLOCKED);
@@ -42,7 +42,7 @@ fn a_locked_vma_with_the_whole_folio_in_one_table_decides<F: Format>(family: Fam
     assert!(!world.walked(after), "nothing more to know");
 }
 
-fn a_locked_pmd_leaf_decides<F: Format>(family: Family) {
+fn a_locked_pmd_leaf_decides<F: Format>(algorithm: YoungAlgorithm) {
     let n = F::PTES as u64;
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
@@ -50,14 +50,14 @@ fn a_locked_pmd_leaf_decides<F: Format>(family: Family) {
     let folio = world.folio(file, F::TABLE_SHIFT as u8, 0);
     let vma = world.vma(mm, 0..n, VmFlags::LOCKED, file, 0);
     world.map_pmd(vma, folio);
-    let found = world.referenced(folio, family);
+    let found = world.referenced(folio, algorithm);
     assert_eq!((found.refs, found.vm_flags), (Refs::Vmas(0), VmFlags::LOCKED));
     assert_eq!(world.flags(folio), FolioFlags::MLOCKED);
 }
 
 /// Checks a locked VMA that cannot decide: its young bits are not counted, its flag is not
 /// reported.
-fn only_counts<F: Format>(family: Family, at: Range<u64>, pgoff: u64) {
+fn only_counts<F: Format>(algorithm: YoungAlgorithm, at: Range<u64>, pgoff: u64) {
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
     let file = world.file();
@@ -67,26 +67,26 @@ fn only_counts<F: Format>(family: Family, at: Range<u64>, pgoff: u64) {
     let first = at.start;
     world.touch(locked, first);
     world.forget();
-    let found = world.referenced(folio, family);
+    let found = world.referenced(folio, algorithm);
     assert_eq!((found.refs, found.vm_flags), (Refs::Vmas(0), VmFlags::empty()));
     assert_eq!(world.flags(folio), FolioFlags::empty());
     assert_eq!(world.young(locked, at), [first]);
     assert!(mapped > 0 && world.walked(locked));
 }
 
-fn a_locked_vma_with_a_part_of_the_folio_only_counts<F: Format>(family: Family) {
-    only_counts::<F>(family, 0..2, 0);
-    only_counts::<F>(family, 1..4, 1);
+fn a_locked_vma_with_a_part_of_the_folio_only_counts<F: Format>(algorithm: YoungAlgorithm) {
+    only_counts::<F>(algorithm, 0..2, 0);
+    only_counts::<F>(algorithm, 1..4, 1);
 }
 
-fn a_locked_vma_whose_folio_crosses_a_table_only_counts<F: Format>(family: Family) {
+fn a_locked_vma_whose_folio_crosses_a_table_only_counts<F: Format>(algorithm: YoungAlgorithm) {
     let n = F::PTES as u64;
-    only_counts::<F>(family, n - 2..n + 2, 0);
-    only_counts::<F>(family, n - 3..n + 1, 0);
+    only_counts::<F>(algorithm, n - 2..n + 2, 0);
+    only_counts::<F>(algorithm, n - 3..n + 1, 0);
 }
 
 /// Each entry is subtracted from the mappings: once none is left, later VMAs are not walked.
-fn entries_of_a_locked_vma_are_taken_off_the_mapcount<F: Format>(family: Family) {
+fn entries_of_a_locked_vma_are_taken_off_the_mapcount<F: Format>(algorithm: YoungAlgorithm) {
     for spent in [true, false] {
         let mut arena = Arena::new::<F>(&LIMITS);
         let mut world = arena.world::<F>();
@@ -100,12 +100,12 @@ fn entries_of_a_locked_vma_are_taken_off_the_mapcount<F: Format>(family: Family)
         let last = world.process();
         world.vma(last, 0..3, VmFlags::READ, file, 1);
         world.forget();
-        world.referenced(folio, family);
+        world.referenced(folio, algorithm);
         assert_eq!(world.walked(last), !spent);
     }
 }
 
-fn a_locked_vma_still_passes_on_what_idle_tracking_took<F: Format>(family: Family) {
+fn a_locked_vma_still_passes_on_what_idle_tracking_took<F: Format>(algorithm: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
     let file = world.file();
@@ -113,7 +113,7 @@ fn a_locked_vma_still_passes_on_what_idle_tracking_took<F: Format>(family: Famil
     let flags = VmFlags::LOCKED | VmFlags::EXEC;
     mapper(&mut world, (file, folio), 0..2, flags, 0);
     world.flag(folio, FolioFlags::YOUNG);
-    let found = world.referenced(folio, family);
+    let found = world.referenced(folio, algorithm);
     assert_eq!((found.refs, found.vm_flags), (Refs::Vmas(1), VmFlags::EXEC));
 }
 

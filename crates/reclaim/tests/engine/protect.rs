@@ -4,7 +4,7 @@ use crate::cpu::{ROOM, RW};
 use crate::formats::on_every_format;
 use crate::world::{Arena, pages};
 use pageout_paging::Format;
-use pageout_paging::young::Family;
+use pageout_paging::young::YoungAlgorithm;
 use pageout_reclaim::{Fault, Limits, OutOfMemory, SpaceError, VmFlags};
 
 /// Runs a rule for every part of 0..8, in folios of 1 to 8 pages. The rest must stay as it was.
@@ -18,7 +18,7 @@ fn each_part(mut rule: impl FnMut(u8, u64, u64)) {
     }
 }
 
-fn a_part_can_be_made_read_only_and_writable_again<F: Format>(_: Family) {
+fn a_part_can_be_made_read_only_and_writable_again<F: Format>(_: YoungAlgorithm) {
     each_part(|order, start, end| {
         let mut arena = Arena::new::<F>(&ROOM);
         let mut world = arena.world::<F>();
@@ -42,7 +42,7 @@ fn a_part_can_be_made_read_only_and_writable_again<F: Format>(_: Family) {
     });
 }
 
-fn a_part_can_be_made_inaccessible<F: Format>(_: Family) {
+fn a_part_can_be_made_inaccessible<F: Format>(_: YoungAlgorithm) {
     each_part(|order, start, end| {
         let mut arena = Arena::new::<F>(&ROOM);
         let mut world = arena.world::<F>();
@@ -64,7 +64,7 @@ fn a_part_can_be_made_inaccessible<F: Format>(_: Family) {
     });
 }
 
-fn permission_to_write_is_no_way_around_copy_on_write<F: Format>(_: Family) {
+fn permission_to_write_is_no_way_around_copy_on_write<F: Format>(_: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&ROOM);
     let mut world = arena.world::<F>();
     let parent = world.process();
@@ -81,7 +81,7 @@ fn permission_to_write_is_no_way_around_copy_on_write<F: Format>(_: Family) {
     world.all_is_free_but(0);
 }
 
-fn a_part_can_be_unmapped<F: Format>(_: Family) {
+fn a_part_can_be_unmapped<F: Format>(_: YoungAlgorithm) {
     each_part(|order, start, end| {
         let mut arena = Arena::new::<F>(&ROOM);
         let mut world = arena.world::<F>();
@@ -102,7 +102,7 @@ fn a_part_can_be_unmapped<F: Format>(_: Family) {
     });
 }
 
-fn without_a_vma_for_the_rest_nothing_changes<F: Format>(_: Family) {
+fn without_a_vma_for_the_rest_nothing_changes<F: Format>(_: YoungAlgorithm) {
     for vmas in 1..3 {
         let limits = Limits { vmas, ..ROOM };
         let mut arena = Arena::new::<F>(&limits);
@@ -123,7 +123,7 @@ fn without_a_vma_for_the_rest_nothing_changes<F: Format>(_: Family) {
     }
 }
 
-fn holes_and_odd_ranges_are_refused<F: Format>(_: Family) {
+fn holes_and_odd_ranges_are_refused<F: Format>(_: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&ROOM);
     let mut world = arena.world::<F>();
     let mm = world.process();
@@ -137,7 +137,7 @@ fn holes_and_odd_ranges_are_refused<F: Format>(_: Family) {
     world.all_is_free_but(0);
 }
 
-fn userfaultfd_is_told_of_stores<F: Format>(_: Family) {
+fn userfaultfd_is_told_of_stores<F: Format>(_: YoungAlgorithm) {
     each_part(|order, start, end| {
         let mut arena = Arena::new::<F>(&ROOM);
         let mut world = arena.world::<F>();

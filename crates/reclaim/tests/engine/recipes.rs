@@ -4,13 +4,13 @@ use crate::cpu::{ROOM, RW, SHARED};
 use crate::formats::on_every_format;
 use crate::world::{Arena, World};
 use pageout_paging::Format;
-use pageout_paging::young::Family;
+use pageout_paging::young::YoungAlgorithm;
 use pageout_reclaim::{
     Access, Advice, Counter, Fault, MappingKind, MemcgId, OutOfMemory, Place, VmFlags,
 };
 use std::sync::atomic::Ordering::Relaxed;
 
-fn a_folio_reaches_no_further_than_its_vma<F: Format>(_: Family) {
+fn a_folio_reaches_no_further_than_its_vma<F: Format>(_: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&ROOM);
     let mut world = arena.world::<F>();
     let (mm, file) = (world.process(), world.file_of(2));
@@ -26,7 +26,7 @@ fn a_folio_reaches_no_further_than_its_vma<F: Format>(_: Family) {
     assert_eq!(world.fault(mm, 7, Access::Read), Fault::BadAddress);
 }
 
-fn the_shadows_of_a_file_end_with_it<F: Format>(_: Family) {
+fn the_shadows_of_a_file_end_with_it<F: Format>(_: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&pageout_reclaim::Limits { shadows: 64, ..ROOM });
     let mut world = arena.world::<F>();
     let (mm, file) = (world.process(), world.file_of(0));
@@ -51,7 +51,7 @@ fn the_shadows_of_a_file_end_with_it<F: Format>(_: Family) {
     assert_eq!(refaults(&world), 0, "not taken for pages of the file before");
 }
 
-fn page_tables_are_reclaimed_for<F: Format>(_: Family) {
+fn page_tables_are_reclaimed_for<F: Format>(_: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&ROOM);
     let mut world = arena.world::<F>();
     let mm = world.process();
@@ -74,7 +74,7 @@ fn page_tables_are_reclaimed_for<F: Format>(_: Family) {
     world.holds(mm, 0..2, 1);
 }
 
-fn entries_of_folios_are_reclaimed_for<F: Format>(_: Family) {
+fn entries_of_folios_are_reclaimed_for<F: Format>(_: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&pageout_reclaim::Limits { folios: 6, ..ROOM });
     let mut world = arena.world::<F>();
     let (mm, shmem) = (world.process(), world.shmem_of(0));
@@ -84,7 +84,7 @@ fn entries_of_folios_are_reclaimed_for<F: Format>(_: Family) {
     world.holds(mm, 0..40, 1);
 }
 
-fn page_offsets_of_anonymous_memory_may_meet<F: Format>(_: Family) {
+fn page_offsets_of_anonymous_memory_may_meet<F: Format>(_: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&ROOM);
     let mut world = arena.world::<F>();
     let (mm, anon) = (world.process(), world.anon());

@@ -4,10 +4,10 @@ use crate::cpu::ROOM;
 use crate::formats::on_every_format;
 use crate::world::Arena;
 use pageout_paging::Format;
-use pageout_paging::young::Family;
+use pageout_paging::young::YoungAlgorithm;
 use pageout_reclaim::{Fault, OutOfMemory, SpaceError};
 
-fn what_moves_is_found_where_it_went<F: Format>(_: Family) {
+fn what_moves_is_found_where_it_went<F: Format>(_: YoungAlgorithm) {
     let n = F::PTES as u64;
     for order in 0..4 {
         for shift in 0..5 {
@@ -38,7 +38,7 @@ fn what_moves_is_found_where_it_went<F: Format>(_: Family) {
     }
 }
 
-fn a_mapping_shrinks_and_grows<F: Format>(_: Family) {
+fn a_mapping_shrinks_and_grows<F: Format>(_: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&ROOM);
     let mut world = arena.world::<F>();
     let mm = world.process();
@@ -58,7 +58,7 @@ fn a_mapping_shrinks_and_grows<F: Format>(_: Family) {
     world.all_is_free_but(0);
 }
 
-fn what_is_in_the_way_refuses<F: Format>(_: Family) {
+fn what_is_in_the_way_refuses<F: Format>(_: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&ROOM);
     let mut world = arena.world::<F>();
     let mm = world.process();
@@ -86,7 +86,7 @@ fn what_is_in_the_way_refuses<F: Format>(_: Family) {
     world.all_is_free_but(0);
 }
 
-fn a_moved_page_is_still_the_childs<F: Format>(_: Family) {
+fn a_moved_page_is_still_the_childs<F: Format>(_: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&ROOM);
     let mut world = arena.world::<F>();
     let parent = world.process();

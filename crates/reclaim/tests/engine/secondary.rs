@@ -8,10 +8,10 @@ use crate::world::{Arena, LIMITS, World, page, pages, tuning};
 use pageout_paging::mmu::Invalidate;
 use pageout_paging::pte::{SwapEntry, SwapKind, YoungClear};
 use pageout_paging::tlb::forget_secondary;
-use pageout_paging::young::Family;
+use pageout_paging::young::YoungAlgorithm;
 use pageout_paging::{Format, Level, Notifier, Pfn};
 use pageout_reclaim::{
-    Advice, FolioId, MmId, Refs, Subscribers, Tuning, UnmapBy, Unmapping, VmFlags,
+    Advice, FolioId, MmId, Refs, Subscribers, Tuning, UnmapGranularity, Unmapping, VmFlags,
 };
 use std::ops::Range;
 
@@ -31,37 +31,37 @@ fn clear_flush<F: Format>(range: Range<u64>) -> Asked {
     Asked::ClearFlush(pages::<F>(range))
 }
 
-fn a_page_that_only_the_secondary_used_is_referenced<F: Format>(family: Family) {
+fn a_page_that_only_the_secondary_used_is_referenced<F: Format>(algorithm: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
     let (mm, folio) = mirrored(&mut world);
     for used in 1..5 {
         world.attach(mm, [used]);
-        assert_eq!(world.referenced(folio, family).refs, Refs::Vmas(1));
-        assert_eq!(world.referenced(folio, family).refs, Refs::Vmas(0), "it was cleared");
+        assert_eq!(world.referenced(folio, algorithm).refs, Refs::Vmas(1));
+        assert_eq!(world.referenced(folio, algorithm).refs, Refs::Vmas(0), "it was cleared");
     }
     world.attach(mm, [0, 5]);
-    assert_eq!(world.referenced(folio, family).refs, Refs::Vmas(0), "beside the folio");
+    assert_eq!(world.referenced(folio, algorithm).refs, Refs::Vmas(0), "beside the folio");
 }
 
-fn the_secondary_is_asked_though_the_primary_is_young<F: Format>(family: Family) {
+fn the_secondary_is_asked_though_the_primary_is_young<F: Format>(algorithm: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
     let (mm, folio) = mirrored(&mut world);
     world.attach(mm, [2]);
     world.touch(mm, 1);
     world.touch(mm, 2);
-    assert_eq!(world.referenced(folio, family).refs, Refs::Vmas(1), "one VMA");
-    let asked = match family {
-        Family::PerEntry => (1..5).map(|one| clear_flush::<F>(one..one + 1)).collect(),
-        Family::Batched | Family::Line => vec![clear_flush::<F>(1..5)],
+    assert_eq!(world.referenced(folio, algorithm).refs, Refs::Vmas(1), "one VMA");
+    let asked = match algorithm {
+        YoungAlgorithm::PerEntry => (1..5).map(|one| clear_flush::<F>(one..one + 1)).collect(),
+        YoungAlgorithm::Batched | YoungAlgorithm::Line => vec![clear_flush::<F>(1..5)],
     };
     assert_eq!(world.secondary(mm).asked(), asked);
-    assert_eq!(world.referenced(folio, family).refs, Refs::Vmas(0));
+    assert_eq!(world.referenced(folio, algorithm).refs, Refs::Vmas(0));
 }
 
 /// For several entries of an upper level, all the pages that they map are invalidated.
-fn what_several_pmd_entries_map_is_forgotten_whole<F: Format>(_: Family) {
+fn what_several_pmd_entries_map_is_forgotten_whole<F: Format>(_: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
     let (mm, _) = mirrored(&mut world);
@@ -76,19 +76,21 @@ fn what_several_pmd_entries_map_is_forgotten_whole<F: Format>(_: Family) {
     }
 }
 
-fn the_secondary_alone_costs_no_flush_of_the_primary<F: Format>(family: Family) {
+fn the_secondary_alone_costs_no_flush_of_the_primary<F: Format>(algorithm: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
     let (mm, folio) = mirrored(&mut world);
     world.attach(mm, [2]);
-    world.referenced(folio, family);
+    world.referenced(folio, algorithm);
     assert_eq!(world.env.mmu.invalidations(), []);
     world.touch(mm, 2);
-    world.referenced(folio, family);
+    world.referenced(folio, algorithm);
     let asid = world.maps.mm(mm).asid();
-    let (start, nr) = match (family, F::CLEAR) {
+    let (start, nr) = match (algorithm, F::CLEAR) {
         // Merged x86 and riscv code loops over the single check, which flushes its page.
-        (Family::Line, _) | (Family::Batched, YoungClear::CompareAndSwap) => (page::<F>(1), 4),
+        (YoungAlgorithm::Line, _) | (YoungAlgorithm::Batched, YoungClear::CompareAndSwap) => {
+            (page::<F>(1), 4)
+        }
         _ => (page::<F>(2), 1),
     };
     let level = Level::Pte;
@@ -99,7 +101,7 @@ fn the_secondary_alone_costs_no_flush_of_the_primary<F: Format>(family: Family) 
 
 /// A page lent to a device has no present entry. It counts as a mapping, and only the secondary MMU
 /// can have used it.
-fn a_page_lent_to_a_device_is_asked_of_the_secondary<F: Format>(family: Family) {
+fn a_page_lent_to_a_device_is_asked_of_the_secondary<F: Format>(algorithm: YoungAlgorithm) {
     for kind in [SwapKind::DeviceExclusive, SwapKind::DevicePrivate] {
         let mut arena = Arena::new::<F>(&LIMITS);
         let mut world = arena.world::<F>();
@@ -107,14 +109,16 @@ fn a_page_lent_to_a_device_is_asked_of_the_secondary<F: Format>(family: Family) 
         let pfn = F::pfn(world.entry(mm, 3)).get();
         let lent = F::swap(SwapEntry::new(kind, pfn).expect("a frame"));
         world.change(mm, 3, |_| lent);
-        assert_eq!(world.referenced(folio, family).refs, Refs::Vmas(0));
-        let asked: Vec<_> = match family {
-            Family::PerEntry => (1..5).map(|one| clear_flush::<F>(one..one + 1)).collect(),
-            Family::Batched | Family::Line => [1..3, 3..4, 4..5].map(clear_flush::<F>).into(),
+        assert_eq!(world.referenced(folio, algorithm).refs, Refs::Vmas(0));
+        let asked: Vec<_> = match algorithm {
+            YoungAlgorithm::PerEntry => (1..5).map(|one| clear_flush::<F>(one..one + 1)).collect(),
+            YoungAlgorithm::Batched | YoungAlgorithm::Line => {
+                [1..3, 3..4, 4..5].map(clear_flush::<F>).into()
+            }
         };
         assert_eq!(world.secondary(mm).asked(), asked);
         world.attach(mm, [3]);
-        assert_eq!(world.referenced(folio, family).refs, Refs::Vmas(1));
+        assert_eq!(world.referenced(folio, algorithm).refs, Refs::Vmas(1));
         assert_eq!(world.entry(mm, 3), lent, "its payload has no young bit");
         assert_eq!(world.env.mmu.invalidations(), []);
     }
@@ -122,7 +126,7 @@ fn a_page_lent_to_a_device_is_asked_of_the_secondary<F: Format>(family: Family) 
 
 /// The entry is one of the folio's mappings: without it, mappings would be left, and the walk would
 /// go on.
-fn a_page_lent_to_a_device_is_taken_off_the_mapcount<F: Format>(family: Family) {
+fn a_page_lent_to_a_device_is_taken_off_the_mapcount<F: Format>(algorithm: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
     let (mm, folio) = mirrored(&mut world);
@@ -133,14 +137,14 @@ fn a_page_lent_to_a_device_is_taken_off_the_mapcount<F: Format>(family: Family) 
     let file = world.maps.folio(folio).mapping();
     world.vma(last, 0..1, VmFlags::READ, file, 1);
     world.forget();
-    world.referenced(folio, family);
+    world.referenced(folio, algorithm);
     assert!(!world.walked(last));
     world.change(mm, 3, |_| pageout_paging::Pte::NONE);
-    world.referenced(folio, family);
+    world.referenced(folio, algorithm);
     assert!(world.walked(last), "a mapping that was not found");
 }
 
-fn other_entries_that_are_not_present_are_no_mapping<F: Format>(family: Family) {
+fn other_entries_that_are_not_present_are_no_mapping<F: Format>(algorithm: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
     let (mm, folio) = mirrored(&mut world);
@@ -151,12 +155,12 @@ fn other_entries_that_are_not_present_are_no_mapping<F: Format>(family: Family) 
     for entry in entries.into_iter().chain([stranger]) {
         world.change(mm, 3, |_| F::swap(entry));
         world.attach(mm, [3]);
-        assert_eq!(world.referenced(folio, family).refs, Refs::Vmas(0), "{entry:?}");
+        assert_eq!(world.referenced(folio, algorithm).refs, Refs::Vmas(0), "{entry:?}");
         assert_eq!(world.entry(mm, 3), F::swap(entry));
     }
 }
 
-fn pages_without_access_rights_are_still_asked<F: Format>(family: Family) {
+fn pages_without_access_rights_are_still_asked<F: Format>(algorithm: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
     let (mm, folio) = mirrored(&mut world);
@@ -165,7 +169,7 @@ fn pages_without_access_rights_are_still_asked<F: Format>(family: Family) {
         let change = |pte| F::mkyoung(F::leaf(Level::Pte, F::pfn(pte), none));
         world.change(mm, number, change);
     }
-    assert_eq!(world.referenced(folio, family).refs, Refs::Vmas(1));
+    assert_eq!(world.referenced(folio, algorithm).refs, Refs::Vmas(1));
     assert_eq!(world.young(mm, 1..5), []);
     let frames: Vec<_> = world.entries(mm, 1..5).into_iter().map(F::pfn).collect();
     assert_eq!(frames, [0, 1, 2, 3].map(Pfn::new));
@@ -181,7 +185,7 @@ fn told<F: Format>(world: &World<'_, F>, mm: MmId, number: u64) -> bool {
 
 /// Every operation that takes entries out, or makes them permit less, invalidates the secondary
 /// too.
-fn the_secondary_forgets_what_the_primary_no_longer_maps<F: Format>(_: Family) {
+fn the_secondary_forgets_what_the_primary_no_longer_maps<F: Format>(_: YoungAlgorithm) {
     type Operation<F> = fn(&mut World<'_, F>, MmId);
     let operations: [(&str, Operation<F>); 6] = [
         ("munmap", |world, mm| assert_eq!(world.unmap_range(mm, 1..3), Ok(()))),
@@ -213,8 +217,8 @@ fn the_secondary_forgets_what_the_primary_no_longer_maps<F: Format>(_: Family) {
 }
 
 /// Reclaim notifies it once, whatever way it takes entries out, and however many runs they are.
-fn reclaim_tells_the_secondary_once_of_a_folio<F: Format>(_: Family) {
-    for by in [UnmapBy::PerEntry, UnmapBy::Batched] {
+fn reclaim_tells_the_secondary_once_of_a_folio<F: Format>(_: YoungAlgorithm) {
+    for by in [UnmapGranularity::PerEntry, UnmapGranularity::Batched] {
         let mut arena = Arena::new::<F>(&ROOM);
         let mut world = arena.world::<F>();
         let mm = world.process();
@@ -233,7 +237,7 @@ fn reclaim_tells_the_secondary_once_of_a_folio<F: Format>(_: Family) {
     }
 }
 
-fn a_copy_on_write_takes_the_old_page_from_the_secondary<F: Format>(_: Family) {
+fn a_copy_on_write_takes_the_old_page_from_the_secondary<F: Format>(_: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&ROOM);
     let mut world = arena.world::<F>();
     let mm = world.process();

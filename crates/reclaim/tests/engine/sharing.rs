@@ -4,7 +4,7 @@
 use crate::formats::on_every_format;
 use crate::world::{Arena, LIMITS, World};
 use pageout_paging::Format;
-use pageout_paging::young::Family;
+use pageout_paging::young::YoungAlgorithm;
 use pageout_reclaim::{FolioId, Limits, MmId, Refs, VmFlags};
 use std::ops::Range;
 
@@ -45,7 +45,7 @@ fn shared<F: Format>(world: &mut World<'_, F>, processes: u64) -> (FolioId, Vec<
     (folio, sharers)
 }
 
-fn any_single_process_makes_a_shared_folio_young<F: Format>(family: Family) {
+fn any_single_process_makes_a_shared_folio_young<F: Format>(algorithm: YoungAlgorithm) {
     for processes in [2, 8, 64] {
         let mut arena = Arena::new::<F>(&Limits {
             frames: 8,
@@ -59,11 +59,11 @@ fn any_single_process_makes_a_shared_folio_young<F: Format>(family: Family) {
         let (folio, sharers) = shared(&mut world, processes);
         let mapped: u64 = sharers.iter().map(|one| one.at.end - one.at.start).sum();
         assert_eq!(u64::from(world.mapcount(folio)), mapped);
-        assert_eq!(world.referenced(folio, family).refs, Refs::Vmas(0));
+        assert_eq!(world.referenced(folio, algorithm).refs, Refs::Vmas(0));
         for one in &sharers {
             for page in one.at.clone() {
                 world.touch(one.mm, page);
-                assert_eq!(world.referenced(folio, family).refs, Refs::Vmas(1), "{page}");
+                assert_eq!(world.referenced(folio, algorithm).refs, Refs::Vmas(1), "{page}");
                 assert_eq!(world.young(one.mm, one.at.clone()), []);
             }
         }
@@ -71,13 +71,13 @@ fn any_single_process_makes_a_shared_folio_young<F: Format>(family: Family) {
             world.touch(one.mm, one.at.start);
         }
         let half = processes.div_ceil(2) as u32;
-        assert_eq!(world.referenced(folio, family).refs, Refs::Vmas(half));
+        assert_eq!(world.referenced(folio, algorithm).refs, Refs::Vmas(half));
         assert_eq!(world.cpu.events(), Default::default());
     }
 }
 
 /// Two VMAs of one process that map the same page of a file count as two.
-fn vmas_of_one_process_count_each<F: Format>(family: Family) {
+fn vmas_of_one_process_count_each<F: Format>(algorithm: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
     let (mm, file) = (world.process(), world.file());
@@ -90,13 +90,13 @@ fn vmas_of_one_process_count_each<F: Format>(family: Family) {
         for page in young {
             world.touch(mm, page);
         }
-        assert_eq!(world.referenced(folio, family).refs, Refs::Vmas(refs));
+        assert_eq!(world.referenced(folio, algorithm).refs, Refs::Vmas(refs));
         assert_eq!(world.young(mm, 0..16), []);
     }
 }
 
 /// A process that has unmapped the file is no longer checked; the others still are.
-fn unmapping_one_vma_leaves_the_others_in_the_reverse_map<F: Format>(family: Family) {
+fn unmapping_one_vma_leaves_the_others_in_the_reverse_map<F: Format>(algorithm: YoungAlgorithm) {
     for leaves in 0..4 {
         let mut arena = Arena::new::<F>(&LIMITS);
         let mut world = arena.world::<F>();
@@ -116,7 +116,7 @@ fn unmapping_one_vma_leaves_the_others_in_the_reverse_map<F: Format>(family: Fam
             world.touch(*mm, 0);
         }
         world.forget();
-        assert_eq!(world.referenced(folio, family).refs, Refs::Vmas(3));
+        assert_eq!(world.referenced(folio, algorithm).refs, Refs::Vmas(3));
         assert!(!world.walked(gone));
     }
 }

@@ -5,7 +5,7 @@ use crate::formats::on_every_format;
 use crate::ground::Answer;
 use crate::world::{Arena, World, pages};
 use pageout_paging::Format;
-use pageout_paging::young::Family;
+use pageout_paging::young::YoungAlgorithm;
 use pageout_reclaim::mglru::LruGenCaps;
 use pageout_reclaim::{
     Access, Advice, Counter, Fault, FaultKind, FolioFlags, Limits, LruFlags, LruList, MappingId,
@@ -38,7 +38,7 @@ fn slot_of<F: Format>(world: &World<'_, F>, shmem: MappingId, index: u64) -> Opt
     slots.find(|slot| world.maps.slot_shmem(*slot) == Some((shmem, index)))
 }
 
-fn all_who_map_it_have_the_same_pages<F: Format>(_: Family) {
+fn all_who_map_it_have_the_same_pages<F: Format>(_: YoungAlgorithm) {
     for order in 0..4 {
         let mut arena = Arena::new::<F>(&ROOM);
         let mut world = arena.world::<F>();
@@ -66,7 +66,7 @@ fn all_who_map_it_have_the_same_pages<F: Format>(_: Family) {
 }
 
 /// A file's entry for a load permits no stores.
-fn an_entry_for_a_load_permits_stores_where_they_are_shared<F: Format>(_: Family) {
+fn an_entry_for_a_load_permits_stores_where_they_are_shared<F: Format>(_: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&ROOM);
     let mut world = arena.world::<F>();
     let ([one, other], shmem) = sharers(&mut world, 0);
@@ -90,7 +90,7 @@ fn an_entry_for_a_load_permits_stores_where_they_are_shared<F: Format>(_: Family
     assert!(!F::is_write(world.entry(one, 2)), "userfaultfd asks to be told of stores");
 }
 
-fn what_is_swapped_out_comes_back_dirty<F: Format>(_: Family) {
+fn what_is_swapped_out_comes_back_dirty<F: Format>(_: YoungAlgorithm) {
     for (order, caps) in [(0, 0), (2, 0), (0, 7), (2, 7)] {
         let mut arena = Arena::new::<F>(&Limits { slots: 128, ..ROOM });
         let mut world = arena.world::<F>();
@@ -130,7 +130,7 @@ fn what_is_swapped_out_comes_back_dirty<F: Format>(_: Family) {
     }
 }
 
-fn what_no_one_stored_to_is_dropped<F: Format>(_: Family) {
+fn what_no_one_stored_to_is_dropped<F: Format>(_: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&ROOM);
     let mut world = arena.world::<F>();
     let ([one, other], _) = sharers(&mut world, 1);
@@ -146,7 +146,7 @@ fn what_no_one_stored_to_is_dropped<F: Format>(_: Family) {
     assert_eq!(counted(&world, Counter::WorkingsetRefaultAnon), 1, "zeros leave no shadow");
 }
 
-fn what_is_being_written_is_waited_for<F: Format>(_: Family) {
+fn what_is_being_written_is_waited_for<F: Format>(_: YoungAlgorithm) {
     for ok in [true, false] {
         let mut arena = Arena::new::<F>(&ROOM);
         let mut world = arena.world::<F>();
@@ -175,7 +175,7 @@ fn what_is_being_written_is_waited_for<F: Format>(_: Family) {
     }
 }
 
-fn a_late_or_failed_read_is_tried_again<F: Format>(_: Family) {
+fn a_late_or_failed_read_is_tried_again<F: Format>(_: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&ROOM);
     let mut world = arena.world::<F>();
     let ([one, other], shmem) = sharers(&mut world, 0);
@@ -196,7 +196,7 @@ fn a_late_or_failed_read_is_tried_again<F: Format>(_: Family) {
     world.all_is_free_but(0);
 }
 
-fn without_slots_it_stays_in_memory<F: Format>(_: Family) {
+fn without_slots_it_stays_in_memory<F: Format>(_: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&Limits { slots: 2, ..ROOM });
     let mut world = arena.world::<F>();
     let ([one, other], shmem) = sharers(&mut world, 2);
@@ -213,7 +213,7 @@ fn without_slots_it_stays_in_memory<F: Format>(_: Family) {
     world.all_pages_free();
 }
 
-fn a_private_mapping_copies_what_it_stores_to<F: Format>(_: Family) {
+fn a_private_mapping_copies_what_it_stores_to<F: Format>(_: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&ROOM);
     let mut world = arena.world::<F>();
     let ([one, other], shmem) = sharers(&mut world, 1);
@@ -238,7 +238,7 @@ fn a_private_mapping_copies_what_it_stores_to<F: Format>(_: Family) {
     world.all_is_free_but(0);
 }
 
-fn advice_and_locks_are_as_for_files<F: Format>(_: Family) {
+fn advice_and_locks_are_as_for_files<F: Format>(_: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&ROOM);
     let mut world = arena.world::<F>();
     let ([one, other], shmem) = sharers(&mut world, 1);
@@ -268,7 +268,7 @@ fn advice_and_locks_are_as_for_files<F: Format>(_: Family) {
     world.all_is_free_but(0);
 }
 
-fn it_is_charged_where_it_was_before<F: Format>(_: Family) {
+fn it_is_charged_where_it_was_before<F: Format>(_: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&ROOM);
     let mut world = arena.world::<F>();
     let ([one, other], shmem) = sharers(&mut world, 0);
@@ -294,7 +294,7 @@ fn it_is_charged_where_it_was_before<F: Format>(_: Family) {
     world.all_is_free_but(0);
 }
 
-fn what_someone_else_made_dirty_is_written<F: Format>(_: Family) {
+fn what_someone_else_made_dirty_is_written<F: Format>(_: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&ROOM);
     let mut world = arena.world::<F>();
     let ([one, _], shmem) = sharers(&mut world, 0);

@@ -5,7 +5,7 @@ use crate::ground::Answer;
 use crate::unmap::ALL;
 use crate::world::{Arena, LIMITS, World, aging};
 use pageout_paging::pte::Entry;
-use pageout_paging::young::Family;
+use pageout_paging::young::YoungAlgorithm;
 use pageout_paging::{Format, Pfn};
 use pageout_reclaim::{
     Agent, Counter, FolioFlags, FolioId, Frames, Limits, LruFlags, LruList, MappingId, MemcgId,
@@ -16,8 +16,8 @@ const ROOT: MemcgId = MemcgId::ROOT;
 const ROOMY: Limits = Limits { folios: 256, shadows: 64, slots: 64, ..LIMITS };
 const READ_WRITE: VmFlags = VmFlags::READ.union(VmFlags::WRITE);
 
-fn tuning(family: Family, unmapping: Unmapping) -> Tuning {
-    Tuning { aging: aging(family), unmapping, ..crate::world::tuning() }
+fn tuning(algorithm: YoungAlgorithm, unmapping: Unmapping) -> Tuning {
+    Tuning { aging: aging(algorithm), unmapping, ..crate::world::tuning() }
 }
 
 const DEFERRED: Unmapping = crate::world::tuning().unmapping;
@@ -48,7 +48,7 @@ fn resident<F: Format>(
 fn reclaim<F: Format>(world: &mut World<'_, F>, tuning: Tuning) -> u64 {
     let options = ReclaimOptions { may_swap: true, swappiness: None, agent: Agent::Proactive };
     let nr = world.tuned(tuning).try_to_free_mem_cgroup_pages(ROOT, 4096, options);
-    assert_eq!(world.maps.dropped_gathers(), 0);
+    assert_eq!(world.maps.dropped_tlb_batches(), 0);
     nr
 }
 
@@ -56,7 +56,7 @@ fn used<F: Format>(world: &World<'_, F>) -> usize {
     (0..LIMITS.frames as u64).filter(|n| world.env.ground.is_used(Pfn::new(*n))).count()
 }
 
-fn clean_folios_of_files_are_freed_and_leave_shadows<F: Format>(family: Family) {
+fn clean_folios_of_files_are_freed_and_leave_shadows<F: Format>(algorithm: YoungAlgorithm) {
     for how in ALL {
         let mut arena = Arena::new::<F>(&ROOMY);
         let mut world = arena.world::<F>();
@@ -64,7 +64,7 @@ fn clean_folios_of_files_are_freed_and_leave_shadows<F: Format>(family: Family) 
         for k in 0..10 {
             resident(&mut world, mm, file, 2, 4 * k);
         }
-        assert_eq!(reclaim(&mut world, tuning(family, how)), 40);
+        assert_eq!(reclaim(&mut world, tuning(algorithm, how)), 40);
         assert_eq!(used(&world), 0);
         assert!(world.entries(mm, 0..40).iter().all(|pte| pte.is_none()));
         assert!(world.env.ground.transfers().is_empty());
@@ -80,7 +80,7 @@ fn clean_folios_of_files_are_freed_and_leave_shadows<F: Format>(family: Family) 
     }
 }
 
-fn one_barrier_serves_a_round<F: Format>(family: Family) {
+fn one_barrier_serves_a_round<F: Format>(algorithm: YoungAlgorithm) {
     let limits = Limits { vmas: 64, ..ROOMY };
     let mut arena = Arena::new::<F>(&limits);
     let mut world = arena.world::<F>();
@@ -89,20 +89,20 @@ fn one_barrier_serves_a_round<F: Format>(family: Family) {
         resident(&mut world, mm, file, 0, k);
     }
     world.forget();
-    assert_eq!(reclaim(&mut world, tuning(family, DEFERRED)), 32);
+    assert_eq!(reclaim(&mut world, tuning(algorithm, DEFERRED)), 32);
     assert_eq!(world.env.mmu.invalidations().len(), 32);
     // Lists are scanned by 32 >> priority pages, so only the last rounds take many.
     assert!(world.env.mmu.completions() <= 6);
 }
 
-fn dirty_folios_of_files_wait_for_their_flushers<F: Format>(family: Family) {
+fn dirty_folios_of_files_wait_for_their_flushers<F: Format>(algorithm: YoungAlgorithm) {
     for how in ALL {
         let mut arena = Arena::new::<F>(&ROOMY);
         let mut world = arena.world::<F>();
         let (mm, file) = (world.process(), world.file());
         let id = resident(&mut world, mm, file, 2, 0);
         world.change(mm, 2, F::mkdirty);
-        assert_eq!(reclaim(&mut world, tuning(family, how)), 0);
+        assert_eq!(reclaim(&mut world, tuning(algorithm, how)), 0);
         assert!(world.flags(id).contains(FolioFlags::DIRTY));
         assert!(world.maps.folio(id).recency().contains(Recency::RECLAIM));
         assert!(world.env.ground.transfers().is_empty());
@@ -110,18 +110,20 @@ fn dirty_folios_of_files_wait_for_their_flushers<F: Format>(family: Family) {
     }
 }
 
-fn only_dirty_folios_of_files_count_as_left_to_their_flushers<F: Format>(family: Family) {
+fn only_dirty_folios_of_files_count_as_left_to_their_flushers<F: Format>(
+    algorithm: YoungAlgorithm,
+) {
     let mut arena = Arena::new::<F>(&ROOMY);
     let mut world = arena.world::<F>();
     let (mm, anon) = (world.process(), world.anon());
     resident(&mut world, mm, anon, 2, 0);
     world.change(mm, 2, F::mkdirty);
     *world.env.ground.answer.lock().unwrap() = Answer::Late;
-    assert_eq!(reclaim(&mut world, tuning(family, DEFERRED)), 0);
+    assert_eq!(reclaim(&mut world, tuning(algorithm, DEFERRED)), 0);
     // Background reclaim finds it again while it is being written out.
     world.maps.set_high_watermark(world.env.free_pages() as u64 + 1);
     for _ in 0..4 {
-        assert!(!world.tuned(tuning(family, DEFERRED)).balance());
+        assert!(!world.tuned(tuning(algorithm, DEFERRED)).balance());
     }
     let vmstat = world.maps.memcg(ROOT).vmstat();
     assert!(vmstat.get(Counter::PgscanKswapd) > 0, "it was met");
@@ -138,7 +140,7 @@ fn slots<F: Format>(world: &World<'_, F>, mm: MmId, nr: u64) -> Vec<SwapSlot> {
     entries.into_iter().map(slot).collect()
 }
 
-fn anonymous_memory_is_written_then_freed<F: Format>(family: Family) {
+fn anonymous_memory_is_written_then_freed<F: Format>(algorithm: YoungAlgorithm) {
     for (how, late) in ALL.into_iter().flat_map(|how| [(how, false), (how, true)]) {
         let mut arena = Arena::new::<F>(&ROOMY);
         let mut world = arena.world::<F>();
@@ -151,7 +153,7 @@ fn anonymous_memory_is_written_then_freed<F: Format>(family: Family) {
             *world.env.ground.answer.lock().unwrap() = Answer::Late;
         }
         world.forget();
-        let freed = reclaim(&mut world, tuning(family, how));
+        let freed = reclaim(&mut world, tuning(algorithm, how));
         assert_eq!(world.env.ground.transfers().len(), 1, "written once");
         if late {
             assert_eq!(freed, 0);
@@ -160,7 +162,7 @@ fn anonymous_memory_is_written_then_freed<F: Format>(family: Family) {
             assert_eq!(world.finish_io(true), 1);
             assert!(!world.flags(id).intersects(FolioFlags::WRITEBACK | FolioFlags::DIRTY));
             assert!(!world.maps.folio(id).lru().contains(LruFlags::ACTIVE), "back at the tail");
-            assert_eq!(reclaim(&mut world, tuning(family, how)), 4);
+            assert_eq!(reclaim(&mut world, tuning(algorithm, how)), 4);
         } else {
             assert_eq!(freed, 4);
         }
@@ -175,7 +177,7 @@ fn anonymous_memory_is_written_then_freed<F: Format>(family: Family) {
     }
 }
 
-fn what_cannot_be_written_stays_dirty<F: Format>(family: Family) {
+fn what_cannot_be_written_stays_dirty<F: Format>(algorithm: YoungAlgorithm) {
     for how in ALL {
         let mut arena = Arena::new::<F>(&ROOMY);
         let mut world = arena.world::<F>();
@@ -183,24 +185,24 @@ fn what_cannot_be_written_stays_dirty<F: Format>(family: Family) {
         let id = resident(&mut world, mm, anon, 1, 0);
         world.change(mm, 0, F::mkdirty);
         *world.env.ground.answer.lock().unwrap() = Answer::Failure;
-        assert_eq!(reclaim(&mut world, tuning(family, how)), 0);
+        assert_eq!(reclaim(&mut world, tuning(algorithm, how)), 0);
         assert!(world.flags(id).contains(FolioFlags::DIRTY | FolioFlags::ERROR));
-        assert_eq!(reclaim(&mut world, tuning(family, how)), 0);
+        assert_eq!(reclaim(&mut world, tuning(algorithm, how)), 0);
         assert_eq!(world.cpu.events().wakeup_flusher, 0, "flushers have no part in swap");
         *world.env.ground.answer.lock().unwrap() = Answer::AtOnce;
-        assert_eq!(reclaim(&mut world, tuning(family, how)), 2);
+        assert_eq!(reclaim(&mut world, tuning(algorithm, how)), 2);
         assert_eq!(used(&world), 0);
     }
 }
 
-fn only_what_was_saved_moves_to_the_tail<F: Format>(family: Family) {
+fn only_what_was_saved_moves_to_the_tail<F: Format>(algorithm: YoungAlgorithm) {
     for ok in [true, false] {
         let mut arena = Arena::new::<F>(&ROOMY);
         let mut world = arena.world::<F>();
         let (mm, anon) = (world.process(), world.anon());
         let id = resident(&mut world, mm, anon, 1, 0);
         *world.env.ground.answer.lock().unwrap() = Answer::Late;
-        assert_eq!(reclaim(&mut world, tuning(family, DEFERRED)), 0);
+        assert_eq!(reclaim(&mut world, tuning(algorithm, DEFERRED)), 0);
         assert_eq!(world.finish_io(ok), 1);
         assert_eq!(world.flags(id).contains(FolioFlags::DIRTY), !ok);
         let rotated = world.maps.memcg(ROOT).vmstat().get(Counter::Pgrotated);
@@ -208,7 +210,9 @@ fn only_what_was_saved_moves_to_the_tail<F: Format>(family: Family) {
     }
 }
 
-fn memory_given_up_lazily_is_freed_unwritten_unless_written_to<F: Format>(family: Family) {
+fn memory_given_up_lazily_is_freed_unwritten_unless_written_to<F: Format>(
+    algorithm: YoungAlgorithm,
+) {
     for (how, dirty) in ALL.into_iter().flat_map(|how| [(how, false), (how, true)]) {
         let mut arena = Arena::new::<F>(&ROOMY);
         let mut world = arena.world::<F>();
@@ -220,13 +224,13 @@ fn memory_given_up_lazily_is_freed_unwritten_unless_written_to<F: Format>(family
         }
         if dirty {
             world.change(mm, 3, F::mkdirty);
-            world.tuned(tuning(family, how)).try_to_free_pages();
+            world.tuned(tuning(algorithm, how)).try_to_free_pages();
             // It is backed by swap again: stores since are not lost.
             let swapped = world.env.ground.transfers().len() == 1;
             assert!(swapped || world.flags(id).contains(FolioFlags::SWAPBACKED));
             assert!(!world.entry(mm, 3).is_none());
         } else {
-            assert_eq!(reclaim(&mut world, tuning(family, how)), 4);
+            assert_eq!(reclaim(&mut world, tuning(algorithm, how)), 4);
             assert!(world.env.ground.transfers().is_empty());
             assert_eq!(used(&world), 0);
             assert_eq!(world.maps.memcg(ROOT).vmstat().get(Counter::Pglazyfreed), 4);
@@ -234,7 +238,7 @@ fn memory_given_up_lazily_is_freed_unwritten_unless_written_to<F: Format>(family
     }
 }
 
-fn a_folio_someone_holds_stays_in_its_index<F: Format>(family: Family) {
+fn a_folio_someone_holds_stays_in_its_index<F: Format>(algorithm: YoungAlgorithm) {
     for how in ALL {
         let mut arena = Arena::new::<F>(&ROOMY);
         let mut world = arena.world::<F>();
@@ -242,10 +246,10 @@ fn a_folio_someone_holds_stays_in_its_index<F: Format>(family: Family) {
         let id = resident(&mut world, mm, file, 2, 0);
         let held = world.engine().filemap_get_folio(file, 3);
         assert_eq!(held, Some(id));
-        assert_eq!(reclaim(&mut world, tuning(family, how)), 0);
+        assert_eq!(reclaim(&mut world, tuning(algorithm, how)), 0);
         assert_eq!(world.maps.folio(id).refs(), 2);
         world.engine().release(id, 1);
-        assert_eq!(reclaim(&mut world, tuning(family, how)), 4);
+        assert_eq!(reclaim(&mut world, tuning(algorithm, how)), 4);
         assert_eq!(world.engine().filemap_get_folio(file, 3), None);
     }
 }

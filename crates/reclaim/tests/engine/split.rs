@@ -5,7 +5,7 @@ use crate::cpu::{ROOM, RW};
 use crate::formats::on_every_format;
 use crate::world::{Arena, World, pages};
 use pageout_paging::Format;
-use pageout_paging::young::Family;
+use pageout_paging::young::YoungAlgorithm;
 use pageout_reclaim::{
     Advice, Counter, FolioFlags, FolioId, Frames, Limits, LruFlags, LruList, MemcgId, MmId,
 };
@@ -45,7 +45,7 @@ fn four<F: Format>(world: &mut World<'_, F>) -> (MmId, FolioId) {
     (mm, folio)
 }
 
-fn without_slots_in_a_row_pages_are_swapped_out_alone<F: Format>(_: Family) {
+fn without_slots_in_a_row_pages_are_swapped_out_alone<F: Format>(_: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&THREE);
     let mut world = arena.world::<F>();
     let (mm, _) = four(&mut world);
@@ -63,7 +63,7 @@ fn without_slots_in_a_row_pages_are_swapped_out_alone<F: Format>(_: Family) {
     end(&mut world, &[mm], &THREE);
 }
 
-fn a_shared_folio_is_split_under_both<F: Format>(_: Family) {
+fn a_shared_folio_is_split_under_both<F: Format>(_: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&THREE);
     let mut world = arena.world::<F>();
     let (parent, _) = four(&mut world);
@@ -80,7 +80,7 @@ fn a_shared_folio_is_split_under_both<F: Format>(_: Family) {
     end(&mut world, &[parent, child], &THREE);
 }
 
-fn a_leaf_is_split_twice<F: Format>(_: Family) {
+fn a_leaf_is_split_twice<F: Format>(_: YoungAlgorithm) {
     let n = F::PTES;
     let limits = Limits { frames: 4 * n, folios: 2 * n, slots: n - 1, ..ROOM };
     let mut arena = Arena::new::<F>(&limits);
@@ -103,7 +103,7 @@ fn a_leaf_is_split_twice<F: Format>(_: Family) {
     end(&mut world, &[mm], &limits);
 }
 
-fn without_entries_in_the_table_it_stays<F: Format>(_: Family) {
+fn without_entries_in_the_table_it_stays<F: Format>(_: YoungAlgorithm) {
     let limits = Limits { folios: 3, ..THREE };
     let mut arena = Arena::new::<F>(&limits);
     let mut world = arena.world::<F>();
@@ -117,7 +117,7 @@ fn without_entries_in_the_table_it_stays<F: Format>(_: Family) {
     end(&mut world, &[mm], &limits);
 }
 
-fn what_someone_else_has_locked_stays_whole<F: Format>(_: Family) {
+fn what_someone_else_has_locked_stays_whole<F: Format>(_: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&THREE);
     let mut world = arena.world::<F>();
     let (mm, folio) = four(&mut world);
@@ -131,7 +131,7 @@ fn what_someone_else_has_locked_stays_whole<F: Format>(_: Family) {
 }
 
 /// A VMA locks a part of a large folio. Only that part stays once the folio is split.
-fn a_locked_page_of_what_is_split_is_locked<F: Format>(_: Family) {
+fn a_locked_page_of_what_is_split_is_locked<F: Format>(_: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&THREE);
     let mut world = arena.world::<F>();
     let (mm, folio) = four(&mut world);

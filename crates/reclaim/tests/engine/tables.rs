@@ -3,12 +3,12 @@
 
 use crate::world::{Arena, LIMITS, World, page, pages, tuning};
 use pageout_paging::pte::{Arm64_4K, SmallX86};
-use pageout_paging::young::Family;
+use pageout_paging::young::YoungAlgorithm;
 use pageout_paging::{Order, Pfn, VirtAddr};
 use pageout_reclaim::mglru::BloomFilter;
 use pageout_reclaim::{
-    Folio, FolioFlags, FolioId, Limits, MapAs, Mapping, MappingId, MappingKind, Maps, Memcg,
-    Memory, Mm, MmapError, NewFolio, NewVma, OutOfTable, Recency, Refs, ShadowEntry, Sizes, Slot,
+    Folio, FolioFlags, FolioId, Limits, MapAs, Mapping, MappingId, MappingKind, Memcg, Memory, Mm,
+    MmState, MmapError, NewFolio, NewVma, OutOfTable, Recency, Refs, ShadowEntry, Sizes, Slot,
     TableKind, VmFlags, Vma,
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -104,7 +104,7 @@ fn frames_are_numbered_from_the_base() {
         slots: &mut [],
         filters: &mut [],
     };
-    let maps = Maps::new(memory, Pfn::new(64)).expect("small tables");
+    let maps = MmState::new(memory, Pfn::new(64)).expect("small tables");
     let mut arena = Arena::new::<SmallX86>(&TWO);
     let world: W<'_> = arena.world();
     let (env, cpu) = (&world.env, &mut pageout_reclaim::CpuCtx::new());
@@ -266,7 +266,11 @@ fn a_full_table_of_vmas_refuses_until_one_is_unmapped() {
     for page in [1, 5] {
         world.touch(mm, page);
     }
-    assert_eq!(world.referenced(folio, Family::Line).refs, Refs::Vmas(2), "both are listed");
+    assert_eq!(
+        world.referenced(folio, YoungAlgorithm::Line).refs,
+        Refs::Vmas(2),
+        "both are listed"
+    );
     world.zap(vmas[0], folio);
     world.munmap(vmas[0]);
     let again = world.engine().mmap(&new).expect("room again");
@@ -274,7 +278,7 @@ fn a_full_table_of_vmas_refuses_until_one_is_unmapped() {
     for page in [5, 9] {
         world.touch(mm, page);
     }
-    assert_eq!(world.referenced(folio, Family::Line).refs, Refs::Vmas(2));
+    assert_eq!(world.referenced(folio, YoungAlgorithm::Line).refs, Refs::Vmas(2));
 }
 
 /// A VMA that is unmapped twice would be in the free list twice.

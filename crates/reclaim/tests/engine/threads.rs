@@ -3,7 +3,7 @@
 
 use crate::world::{Arena, LIMITS, World, aging, pages, tuning};
 use pageout_paging::pte::{Arm64_4K, SmallArm4, SmallX86, X86_64};
-use pageout_paging::young::Family;
+use pageout_paging::young::YoungAlgorithm;
 use pageout_paging::{Format, Order, Pfn};
 use pageout_reclaim::{
     CpuCtx, FolioFlags, FolioId, Limits, MapAs, MappingId, MappingKind, MmId, NewFolio, NewVma,
@@ -22,7 +22,7 @@ struct Found {
 }
 
 /// Checks all folios over and over.
-fn reclaim<F: Format>(world: &Parts<'_, '_, F>, family: Family, rounds: usize) -> Found {
+fn reclaim<F: Format>(world: &Parts<'_, '_, F>, algorithm: YoungAlgorithm, rounds: usize) -> Found {
     let cpu = &mut CpuCtx::new();
     let mut found = Found::default();
     for _ in 0..rounds {
@@ -30,7 +30,7 @@ fn reclaim<F: Format>(world: &Parts<'_, '_, F>, family: Family, rounds: usize) -
             let contended = cpu.events().folio_lock_failed;
             let answer = world
                 .maps
-                .on(world.env, cpu, Tuning { aging: aging(family), ..tuning() })
+                .on(world.env, cpu, Tuning { aging: aging(algorithm), ..tuning() })
                 .folio_referenced(*folio, None, None);
             let guessed = cpu.events().folio_lock_failed > contended;
             match answer.refs {
@@ -77,7 +77,7 @@ fn churn<F: Format>(world: &Parts<'_, '_, F>, done: &AtomicBool) {
 
 /// The state that the CPUs share.
 struct Parts<'w, 'a, F> {
-    maps: &'w pageout_reclaim::Maps<'a>,
+    maps: &'w pageout_reclaim::MmState<'a>,
     env: &'w crate::env::TestEnv<'a, F>,
     folios: &'w [FolioId],
     file: MappingId,
@@ -110,7 +110,7 @@ fn used_file<F: Format>(world: &mut World<'_, F>) -> (MappingId, MmId, Vec<Folio
 }
 
 fn reclaim_beside_a_process_that_comes_and_goes<F: Format>() {
-    for family in Family::ALL {
+    for algorithm in YoungAlgorithm::ALL {
         let mut arena = Arena::new::<F>(&LIMITS);
         let mut world = arena.world::<F>();
         let (file, idle, folios) = used_file(&mut world);
@@ -118,20 +118,20 @@ fn reclaim_beside_a_process_that_comes_and_goes<F: Format>() {
         let done = AtomicBool::new(false);
         let found = std::thread::scope(|scope| {
             scope.spawn(|| churn(&parts, &done));
-            let cpus = [0; 2].map(|_| scope.spawn(|| reclaim(&parts, family, ROUNDS)));
+            let cpus = [0; 2].map(|_| scope.spawn(|| reclaim(&parts, algorithm, ROUNDS)));
             let found = cpus.map(std::thread::ScopedJoinHandle::join);
             done.store(true, Relaxed);
             found.map(|found| found.expect("an answer that may be").references)
         });
-        let late = reclaim(&parts, family, 1);
+        let late = reclaim(&parts, algorithm, 1);
         assert_eq!(late.unknown, 0, "no one holds a lock");
         let total = found.iter().sum::<u64>() + late.references;
-        assert_eq!(total, 2 * FOLIOS, "each use is counted once, by {family:?}");
+        assert_eq!(total, 2 * FOLIOS, "each use is counted once, by {algorithm:?}");
         for folio in &folios {
             let folio = world.maps.folio(*folio);
             assert_eq!((folio.mapcount(), folio.refs()), (8, 9));
         }
-        assert_eq!(reclaim(&parts, family, 1).references, 0);
+        assert_eq!(reclaim(&parts, algorithm, 1).references, 0);
     }
 }
 

@@ -6,7 +6,7 @@ use crate::ground::Answer;
 use crate::world::{Arena, World, pages};
 use pageout_paging::Format;
 use pageout_paging::pte::Arm64_4K;
-use pageout_paging::young::Family;
+use pageout_paging::young::YoungAlgorithm;
 use pageout_reclaim::{
     Access, Advice, Counter, Fault, FolioFlags, Frames, Limits, MappingId, MemcgId, MmId, Place,
     TruncateError, VmFlags,
@@ -26,7 +26,7 @@ fn gone<F: Format>(world: &World<'_, F>, mm: MmId, from: u64) -> bool {
     (from..8).all(|number| world.entry(mm, number).is_none())
 }
 
-fn what_is_past_the_end_is_gone<F: Format>(_: Family) {
+fn what_is_past_the_end_is_gone<F: Format>(_: YoungAlgorithm) {
     for order in [0, 2] {
         let mut arena = Arena::new::<F>(&ROOM);
         let mut world = arena.world::<F>();
@@ -54,7 +54,7 @@ fn what_is_past_the_end_is_gone<F: Format>(_: Family) {
     }
 }
 
-fn a_folio_that_goes_past_the_end_has_zeros_there<F: Format>(_: Family) {
+fn a_folio_that_goes_past_the_end_has_zeros_there<F: Format>(_: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&ROOM);
     let mut world = arena.world::<F>();
     for file in [world.file_of(2), world.shmem_of(2)] {
@@ -74,7 +74,7 @@ fn a_folio_that_goes_past_the_end_has_zeros_there<F: Format>(_: Family) {
     }
 }
 
-fn private_copies_go_too_wherever_they_are<F: Format>(_: Family) {
+fn private_copies_go_too_wherever_they_are<F: Format>(_: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&ROOM);
     let mut world = arena.world::<F>();
     for file in [world.file_of(0), world.shmem_of(0)] {
@@ -102,7 +102,7 @@ fn counted<F: Format>(world: &World<'_, F>, counter: Counter) -> u64 {
     world.maps.memcg(MemcgId::ROOT).vmstat().get(counter)
 }
 
-fn what_is_locked_into_memory_goes_too<F: Format>(_: Family) {
+fn what_is_locked_into_memory_goes_too<F: Format>(_: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&ROOM);
     let mut world = arena.world::<F>();
     let (mm, file) = (world.process(), world.file_of(1));
@@ -113,7 +113,7 @@ fn what_is_locked_into_memory_goes_too<F: Format>(_: Family) {
     world.all_pages_free();
 }
 
-fn a_transfer_that_goes_on_is_named<F: Format>(_: Family) {
+fn a_transfer_that_goes_on_is_named<F: Format>(_: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&ROOM);
     let mut world = arena.world::<F>();
     let (mm, file) = (world.process(), world.file_of(1));
@@ -137,7 +137,7 @@ fn a_transfer_that_goes_on_is_named<F: Format>(_: Family) {
     world.all_pages_free();
 }
 
-fn what_is_on_its_way_to_swap_needs_no_wait_unless_a_part_stays<F: Format>(_: Family) {
+fn what_is_on_its_way_to_swap_needs_no_wait_unless_a_part_stays<F: Format>(_: YoungAlgorithm) {
     for ok in [true, false] {
         let mut arena = Arena::new::<F>(&ROOM);
         let mut world = arena.world::<F>();
@@ -162,7 +162,7 @@ fn what_is_on_its_way_to_swap_needs_no_wait_unless_a_part_stays<F: Format>(_: Fa
     }
 }
 
-fn slots_are_given_back<F: Format>(_: Family) {
+fn slots_are_given_back<F: Format>(_: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&ROOM);
     let mut world = arena.world::<F>();
     let (mm, shmem) = (world.process(), world.shmem_of(2));
@@ -179,7 +179,7 @@ fn slots_are_given_back<F: Format>(_: Family) {
     world.all_is_free_but(0);
 }
 
-fn shadows_are_forgotten<F: Format>(_: Family) {
+fn shadows_are_forgotten<F: Format>(_: YoungAlgorithm) {
     // Each shadow is forgotten, or all of them if there are fewer than the pages may be.
     for (shadows, kept) in [(64, 2), (4, 0)] {
         let mut arena = Arena::new::<F>(&Limits { shadows, ..ROOM });
@@ -203,7 +203,7 @@ fn shadows_are_forgotten<F: Format>(_: Family) {
 }
 
 /// The pages are so far apart that each bucket is read.
-fn pages_far_apart_are_found<F: Format>(_: Family) {
+fn pages_far_apart_are_found<F: Format>(_: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&ROOM);
     let mut world = arena.world::<F>();
     let (mm, shmem) = (world.process(), world.shmem_of(1));
@@ -227,7 +227,7 @@ fn pages_far_apart_are_found<F: Format>(_: Family) {
     world.all_is_free_but(0);
 }
 
-fn anonymous_memory_is_refused<F: Format>(_: Family) {
+fn anonymous_memory_is_refused<F: Format>(_: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&ROOM);
     let mut world = arena.world::<F>();
     let mm = world.process();

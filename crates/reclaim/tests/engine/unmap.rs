@@ -4,38 +4,39 @@ use crate::formats::on_every_format;
 use crate::world::{Arena, LIMITS, World, tuning};
 use pageout_paging::contig::Getter;
 use pageout_paging::mmu::Invalidate;
-use pageout_paging::young::Family;
+use pageout_paging::young::YoungAlgorithm;
 use pageout_paging::{Format, Level};
 use pageout_reclaim::{
-    FolioFlags, FolioId, Gather, MmId, ShootdownWhen, Tuning, UnmapBy, Unmapped, Unmapping, VmFlags,
+    FlushTiming, FolioFlags, FolioId, MmId, TlbBatch, Tuning, UnmapGranularity, Unmapped,
+    Unmapping, VmFlags,
 };
 use std::sync::atomic::Ordering::Relaxed;
 
 pub(crate) const ALL: [Unmapping; 5] = [
-    how(UnmapBy::PerEntry, ShootdownWhen::Immediate),
-    how(UnmapBy::PerEntry, ShootdownWhen::Deferred),
-    how(UnmapBy::Batched, ShootdownWhen::Immediate),
-    how(UnmapBy::Batched, ShootdownWhen::Deferred),
-    Unmapping { read: Getter::Raw, ..how(UnmapBy::Batched, ShootdownWhen::Deferred) },
+    how(UnmapGranularity::PerEntry, FlushTiming::Immediate),
+    how(UnmapGranularity::PerEntry, FlushTiming::Deferred),
+    how(UnmapGranularity::Batched, FlushTiming::Immediate),
+    how(UnmapGranularity::Batched, FlushTiming::Deferred),
+    Unmapping { read: Getter::Raw, ..how(UnmapGranularity::Batched, FlushTiming::Deferred) },
 ];
 
-const fn how(by: UnmapBy, shootdown: ShootdownWhen) -> Unmapping {
-    Unmapping { by, read: Getter::Gathered, shootdown }
+const fn how(by: UnmapGranularity, shootdown: FlushTiming) -> Unmapping {
+    Unmapping { by, read: Getter::Contpte, shootdown }
 }
 
 /// Unmaps the folio, gives up its entries' references, and completes the flush owed.
 fn unmap<F: Format>(world: &mut World<'_, F>, id: FolioId, how: Unmapping) -> Unmapped {
     let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
     let engine = &mut maps.on(env, cpu, Tuning { unmapping: how, ..tuning() });
-    let mut gather = Gather::new(engine);
+    let mut tlb_batch = TlbBatch::new(engine);
     let guard = maps.folio(id).try_lock().expect("no one holds the folio");
-    let done = engine.try_to_unmap(&guard, &mut gather);
+    let done = engine.try_to_unmap(&guard, &mut tlb_batch);
     drop(guard);
     if done.refs > 0 {
-        gather.put_after(engine, id, done.refs);
+        tlb_batch.put_after(engine, id, done.refs);
     }
-    gather.finish(engine);
-    assert_eq!(maps.dropped_gathers(), 0);
+    tlb_batch.finish(engine);
+    assert_eq!(maps.dropped_tlb_batches(), 0);
     done
 }
 
@@ -57,7 +58,7 @@ fn shared<F: Format>(world: &mut World<'_, F>, dirty: u32) -> ([MmId; 2], FolioI
     ([one, two], folio)
 }
 
-fn all_entries_go_and_dirt_is_kept_whatever_the_way<F: Format>(_: Family) {
+fn all_entries_go_and_dirt_is_kept_whatever_the_way<F: Format>(_: YoungAlgorithm) {
     for dirty in [0, 1, 0x80, 0x18, 0xff] {
         for how in ALL {
             let mut arena = Arena::new::<F>(&LIMITS);
@@ -78,7 +79,7 @@ fn all_entries_go_and_dirt_is_kept_whatever_the_way<F: Format>(_: Family) {
 
 /// A VMA that is locked into memory keeps the folio. If munlock of another VMA took the mark away,
 /// unmapping sets it again, as the count of references does.
-fn what_a_locked_vma_maps_all_of_is_marked_again<F: Format>(_: Family) {
+fn what_a_locked_vma_maps_all_of_is_marked_again<F: Format>(_: YoungAlgorithm) {
     let n = F::PTES as u64;
     for (at, marked) in [(0..4, true), (0..3, false), (n - 2..n + 2, false)] {
         for how in ALL {
@@ -96,7 +97,7 @@ fn what_a_locked_vma_maps_all_of_is_marked_again<F: Format>(_: Family) {
     }
 }
 
-fn a_batch_is_invalidated_at_once_and_completed_as_the_variant_says<F: Format>(_: Family) {
+fn a_batch_is_invalidated_at_once_and_completed_as_the_variant_says<F: Format>(_: YoungAlgorithm) {
     for how in ALL {
         let mut arena = Arena::new::<F>(&LIMITS);
         let mut world = arena.world::<F>();
@@ -113,27 +114,29 @@ fn a_batch_is_invalidated_at_once_and_completed_as_the_variant_says<F: Format>(_
             });
             mine.count()
         };
-        if how.by == UnmapBy::Batched {
+        if how.by == UnmapGranularity::Batched {
             // The second process's entries lie in two tables.
             assert_eq!((of(one), of(two)), (1, 2));
         } else if F::CONT_SHIFT == 0 {
             assert_eq!((of(one), of(two)), (8, 5));
         }
         match how.shootdown {
-            ShootdownWhen::Deferred if how.by == UnmapBy::Batched => assert_eq!(completions, 1),
-            ShootdownWhen::Deferred => assert!(completions < told.len() as u64 || told.len() == 1),
+            FlushTiming::Deferred if how.by == UnmapGranularity::Batched => {
+                assert_eq!(completions, 1);
+            }
+            FlushTiming::Deferred => assert!(completions < told.len() as u64 || told.len() == 1),
             _ => assert!(completions >= told.len() as u64),
         }
     }
 }
 
-fn interrupts_are_sent_once_for_all<F: Format>(_: Family) {
+fn interrupts_are_sent_once_for_all<F: Format>(_: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
     let (mms, folio) = shared(&mut world, 0);
     world.env.mmu.interrupts.store(true, Relaxed);
     world.forget();
-    assert!(unmap(&mut world, folio, how(UnmapBy::Batched, ShootdownWhen::Deferred)).all);
+    assert!(unmap(&mut world, folio, how(UnmapGranularity::Batched, FlushTiming::Deferred)).all);
     let deferred = world.env.mmu.deferred.lock().unwrap().clone();
     for mm in mms {
         assert!(deferred.contains(&world.maps.mm(mm).asid()), "{mm:?} is flushed later");
@@ -144,15 +147,15 @@ fn interrupts_are_sent_once_for_all<F: Format>(_: Family) {
 
 /// A limit makes a machine with too few CPUs act as with `Immediate`, and others as with
 /// `Deferred`.
-fn gates_go_by_the_number_of_cpus<F: Format>(_: Family) {
-    use ShootdownWhen::{Deferred, DeferredFrom, Immediate};
+fn gates_go_by_the_number_of_cpus<F: Format>(_: YoungAlgorithm) {
+    use FlushTiming::{Deferred, DeferredFrom, Immediate};
     let completions = |cpus: u16, when| {
         let mut arena = Arena::new::<F>(&LIMITS);
         let mut world = arena.world::<F>();
         let (_, folio) = shared(&mut world, 0);
         world.env.mmu.cpus.store(cpus, Relaxed);
         world.forget();
-        assert!(unmap(&mut world, folio, how(UnmapBy::Batched, when)).all);
+        assert!(unmap(&mut world, folio, how(UnmapGranularity::Batched, when)).all);
         world.env.mmu.completions()
     };
     assert_ne!(completions(1, Immediate), completions(1, Deferred));
@@ -165,7 +168,7 @@ fn gates_go_by_the_number_of_cpus<F: Format>(_: Family) {
     }
 }
 
-fn a_locked_reverse_map_or_vma_keeps_entries<F: Format>(_: Family) {
+fn a_locked_reverse_map_or_vma_keeps_entries<F: Format>(_: YoungAlgorithm) {
     for how in ALL {
         let mut arena = Arena::new::<F>(&LIMITS);
         let mut world = arena.world::<F>();
@@ -179,11 +182,11 @@ fn a_locked_reverse_map_or_vma_keeps_entries<F: Format>(_: Family) {
             let held = maps.mapping(file).lock().try_write().expect("free");
             let (env, cpu) = (&world.env, &mut world.cpu);
             let engine = &mut maps.on(env, cpu, Tuning { unmapping: how, ..tuning() });
-            let mut gather = Gather::new(engine);
+            let mut tlb_batch = TlbBatch::new(engine);
             let guard = maps.folio(folio).try_lock().expect("free");
-            let done = engine.try_to_unmap(&guard, &mut gather);
+            let done = engine.try_to_unmap(&guard, &mut tlb_batch);
             assert_eq!(done, Unmapped { all: false, refs: 0 });
-            gather.finish(engine);
+            tlb_batch.finish(engine);
             drop(held);
         }
         let other = world.process();
@@ -194,7 +197,7 @@ fn a_locked_reverse_map_or_vma_keeps_entries<F: Format>(_: Family) {
     }
 }
 
-fn a_pmd_leaf_of_a_file_goes_whole<F: Format>(_: Family) {
+fn a_pmd_leaf_of_a_file_goes_whole<F: Format>(_: YoungAlgorithm) {
     for how in ALL {
         let mut arena = Arena::new::<F>(&LIMITS);
         let mut world = arena.world::<F>();

@@ -3,7 +3,7 @@
 use crate::formats::on_every_format;
 use crate::world::{Arena, LIMITS, World};
 use pageout_paging::Format;
-use pageout_paging::young::Family;
+use pageout_paging::young::YoungAlgorithm;
 use pageout_reclaim::{FolioFlags, FolioId, MappingId, MmId, Recency, Refs, VmFlags};
 
 /// Makes a process that maps a folio of four pages at its pages 0 to 3, none of them young.
@@ -19,7 +19,7 @@ fn mapper<F: Format>(
     mm
 }
 
-fn vmas_are_counted_not_entries<F: Format>(family: Family) {
+fn vmas_are_counted_not_entries<F: Format>(algorithm: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
     let file = world.file();
@@ -29,15 +29,15 @@ fn vmas_are_counted_not_entries<F: Format>(family: Family) {
     for page in 0..4 {
         world.touch(young, page);
     }
-    assert_eq!(world.referenced(folio, family).refs, Refs::Vmas(1));
+    assert_eq!(world.referenced(folio, algorithm).refs, Refs::Vmas(1));
     assert_eq!(world.young(young, 0..4), []);
-    assert_eq!(world.referenced(folio, family).refs, Refs::Vmas(0), "clear by now");
+    assert_eq!(world.referenced(folio, algorithm).refs, Refs::Vmas(0), "clear by now");
     world.touch(young, 1);
     world.touch(old, 3);
-    assert_eq!(world.referenced(folio, family).refs, Refs::Vmas(2));
+    assert_eq!(world.referenced(folio, algorithm).refs, Refs::Vmas(2));
 }
 
-fn flags_of_the_vmas_that_referenced_are_gathered<F: Format>(family: Family) {
+fn flags_of_the_vmas_that_referenced_are_gathered<F: Format>(algorithm: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
     let file = world.file();
@@ -46,14 +46,14 @@ fn flags_of_the_vmas_that_referenced_are_gathered<F: Format>(family: Family) {
     mapper(&mut world, file, folio, VmFlags::READ | VmFlags::WRITE);
     let plain = mapper(&mut world, file, folio, VmFlags::READ);
     world.touch(plain, 0);
-    assert_eq!(world.referenced(folio, family).vm_flags, VmFlags::READ);
+    assert_eq!(world.referenced(folio, algorithm).vm_flags, VmFlags::READ);
     world.touch(exec, 0);
     world.touch(plain, 0);
-    let found = world.referenced(folio, family).vm_flags;
+    let found = world.referenced(folio, algorithm).vm_flags;
     assert_eq!(found, VmFlags::READ | VmFlags::EXEC, "not of the one left old");
 }
 
-fn vmas_without_recency_are_skipped<F: Format>(family: Family) {
+fn vmas_without_recency_are_skipped<F: Format>(algorithm: YoungAlgorithm) {
     for no_recency in [VmFlags::SEQ_READ, VmFlags::RAND_READ, VmFlags::NOREUSE] {
         let mut arena = Arena::new::<F>(&LIMITS);
         let mut world = arena.world::<F>();
@@ -66,7 +66,7 @@ fn vmas_without_recency_are_skipped<F: Format>(family: Family) {
             world.touch(mm, 2);
         }
         world.forget();
-        let found = world.referenced(folio, family);
+        let found = world.referenced(folio, algorithm);
         assert_eq!((found.refs, found.vm_flags), (Refs::Vmas(1), VmFlags::EXEC));
         assert_eq!(world.young(skipped, 0..4), [2], "its young bits stay");
         assert_eq!(world.secondary(skipped).asked(), []);
@@ -77,7 +77,7 @@ fn vmas_without_recency_are_skipped<F: Format>(family: Family) {
 
 /// Only VMAs that map a page of the folio are checked: others of the file are neither walked nor
 /// skipped.
-fn vmas_beside_the_folio_are_not_asked<F: Format>(family: Family) {
+fn vmas_beside_the_folio_are_not_asked<F: Format>(algorithm: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
     let file = world.file();
@@ -95,13 +95,13 @@ fn vmas_beside_the_folio_are_not_asked<F: Format>(family: Family) {
     world.map(vma, folio);
     world.touch(mm, 3);
     world.forget();
-    assert_eq!(world.referenced(folio, family).refs, Refs::Vmas(0));
+    assert_eq!(world.referenced(folio, algorithm).refs, Refs::Vmas(0));
     assert_eq!(world.young(mm, 0..8), [3], "the other folio's");
     assert_eq!(world.cpu.events().vma_skipped, 0);
     assert!(around.iter().all(|mm| !world.walked(*mm)));
 }
 
-fn entries_that_map_another_folio_are_left_alone<F: Format>(family: Family) {
+fn entries_that_map_another_folio_are_left_alone<F: Format>(algorithm: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
     let file = world.file();
@@ -117,14 +117,14 @@ fn entries_that_map_another_folio_are_left_alone<F: Format>(family: Family) {
     world.map(vma, other);
     let copy = world.entry(peer, 18);
     world.change(mm, 2, |_| F::mkyoung(copy));
-    assert_eq!(world.referenced(folio, family).refs, Refs::Vmas(0));
+    assert_eq!(world.referenced(folio, algorithm).refs, Refs::Vmas(0));
     assert_eq!(world.young(mm, 1..5), [2]);
     world.touch(mm, 4);
-    assert_eq!(world.referenced(folio, family).refs, Refs::Vmas(1));
+    assert_eq!(world.referenced(folio, algorithm).refs, Refs::Vmas(1));
     assert_eq!(world.young(mm, 1..5), [2]);
 }
 
-fn an_exiting_process_leaves_its_own_memory_unknown<F: Format>(family: Family) {
+fn an_exiting_process_leaves_its_own_memory_unknown<F: Format>(algorithm: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
     let anon = world.anon();
@@ -132,13 +132,13 @@ fn an_exiting_process_leaves_its_own_memory_unknown<F: Format>(family: Family) {
     let mm = mapper(&mut world, anon, folio, VmFlags::WRITE);
     world.touch(mm, 0);
     world.maps.mm(mm).set_exiting();
-    let found = world.referenced(folio, family);
+    let found = world.referenced(folio, algorithm);
     assert_eq!((found.refs, found.vm_flags), (Refs::Unknown, VmFlags::empty()));
     assert_eq!(world.young(mm, 0..4), [0]);
     assert_eq!(world.cpu.events().rmap_lock_failed, 0);
 }
 
-fn an_exiting_process_answers_for_what_others_may_use<F: Format>(family: Family) {
+fn an_exiting_process_answers_for_what_others_may_use<F: Format>(algorithm: YoungAlgorithm) {
     let lazyfree = |world: &mut World<'_, F>| {
         let anon = world.anon();
         let folio = world.folio(anon, 2, 0);
@@ -172,12 +172,12 @@ fn an_exiting_process_answers_for_what_others_may_use<F: Format>(family: Family)
         let mm = mapper(&mut world, mapping, folio, VmFlags::WRITE);
         world.touch(mm, 0);
         world.maps.mm(mm).set_exiting();
-        assert_eq!(world.referenced(folio, family).refs, Refs::Vmas(1), "{kind}");
+        assert_eq!(world.referenced(folio, algorithm).refs, Refs::Vmas(1), "{kind}");
         assert_eq!(world.young(mm, 0..4), [], "{kind}");
     }
 }
 
-fn a_reference_ends_idle_tracking_and_its_absence_does_not<F: Format>(family: Family) {
+fn a_reference_ends_idle_tracking_and_its_absence_does_not<F: Format>(algorithm: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
     let file = world.file();
@@ -185,16 +185,16 @@ fn a_reference_ends_idle_tracking_and_its_absence_does_not<F: Format>(family: Fa
     let mm = mapper(&mut world, file, folio, VmFlags::READ);
     world.flag(folio, FolioFlags::IDLE);
     world.maps.folio(folio).note_use(Recency::REFERENCED, Recency::NONE);
-    world.referenced(folio, family);
+    world.referenced(folio, algorithm);
     assert_eq!(world.flags(folio), FolioFlags::IDLE);
     world.touch(mm, 3);
-    world.referenced(folio, family);
+    world.referenced(folio, algorithm);
     assert_eq!(world.flags(folio), FolioFlags::empty());
     let recency = world.maps.folio(folio).recency();
     assert_eq!(recency, Recency::REFERENCED, "left to the decision");
 }
 
-fn a_young_bit_that_idle_tracking_took_counts_once<F: Format>(family: Family) {
+fn a_young_bit_that_idle_tracking_took_counts_once<F: Format>(algorithm: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
     let file = world.file();
@@ -203,10 +203,10 @@ fn a_young_bit_that_idle_tracking_took_counts_once<F: Format>(family: Family) {
         mapper(&mut world, file, folio, VmFlags::READ);
     }
     world.flag(folio, FolioFlags::YOUNG | FolioFlags::IDLE);
-    let found = world.referenced(folio, family);
+    let found = world.referenced(folio, algorithm);
     assert_eq!((found.refs, found.vm_flags), (Refs::Vmas(1), VmFlags::READ));
     assert_eq!(world.flags(folio), FolioFlags::IDLE, "idle ends with a real access only");
-    assert_eq!(world.referenced(folio, family).refs, Refs::Vmas(0));
+    assert_eq!(world.referenced(folio, algorithm).refs, Refs::Vmas(0));
 }
 
 on_every_format!(

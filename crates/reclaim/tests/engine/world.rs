@@ -8,12 +8,12 @@ use pageout_paging::mmu::Asid;
 use pageout_paging::table::HostTables;
 use pageout_paging::tlb::FlushPolicy;
 use pageout_paging::walk::{Descent, TableFrames, descend};
-use pageout_paging::young::Family;
+use pageout_paging::young::YoungAlgorithm;
 use pageout_paging::{Format, Level, Order, Pfn, Pte, Table, VirtAddr, VirtRange};
 use pageout_reclaim::{
-    Aging, CpuCtx, Engine, FolioFlags, FolioId, Frames, Limits, Lock, MapAs, MapError, MappingId,
-    MappingKind, Maps, Memory, MmId, NewFolio, NewVma, OutOfTable, PmdLeaves, Referenced,
-    ShootdownWhen, SpaceError, Thp, Tuning, UnmapBy, Unmapping, VmFlags, VmaId, Zapped,
+    Aging, CpuCtx, Engine, FlushTiming, FolioFlags, FolioId, Frames, Limits, Lock, MapAs, MapError,
+    MappingId, MappingKind, Memory, MmId, MmState, NewFolio, NewVma, OutOfTable, PmdLeaves,
+    Referenced, SpaceError, Thp, Tuning, UnmapGranularity, Unmapping, VmFlags, VmaId, Zapped,
 };
 use std::iter::repeat_with;
 use std::mem::MaybeUninit;
@@ -65,7 +65,7 @@ impl Arena {
     pub(crate) fn world<F: Format>(&mut self) -> World<'_, F> {
         let memory = Memory::carve(&mut self.engine, &self.limits).expect("room for all");
         World {
-            maps: Maps::new(memory, Pfn::new(0)).expect("small tables"),
+            maps: MmState::new(memory, Pfn::new(0)).expect("small tables"),
             env: TestEnv {
                 tables: HostTables::new(&self.tables, FIRST_TABLE),
                 locks: &self.locks,
@@ -86,7 +86,7 @@ impl Arena {
 /// The engine on a counting ground, and one CPU.
 #[derive(Debug)]
 pub(crate) struct World<'a, F> {
-    pub(crate) maps: Maps<'a>,
+    pub(crate) maps: MmState<'a>,
     pub(crate) env: TestEnv<'a, F>,
     pub(crate) cpu: CpuCtx,
     pub(crate) tables: &'a Tables,
@@ -96,16 +96,16 @@ pub(crate) struct World<'a, F> {
 }
 
 /// Returns the flush that kernels use which have no rule of their own.
-pub(crate) const fn aging(family: Family) -> Aging {
-    Aging { family, flush: FlushPolicy::GENERIC }
+pub(crate) const fn aging(algorithm: YoungAlgorithm) -> Aging {
+    Aging { algorithm, flush: FlushPolicy::GENERIC }
 }
 
 /// Returns the kernels' current choices, for tests that ask for nothing else.
 pub(crate) const fn tuning() -> Tuning {
-    let (by, shootdown) = (UnmapBy::Batched, ShootdownWhen::Deferred);
-    let unmapping = Unmapping { by, read: Getter::Gathered, shootdown };
+    let (by, shootdown) = (UnmapGranularity::Batched, FlushTiming::Deferred);
+    let unmapping = Unmapping { by, read: Getter::Contpte, shootdown };
     let (thp, pmd_leaves) = (Thp::Never, PmdLeaves::Never);
-    Tuning { aging: aging(Family::Batched), unmapping, thp, pmd_leaves }
+    Tuning { aging: aging(YoungAlgorithm::Batched), unmapping, thp, pmd_leaves }
 }
 
 pub(crate) fn page<F: Format>(number: u64) -> VirtAddr {
@@ -231,8 +231,9 @@ impl<'a, F: Format> World<'a, F> {
     }
 
     /// Checks the folio for use, with its lock free.
-    pub(crate) fn referenced(&mut self, folio: FolioId, family: Family) -> Referenced {
-        self.tuned(Tuning { aging: aging(family), ..tuning() }).folio_referenced(folio, None, None)
+    pub(crate) fn referenced(&mut self, folio: FolioId, algorithm: YoungAlgorithm) -> Referenced {
+        self.tuned(Tuning { aging: aging(algorithm), ..tuning() })
+            .folio_referenced(folio, None, None)
     }
 
     /// Ends the late transfers, which fail unless `ok`. Returns their number.

@@ -5,12 +5,12 @@ use crate::formats::on_every_format;
 use crate::ground::Answer;
 use crate::world::Arena;
 use pageout_paging::Format;
-use pageout_paging::young::Family;
+use pageout_paging::young::YoungAlgorithm;
 use pageout_reclaim::{FolioFlags, Place, Submitted, VmFlags};
 
 const SHARED: VmFlags = RW.union(VmFlags::SHARED);
 
-fn what_is_stored_meanwhile_is_written_another_time<F: Format>(_: Family) {
+fn what_is_stored_meanwhile_is_written_another_time<F: Format>(_: YoungAlgorithm) {
     for order in [0, 2] {
         let mut arena = Arena::new::<F>(&ROOM);
         let mut world = arena.world::<F>();
@@ -54,7 +54,7 @@ fn what_is_stored_meanwhile_is_written_another_time<F: Format>(_: Family) {
     }
 }
 
-fn a_write_that_fails_leaves_the_page_dirty<F: Format>(_: Family) {
+fn a_write_that_fails_leaves_the_page_dirty<F: Format>(_: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&ROOM);
     let mut world = arena.world::<F>();
     let (mm, file) = (world.process(), world.file_of(0));

@@ -46,7 +46,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         self.audit_walks();
         self.audit_cgroups(&folios);
         self.audit_slots(&folios, &found);
-        assert_eq!(self.maps.dropped_gathers(), 0, "gathers are finished");
+        assert_eq!(self.maps.dropped_tlb_batches(), 0, "TLB batches are finished");
         self.audit_tlbs();
     }
 

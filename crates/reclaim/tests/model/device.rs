@@ -10,7 +10,7 @@ use pageout_paging::walk::{Descent, descend};
 use pageout_paging::{
     Format, Level, LockedTable, Notifier, Pte, Rules, Table, VirtAddr, VirtRange, tlb,
 };
-use pageout_reclaim::{FolioFlags, Maps, VmFlags};
+use pageout_reclaim::{FolioFlags, MmState, VmFlags};
 use std::cell::RefCell;
 use std::mem::take;
 use std::ops::Range;
@@ -25,13 +25,13 @@ struct Reached {
 
 /// The pages that the device reaches of one address space.
 pub(crate) struct Mirror<'g, 'm> {
-    maps: &'g Maps<'m>,
+    maps: &'g MmState<'m>,
     page_shift: u32,
     reached: RefCell<Vec<Reached>>,
 }
 
 impl<'g, 'm> Mirror<'g, 'm> {
-    pub(crate) fn new(maps: &'g Maps<'m>, page_shift: u32) -> Self {
+    pub(crate) fn new(maps: &'g MmState<'m>, page_shift: u32) -> Self {
         Self { maps, page_shift, reached: RefCell::default() }
     }
 

@@ -5,7 +5,7 @@ use crate::model::Model;
 use crate::watched::WatchedTables;
 use pageout_paging::table::HostTables;
 use pageout_paging::{Format, Pfn};
-use pageout_reclaim::{Limits, Lock, Maps, Memory};
+use pageout_reclaim::{Limits, Lock, Memory, MmState};
 use std::cell::RefCell;
 use std::iter::repeat_with;
 use std::mem::MaybeUninit;
@@ -31,7 +31,7 @@ pub(crate) const ROOM: Limits = Limits {
 /// The number of page tables.
 pub(crate) const TABLES: usize = 44;
 
-/// The memory for [`Maps`], page tables and their locks.
+/// The memory for [`MmState`], page tables and their locks.
 #[derive(Debug)]
 pub(crate) struct Arena {
     tables: Vec<AtomicU64>,
@@ -60,7 +60,7 @@ impl Arena {
         work: impl FnOnce(&Model<'_, '_, F, R>) -> T,
     ) -> T {
         let memory = Memory::carve(&mut self.engine, &self.limits).expect("room for all");
-        let maps = Maps::new(memory, Pfn::new(0)).expect("small tables");
+        let maps = MmState::new(memory, Pfn::new(0)).expect("small tables");
         let tables = HostTables::new(&self.tables, FIRST_TABLE);
         let hardware = RefCell::new(Hardware::new(self.limits.frames, tables.len()));
         let tables = WatchedTables { tables, hardware: &hardware };

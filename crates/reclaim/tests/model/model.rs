@@ -14,7 +14,7 @@ use pageout_paging::{
 };
 use pageout_reclaim::mglru::LruGenCaps;
 use pageout_reclaim::{
-    Access, Backing, CpuCtx, Fault, Frames, FreeBlocks, Io, Lock, MappingId, Maps, MemcgId,
+    Access, Backing, CpuCtx, Fault, Frames, FreeBlocks, Io, Lock, MappingId, MemcgId, MmState,
     Submitted, Tuning, VmFlags, World, WriteGuard,
 };
 use std::cell::{Cell, RefCell};
@@ -81,7 +81,7 @@ pub(crate) struct Script {
 
 /// The engine, its ground, and the contents that processes must find.
 pub(crate) struct Model<'g, 'm, F, R> {
-    pub(crate) maps: &'g Maps<'m>,
+    pub(crate) maps: &'g MmState<'m>,
     pub(crate) tables: WatchedTables<'g, F>,
     locks: &'g [Lock],
     /// The frames of page tables that are in use.
@@ -110,7 +110,11 @@ pub(crate) struct Model<'g, 'm, F, R> {
 }
 
 impl<'g, 'm, F: Format, R> Model<'g, 'm, F, R> {
-    pub(crate) fn new(maps: &'g Maps<'m>, tables: WatchedTables<'g, F>, locks: &'g [Lock]) -> Self {
+    pub(crate) fn new(
+        maps: &'g MmState<'m>,
+        tables: WatchedTables<'g, F>,
+        locks: &'g [Lock],
+    ) -> Self {
         Self {
             maps,
             locks,
@@ -146,7 +150,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
     /// lock that another operation might wait for.
     fn meanwhile(&self, calm: bool) {
         if std::thread::panicking() {
-            return; // a gather pays what it owes as it is dropped
+            return; // a tlb_batch pays what it owes as it is dropped
         }
         loop {
             let mut script = self.script.borrow_mut();

@@ -1,5 +1,5 @@
-//! Owed flushes cannot be lost: a gather that is dropped completes them and is counted. One that is
-//! leaked keeps its folios from ever being used anew.
+//! Owed flushes cannot be lost: a TLB batch that is dropped completes them and is counted. One that
+//! is leaked keeps its folios from ever being used anew.
 
 use crate::memory::{Arena, ROOM, TABLES};
 use crate::model::{Ended, Model};
@@ -7,7 +7,7 @@ use crate::property::quietly;
 use crate::steps::{Op, Span};
 use pageout_paging::Sound;
 use pageout_paging::pte::SmallArm4;
-use pageout_reclaim::{FolioId, Gather};
+use pageout_reclaim::{FolioId, TlbBatch};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 type Test<'g, 'm> = Model<'g, 'm, SmallArm4, Sound>;
@@ -26,15 +26,15 @@ fn owing(forget: bool, check: impl Fn(&Test<'_, '_>, FolioId)) {
         let id = model.with_engine(|engine| {
             let id = engine.filemap_get_folio(file, 0).expect("the page is in memory");
             let guard = model.maps.folio(id).try_lock().expect("no one holds the folio");
-            let mut gather = Gather::new(engine);
-            let done = engine.try_to_unmap(&guard, &mut gather);
+            let mut tlb_batch = TlbBatch::new(engine);
+            let done = engine.try_to_unmap(&guard, &mut tlb_batch);
             assert!(done.all);
             drop(guard);
-            gather.put_after(engine, id, done.refs);
+            tlb_batch.put_after(engine, id, done.refs);
             if forget {
-                std::mem::forget(gather);
+                std::mem::forget(tlb_batch);
             } else {
-                drop(gather);
+                drop(tlb_batch);
             }
             engine.release(id, 1);
             id
@@ -48,7 +48,7 @@ fn owing(forget: bool, check: impl Fn(&Test<'_, '_>, FolioId)) {
 #[test]
 fn a_dropped_gather_pays_and_is_counted() {
     owing(false, |model, id| {
-        assert_eq!(model.maps.dropped_gathers(), 1);
+        assert_eq!(model.maps.dropped_tlb_batches(), 1);
         assert_eq!(model.maps.folio(id).refs(), 1, "the index's");
         assert!(
             model.hardware.borrow().tlbs.iter().all(|tlb| tlb.held.is_empty()),

@@ -5,10 +5,10 @@ use crate::model::Machine;
 use pageout_paging::mmu::Shootdown;
 use pageout_paging::pte::SwapKind;
 use pageout_paging::tlb::{FlushPolicy, YoungFlush};
-use pageout_paging::young::Family;
+use pageout_paging::young::YoungAlgorithm;
 use pageout_reclaim::mglru::LruGenCaps;
 use pageout_reclaim::{
-    Advice, Aging, PmdLeaves, ShootdownWhen, Thp, Tuning, UnmapBy, Unmapping, VmFlags,
+    Advice, Aging, FlushTiming, PmdLeaves, Thp, Tuning, UnmapGranularity, Unmapping, VmFlags,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -252,16 +252,16 @@ pub(crate) const TUNINGS: usize = 3 * 2 * 2 * 3 * 2 * 2;
 /// The first variant whose faults make large folios and map them by PMD leaves.
 pub(crate) const LEAVES: usize = 3 * 2 * 2 * 3 * 3;
 
-/// Returns a variant by number: family, unmap and shootdown first. The parts after them, from the
-/// flush on, may change the young bits that are found.
+/// Returns a variant by number: algorithm, unmap and shootdown first. The parts after them, from
+/// the flush on, may change the young bits that are found.
 pub(crate) fn tuning(number: usize) -> Tuning {
-    let family = Family::ALL[number % 3];
-    let by = [UnmapBy::Batched, UnmapBy::PerEntry][number / 3 % 2];
-    let shootdown = [ShootdownWhen::Deferred, ShootdownWhen::Immediate][number / 6 % 2];
+    let algorithm = YoungAlgorithm::ALL[number % 3];
+    let by = [UnmapGranularity::Batched, UnmapGranularity::PerEntry][number / 3 % 2];
+    let shootdown = [FlushTiming::Deferred, FlushTiming::Immediate][number / 6 % 2];
     let flush = [YoungFlush::Sync, YoungFlush::Nosync, YoungFlush::None][number / 12 % 3];
-    let aging = Aging { family, flush: FlushPolicy::forced(flush) };
+    let aging = Aging { algorithm, flush: FlushPolicy::uniform(flush) };
     let thp = [Thp::Never, Thp::Always][number / 36 % 2];
-    let unmapping = Unmapping { by, read: family.getter(), shootdown };
+    let unmapping = Unmapping { by, read: algorithm.getter(), shootdown };
     let pmd_leaves = [PmdLeaves::Never, PmdLeaves::WhereTheyFit][number / 72 % 2];
     Tuning { aging, unmapping, thp, pmd_leaves }
 }

@@ -71,8 +71,8 @@ fn end<F: Format, R: Rules>(model: &Model<'_, '_, F, R>) -> End {
 fn run<F: Format>(machine: Machine, order: u8, variant: usize, steps: &[Step]) -> End {
     let mut arena = Arena::new::<F>(&ROOM, TABLES);
     arena.with::<F, Sound, _>(|model| {
-        // Walks of page tables count the young entries that each family finds in its own way, and
-        // choose by it the tables to walk next.
+        // Walks of page tables count the young entries that each algorithm finds in its own way,
+        // and choose by it the tables to walk next.
         let mut classic = machine;
         classic.lru_gen = LruGenCaps::empty();
         model.machine.set(classic);

@@ -3,13 +3,13 @@
 //! 0.01.
 
 use super::theirs::{faster, throughput, value};
-use crate::figure::{Figure, Said, Side, Theirs, Thread, figure};
+use crate::figure::{Certainty, Figure, Side, Theirs, Thread, figure};
 use crate::method::Arithmetic;
 use crate::method::Method::{Computed, Needed, NotIdentified};
 use crate::method::Policy::{None, Nosync, Sync};
 use crate::method::Test::{RandomRead, RandomWrite, SeqRead, SeqWrite};
 use crate::platforms::CARMEL;
-use Said::{Claimed, No, Tested};
+use Certainty::{Claimed, No, Tested};
 use Side::{Better, Neither, Worse};
 
 const XAVIER: (&str, Option<&str>) = ("Xavier, 8 Carmel cores", Some(CARMEL));

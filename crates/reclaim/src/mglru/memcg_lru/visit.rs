@@ -2,11 +2,11 @@
 
 use crate::engine::Engine;
 use crate::id::MemcgId;
-use crate::maps::Maps;
 use crate::memcg::Memcg;
 use crate::mglru::memcg_lru::{
     Bin, MEMCG_NR_BINS, MEMCG_NR_GENS, MemcgLru, MemcgLruOp, NextMemcg, generation_of,
 };
+use crate::mm_state::MmState;
 use crate::rank::Rank;
 use core::sync::atomic::{AtomicU16, Ordering::Relaxed};
 use pageout_paging::Env;
@@ -20,7 +20,7 @@ impl<E: Env> Engine<'_, E> {
     }
 }
 
-impl Maps<'_> {
+impl MmState<'_> {
     /// Returns all cgroups in the order in which reclaim of the whole machine visits them, except
     /// that its first bin is random. The caller keeps others from changing the order meanwhile.
     pub fn lru_gen_memcgs(&self) -> impl Iterator<Item = MemcgId> {

@@ -3,10 +3,10 @@
 use crate::engine::Engine;
 use crate::id::{MemcgId, MmId, NONE};
 use crate::lock::WriteGuard;
-use crate::maps::Maps;
 use crate::mglru::batch::{MmStats, MmWalk};
 use crate::mglru::bloom::{BloomFilter, PmdEntry};
 use crate::mglru::mm_list::{ALL, MmList};
+use crate::mm_state::MmState;
 use crate::rank::{Rank, Ranked};
 use core::mem;
 use core::sync::atomic::{AtomicU32, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
@@ -39,7 +39,7 @@ impl<'e, E: Env> Engine<'e, E> {
     }
 }
 
-impl Maps<'_> {
+impl MmState<'_> {
     /// Notes that a CPU begins to run in an address space, so that the next walk visits it. Context
     /// switches call it (Linux 7.3.4, `lru_gen_use_mm`).
     #[inline]
@@ -100,7 +100,7 @@ impl<E: Env> Engine<'_, E> {
     }
 }
 
-impl Maps<'_> {
+impl MmState<'_> {
     /// Returns the link to the next entry of a list: after `NONE`, to the first.
     fn link_after<'a>(&'a self, list: &'a MmList, id: u32) -> &'a AtomicU32 {
         if id == NONE { &list.first } else { &self.mm(MmId(id)).walked.next }
@@ -131,7 +131,7 @@ impl<E: Env> Engine<'_, E> {
     }
 }
 
-impl Maps<'_> {
+impl MmState<'_> {
     fn get_next_mm(&self, list: &MmList, walk: &mut MmWalk) -> Next {
         loop {
             let id = self.link_after(list, list.given.load(Relaxed)).load(Relaxed);
@@ -178,7 +178,7 @@ impl<E: Env> Engine<'_, E> {
     }
 }
 
-impl Maps<'_> {
+impl MmState<'_> {
     /// Returns a cgroup's address spaces in the order in which they joined. The caller keeps others
     /// from changing the list meanwhile.
     pub fn lru_gen_mms(&self, memcg: MemcgId) -> impl Iterator<Item = MmId> {

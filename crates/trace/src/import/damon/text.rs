@@ -40,12 +40,12 @@ pub(super) fn read(
 
 /// Returns true if a line reports a region.
 pub(in super::super) fn is_region(line: &[u8]) -> Option<bool> {
-    parse(line).map(|said| matches!(said, Said::Traced(_) | Said::Region(_)))
+    parse(line).map(|said| matches!(said, LineContent::Traced(_) | LineContent::Region(_)))
 }
 
 /// The content of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Said {
+enum LineContent {
     Nothing,
     PassedOver(Cause),
     Target(u64),
@@ -68,36 +68,36 @@ struct Reader<'r, 's> {
 }
 
 impl Reader<'_, '_> {
-    fn take(&mut self, said: Said) -> Result<(), Refusal> {
+    fn take(&mut self, said: LineContent) -> Result<(), Refusal> {
         match said {
-            Said::Nothing => Ok(()),
-            Said::PassedOver(cause) => {
+            LineContent::Nothing => Ok(()),
+            LineContent::PassedOver(cause) => {
                 self.sink.pass_over(cause);
                 Ok(())
             }
-            Said::Target(target) => {
+            LineContent::Target(target) => {
                 self.is_of_trace = self.sink.is_of_trace(target)?;
                 Ok(())
             }
-            Said::Regions(_) if !self.is_of_trace => Ok(()),
-            Said::Regions(nr) if self.left == 0 => {
+            LineContent::Regions(_) if !self.is_of_trace => Ok(()),
+            LineContent::Regions(nr) if self.left == 0 => {
                 (self.expected, self.left) = (nr, nr);
                 Ok(())
             }
             // The tracepoint repeats the number with each region.
-            Said::Regions(nr) if nr == self.expected => Ok(()),
-            Said::Regions(_) => Err(self.cut()),
-            Said::Region(_) if !self.is_of_trace => {
-                self.take(Said::PassedOver(Cause::OtherProcess))
+            LineContent::Regions(nr) if nr == self.expected => Ok(()),
+            LineContent::Regions(_) => Err(self.cut()),
+            LineContent::Region(_) if !self.is_of_trace => {
+                self.take(LineContent::PassedOver(Cause::OtherProcess))
             }
-            Said::Region(region) => self.region(region),
-            Said::Traced(Traced { event, target, regions, region }) => {
+            LineContent::Region(region) => self.region(region),
+            LineContent::Traced(Traced { event, target, regions, region }) => {
                 if *self.event.get_or_insert(event) != event {
-                    return self.take(Said::PassedOver(Cause::OtherEvent));
+                    return self.take(LineContent::PassedOver(Cause::OtherEvent));
                 }
-                self.take(Said::Target(target))?;
-                self.take(Said::Regions(regions))?;
-                self.take(Said::Region(region))
+                self.take(LineContent::Target(target))?;
+                self.take(LineContent::Regions(regions))?;
+                self.take(LineContent::Region(region))
             }
         }
     }
@@ -118,27 +118,27 @@ impl Reader<'_, '_> {
 }
 
 /// Reads a line; `None` if it is of no form.
-fn parse(line: &[u8]) -> Option<Said> {
+fn parse(line: &[u8]) -> Option<LineContent> {
     if let Some(traced) = traced(line) {
-        return traced.map(Said::Traced);
+        return traced.map(LineContent::Traced);
     }
     let mut rest = words(line);
-    let Some(first) = rest.next() else { return Some(Said::Nothing) };
+    let Some(first) = rest.next() else { return Some(LineContent::Nothing) };
     match first {
-        b"target_id:" => target(rest.next()?).map(Said::Target),
-        b"nr_regions:" => decimal(rest.next()?).map(Said::Regions),
+        b"target_id:" => target(rest.next()?).map(LineContent::Target),
+        b"nr_regions:" => decimal(rest.next()?).map(LineContent::Regions),
         b"base_time_absolute:"
         | b"monitoring_start:"
         | b"monitoring_end:"
-        | b"monitoring_duration:" => Some(Said::Nothing),
-        b"data" if rest.next() == Some(b"source:") => Some(Said::Nothing),
-        _ if first.starts_with(b"#") || is_trace_cmd_s(first) => Some(Said::Nothing),
-        _ if is_event(line) => Some(Said::PassedOver(Cause::OtherEvent)),
+        | b"monitoring_duration:" => Some(LineContent::Nothing),
+        b"data" if rest.next() == Some(b"source:") => Some(LineContent::Nothing),
+        _ if first.starts_with(b"#") || is_trace_cmd_s(first) => Some(LineContent::Nothing),
+        _ if is_event(line) => Some(LineContent::PassedOver(Cause::OtherEvent)),
         _ => {
             let (start, end) = range(first, hexadecimal)?;
             let close = line.iter().position(|byte| *byte == b')')?;
             let accesses = count(words(&line[close + 1..]).next()?)?;
-            Some(Said::Region(Region { start, end, accesses }))
+            Some(LineContent::Region(Region { start, end, accesses }))
         }
     }
 }
@@ -173,26 +173,35 @@ mod tests {
         let region = Region { start: 4096, end: 12288, accesses: Some(3) };
         let closing = Region { start: 0, end: 0, accesses: None };
         for (text, expected) in [
-            ("target_id: 1", Said::Target(1)),
-            ("target_id: None", Said::Target(0)),
-            ("nr_regions: 2", Said::Regions(2)),
-            ("000000001000-000000003000 (   8.000 KiB)           3     7", Said::Region(region)),
-            ("000000001000-000000003000 (   8.000 KiB)           3    -1", Said::Region(region)),
-            ("000000000000-000000000000 (       0 B)          -1    -1", Said::Region(closing)),
-            ("", Said::Nothing),
-            ("base_time_absolute: 8 m 59.809 s", Said::Nothing),
-            ("data source: unknown", Said::Nothing),
-            ("monitoring_start:             0 ns", Said::Nothing),
-            ("# start_addr     end_addr", Said::Nothing),
-            ("cpus=8", Said::Nothing),
-            ("version = 6", Said::Nothing),
+            ("target_id: 1", LineContent::Target(1)),
+            ("target_id: None", LineContent::Target(0)),
+            ("nr_regions: 2", LineContent::Regions(2)),
+            (
+                "000000001000-000000003000 (   8.000 KiB)           3     7",
+                LineContent::Region(region),
+            ),
+            (
+                "000000001000-000000003000 (   8.000 KiB)           3    -1",
+                LineContent::Region(region),
+            ),
+            (
+                "000000000000-000000000000 (       0 B)          -1    -1",
+                LineContent::Region(closing),
+            ),
+            ("", LineContent::Nothing),
+            ("base_time_absolute: 8 m 59.809 s", LineContent::Nothing),
+            ("data source: unknown", LineContent::Nothing),
+            ("monitoring_start:             0 ns", LineContent::Nothing),
+            ("# start_addr     end_addr", LineContent::Nothing),
+            ("cpus=8", LineContent::Nothing),
+            ("version = 6", LineContent::Nothing),
             (
                 "kdamond.0 46 [02] 7.84: damon:damos_before_apply: ctx_idx=0 scheme_idx=0",
-                Said::PassedOver(Cause::OtherEvent),
+                LineContent::PassedOver(Cause::OtherEvent),
             ),
             (
                 "ls-129 [005] ..... 101005.7: sched_switch: ls:129",
-                Said::PassedOver(Cause::OtherEvent),
+                LineContent::PassedOver(Cause::OtherEvent),
             ),
         ] {
             assert_eq!(parse(text.as_bytes()), Some(expected), "{text}");

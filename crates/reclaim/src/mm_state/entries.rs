@@ -1,7 +1,7 @@
 //! Entries of the engine's tables: taking them and giving them back.
 
 use super::free_list::FreeList;
-use super::{Maps, NewFolio};
+use super::{MmState, NewFolio};
 use crate::engine::Engine;
 use crate::id::{FolioId, MappingId, MmId, NONE, VmaId};
 use crate::mapping::MappingKind;
@@ -158,7 +158,7 @@ impl<E: Env> Engine<'_, E> {
     }
 }
 
-impl Maps<'_> {
+impl MmState<'_> {
     /// Returns the numbers of the filters that no cgroup has. The caller keeps others from taking
     /// them.
     pub fn lru_gen_free_filters(&self) -> impl Iterator<Item = u32> {

@@ -1,17 +1,17 @@
 //! The flushes that are owed: invalidations not complete yet, and the folios that wait for them.
 //!
-//! Frames to free and folios to write move into a [`Gather`] and come out only after its completed
-//! flush. So none can be freed or written too early. A gather stays on one CPU, since a barrier
-//! completes only the invalidations that the same CPU issued.
+//! Frames to free and folios to write move into a [`TlbBatch`] and come out only after its
+//! completed flush. So none can be freed or written too early. A TLB batch stays on one CPU, since
+//! a barrier completes only the invalidations that the same CPU issued.
 
 use crate::CpuCtx;
 use crate::engine::Engine;
 use crate::folio::{FolioFlags, FolioGuard};
 use crate::folio_list::FolioList;
 use crate::id::FolioId;
-use crate::maps::Maps;
 use crate::mm::Mm;
-use crate::tuning::{ShootdownWhen, Tuning};
+use crate::mm_state::MmState;
+use crate::tuning::{FlushTiming, Tuning};
 use crate::world::{Submitted, World};
 use core::mem;
 use core::sync::atomic::Ordering::Relaxed;
@@ -36,13 +36,13 @@ enum Owed {
     Everything,
 }
 
-/// The flushes that are owed, and the folios that wait for them. End it with [`Gather::finish`].
-/// Dropping it does the same, but is counted in [`Maps::dropped_gathers`]. If it is leaked
+/// The flushes that are owed, and the folios that wait for them. End it with [`TlbBatch::finish`].
+/// Dropping it does the same, but is counted in [`MmState::dropped_tlb_batches`]. If it is leaked
 /// (`mem::forget`), the folios that wait for its flush leak too, so nothing is reused too early.
 #[derive(Debug)]
 #[must_use = "what it owes is paid when it is finished"]
-pub struct Gather<'e, W: World> {
-    maps: &'e Maps<'e>,
+pub struct TlbBatch<'e, W: World> {
+    maps: &'e MmState<'e>,
     world: &'e W,
     tuning: Tuning,
     owed: Owed,
@@ -55,8 +55,8 @@ pub struct Gather<'e, W: World> {
     frozen: FolioList,
 }
 
-impl<'e, W: World> Gather<'e, W> {
-    /// Makes a gather that owes nothing.
+impl<'e, W: World> TlbBatch<'e, W> {
+    /// Makes a TLB batch that owes nothing.
     pub fn new(engine: &Engine<'e, W>) -> Self {
         Self {
             maps: engine.maps,
@@ -80,7 +80,7 @@ impl<'e, W: World> Gather<'e, W> {
     pub fn cleared(
         &mut self,
         mm: &Mm,
-        when: ShootdownWhen,
+        when: FlushTiming,
         start: VirtAddr,
         nr: usize,
         level: Level,
@@ -120,14 +120,14 @@ impl<'e, W: World> Gather<'e, W> {
             return;
         }
         if self.waiting == PUTS {
-            self.settle(engine);
+            self.flush_and_release(engine);
         }
         self.puts[self.waiting] = (id, refs);
         self.waiting += 1;
     }
 
-    /// Frees a folio in [`Gather::settle`], once no flush is owed for its entries. The folio is
-    /// frozen (without references), and off every list and index.
+    /// Frees a folio in [`TlbBatch::flush_and_release`], once no flush is owed for its entries. The
+    /// folio is frozen (without references), and off every list and index.
     pub(crate) fn free_after(&mut self, frozen: FolioId) {
         debug_assert_eq!(self.maps.folio(frozen).refs(), 0, "a frozen folio");
         self.frozen.push(self.maps, frozen);
@@ -135,7 +135,7 @@ impl<'e, W: World> Gather<'e, W> {
 
     /// Starts to write out a locked dirty folio, which is clean from here on. If a flush is owed
     /// for entries through which it may still be written, flushes first (Linux 7.3.4,
-    /// try_to_unmap_flush_dirty). This is for folios that this gather's [`Engine::try_to_unmap`]
+    /// try_to_unmap_flush_dirty). This is for folios that this TLB batch's [`Engine::try_to_unmap`]
     /// unmapped; flushers call [`Engine::write_back`].
     pub fn write_out(&mut self, guard: &FolioGuard<'_>, id: FolioId) -> Submitted {
         self.flush_writable();
@@ -151,7 +151,7 @@ impl<'e, W: World> Gather<'e, W> {
 
     /// Completes all flushes owed, then releases the folios that waited for them.
     pub fn finish(mut self, engine: &mut Engine<'_, W>) {
-        self.settle(engine);
+        self.flush_and_release(engine);
     }
 
     /// Returns true if a flush is owed.
@@ -177,7 +177,7 @@ impl<'e, W: World> Gather<'e, W> {
     }
 
     /// Flushes, then releases the folios that waited. The caller holds no lock.
-    pub(crate) fn settle(&mut self, engine: &mut Engine<'_, W>) {
+    pub(crate) fn flush_and_release(&mut self, engine: &mut Engine<'_, W>) {
         if <W::Rules as Rules>::flush_before_free() {
             self.flush();
         }
@@ -189,13 +189,13 @@ impl<'e, W: World> Gather<'e, W> {
     }
 }
 
-impl<W: World> Drop for Gather<'_, W> {
+impl<W: World> Drop for TlbBatch<'_, W> {
     fn drop(&mut self) {
         let empty = self.waiting == 0 && self.frozen.len == 0 && self.owed == Owed::Nothing;
         if !empty {
-            self.maps.dropped_gathers.fetch_add(1, Relaxed);
+            self.maps.dropped_tlb_batches.fetch_add(1, Relaxed);
             let (maps, cpu) = (self.maps, &mut CpuCtx::new());
-            self.settle(&mut maps.on(self.world, cpu, self.tuning));
+            self.flush_and_release(&mut maps.on(self.world, cpu, self.tuning));
         }
     }
 }
@@ -212,11 +212,11 @@ pub fn flush_tlb_batched_pending<E: Env>(env: &E, mm: &Mm) {
     }
 }
 
-impl Maps<'_> {
+impl MmState<'_> {
     /// Returns the number of gathers that were dropped, not finished, while they owed something.
     /// Nothing was lost, but each is an error of its owner.
-    pub fn dropped_gathers(&self) -> u32 {
-        self.dropped_gathers.load(Relaxed)
+    pub fn dropped_tlb_batches(&self) -> u32 {
+        self.dropped_tlb_batches.load(Relaxed)
     }
 }
 

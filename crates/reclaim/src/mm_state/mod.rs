@@ -44,7 +44,7 @@ pub struct NewFolio {
 /// The engine's tables: frames and their folios, address spaces, reverse maps, shadows, swap slots
 /// and cgroups.
 #[derive(Debug)]
-pub struct Maps<'m> {
+pub struct MmState<'m> {
     pub(crate) folios: Folios<'m>,
     spaces: Spaces<'m>,
     pub(crate) stored: Stored<'m>,
@@ -52,13 +52,13 @@ pub struct Maps<'m> {
     /// The lock of the lists of free entries.
     free: Lock,
     /// The number of gathers that were dropped, not finished.
-    pub(crate) dropped_gathers: AtomicU32,
+    pub(crate) dropped_tlb_batches: AtomicU32,
     pub(crate) compaction: CompactionState,
     /// The page tables in reserve for PMD leaves that are to be split.
     pub(crate) deposits: Deposits,
 }
 
-impl<'m> Maps<'m> {
+impl<'m> MmState<'m> {
     /// Makes empty maps over `memory`. Their first frame is `base`.
     ///
     /// # Errors
@@ -96,7 +96,7 @@ impl<'m> Maps<'m> {
             stored: Stored::new(shadows, slots),
             cgroups: Cgroups::new(memcgs, filters),
             free: Lock::default(),
-            dropped_gathers: AtomicU32::new(0),
+            dropped_tlb_batches: AtomicU32::new(0),
             compaction: CompactionState::default(),
             deposits: Deposits::default(),
         })
