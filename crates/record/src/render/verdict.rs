@@ -55,7 +55,7 @@ pub fn undeclared(of: &Comparison) -> Option<String> {
 fn absent(of: &Comparison) -> String {
     let scenarios: BTreeSet<&str> = of.rows.iter().map(|row| row.scenario.as_str()).collect();
     let scenarios = scenarios.into_iter().collect::<Vec<_>>().join(", ");
-    format!("these records lack what {scenarios} is judged by")
+    format!("no whole of {scenarios} is in these records")
 }
 
 /// Returns the finding of one whole, and its figures.
