@@ -1,7 +1,7 @@
 //! The scenario on a modelled machine. `memory.reclaim` runs on its first core; the processes that
 //! map the file sleep, or use it on all other cores.
 
-use crate::software::Software;
+use crate::software::{self, Software};
 use crate::{
     Guest, Kernel, Model, ModelRun, Program, Scenario, Swap, Vm, VmCount, activity, interval,
 };
@@ -179,7 +179,7 @@ impl ReclaimFile {
     /// Returns the mean price of an instruction of the request under `prices`.
     pub(crate) fn instruction(&self, variant: Variant, prices: &Prices) -> Time {
         let nominal = self.platform.prices(Draw::Nominal);
-        Software::instruction(&self.scenario, variant, &nominal, prices)
+        software::instruction(&self.scenario, variant, &nominal, prices)
     }
 
     fn run_as<F: Arch>(&self, model: &Model, variant: Variant, one: ModelRun) -> Outcome {

@@ -22,11 +22,6 @@ impl Call {
     pub(super) fn records(&self) -> Result<RecordSet> {
         records(self.name, self.words)
     }
-
-    /// Returns the records of another run of the same words.
-    pub(super) fn again(&self) -> Result<RecordSet> {
-        records(&format!("{}-again", self.name), self.words)
-    }
 }
 
 /// Returns the folder of the kept records.

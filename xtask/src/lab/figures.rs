@@ -5,9 +5,9 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use pageout_record::schema::{Pooling, Record, RecordFile};
+use pageout_record::schema::{Pooling, Record, RecordFile, RecordSet};
 
-use super::call::{Call, pageout, read, results};
+use super::call::{Call, pageout, read, records, results};
 use super::checks::title;
 use super::report::{begin, none};
 use crate::cmd;
@@ -162,9 +162,7 @@ fn table(file: &RecordFile, name: &str, base: &str) -> Result<String> {
 impl Figures {
     fn run(&self, update: bool) -> Result<()> {
         begin(&format!("figures of {}", self.stored));
-        let first = self.leading.records()?;
-        let again = self.leading.again()?;
-        none(&differing(&first.records, &again.records, 0.0), "two boots differ")?;
+        let first = from_two_boots(self.leading.name, self.leading.words)?;
         println!("two boots of each kernel are bit-identical");
         let mut files = vec![(self.leading.name.to_owned(), RecordFile::from(first))];
         for call in self.calls {
@@ -207,6 +205,16 @@ fn instructions(all: &RecordFile) -> RecordFile {
         record.metrics.retain(|metric| metric.unit.starts_with("instructions"));
     }
     file
+}
+
+/// Returns the records of the program with these arguments, which two boots of each kernel must
+/// give alike.
+pub(super) fn from_two_boots(name: &str, words: &str) -> Result<RecordSet> {
+    let first = records(name, words)?;
+    let again = records(&format!("{name}-again"), words)?;
+    let unlike = differing(&first.records, &again.records, 0.0);
+    none(&unlike, &format!("two boots differ in {name}"))?;
+    Ok(first)
 }
 
 /// Returns the records of all runs.

@@ -5,8 +5,8 @@ use std::fs;
 use anyhow::{Context, Result};
 use pageout_record::schema::RecordFile;
 
-use super::call::{read, records};
-use super::figures::{TOLERANCE, differing, of_all};
+use super::call::read;
+use super::figures::{TOLERANCE, differing, from_two_boots, of_all};
 use super::report::{begin, none};
 use crate::cmd;
 
@@ -47,10 +47,7 @@ pub(super) fn run(update: bool) -> Result<()> {
                 "lab run {kernels} {workload} {fields} --config {machine}-swap \
                 --config-option ZRAM=y"
             );
-            let first = records(&name, &words)?;
-            let again = records(&format!("{name}-again"), &words)?;
-            let unlike = differing(&first.records, &again.records, 0.0);
-            none(&unlike, &format!("two boots differ in {name}"))?;
+            let first = from_two_boots(&name, &words)?;
             let stored =
                 cmd::root().join(format!("crates/lab/files/records/workloads/{name}.json"));
             if update {

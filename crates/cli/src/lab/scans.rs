@@ -1,6 +1,6 @@
 //! Cells in which kernels or samples scanned different numbers of pages.
 
-use pageout_record::render::exact;
+use pageout_record::render::{exact, pairs};
 use pageout_record::schema::{Labels, Record, RecordSet};
 
 /// The counter of scanned pages, as `memory.stat` names it.
@@ -59,9 +59,9 @@ fn place((scenario, fields): Cell<'_>, cells: &[Cell<'_>]) -> String {
     let differs = |name: &str| cells.iter().any(|cell| cell.1.get(name) != fields.get(name));
     let several = cells.iter().any(|cell| cell.0 != scenario);
     let scenario = several.then(|| scenario.to_owned());
-    let named = fields.iter().filter(|(name, _)| differs(name));
+    let named = pairs(fields.iter().filter(|(name, _)| differs(name)));
     let words: Vec<String> =
-        scenario.into_iter().chain(named.map(|(name, value)| format!("{name}={value}"))).collect();
+        scenario.into_iter().chain([named]).filter(|word| !word.is_empty()).collect();
     if words.is_empty() { String::new() } else { format!(" ({})", words.join(" ")) }
 }
 

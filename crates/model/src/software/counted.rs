@@ -103,7 +103,7 @@ pub(super) fn factor(scenario: &ReclaimFile, variant: Variant) -> Option<f64> {
 /// The platform's price of an instruction is that of stock Linux on classic lists at order 0. The
 /// share that atomics take of it at `nominal` prices is taken out, and the atomics of the row are
 /// put in. Without a row whose atomics were counted, the platform's price is returned.
-pub(super) fn instruction(
+pub(crate) fn instruction(
     scenario: &ReclaimFile,
     variant: Variant,
     nominal: &Prices,

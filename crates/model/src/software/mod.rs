@@ -10,13 +10,13 @@ mod counted;
 mod tests;
 
 pub use costs::{COSTS, Cost};
+pub(crate) use counted::instruction;
 
 use crate::architecture_of;
 use pageout_experiment::formats::Arch;
 use pageout_experiment::scenarios::ReclaimFile;
 use pageout_experiment::variant::Variant;
-use pageout_machine::Time;
-use pageout_machine::platform::{Architecture, Prices};
+use pageout_machine::platform::Architecture;
 use pageout_paging::{Order, Stage};
 use std::cell::Cell;
 
@@ -128,18 +128,6 @@ impl Software {
     pub fn counted(self, scenario: &ReclaimFile, variant: Variant) -> Self {
         let factor = counted::factor(scenario, variant).map(|factor| (factor * ONE as f64) as u64);
         Self { factor: factor.unwrap_or(self.factor), ..self }
-    }
-
-    /// Returns the mean price of an instruction of a request: plain ones and atomics at a price
-    /// each, where the lab counted the atomics. `nominal` are the prices of the platform's file,
-    /// `prices` those that the machine takes.
-    pub fn instruction(
-        scenario: &ReclaimFile,
-        variant: Variant,
-        nominal: &Prices,
-        prices: &Prices,
-    ) -> Time {
-        counted::instruction(scenario, variant, nominal, prices)
     }
 
     /// Returns the cost of one effort in 2^-20 instructions.

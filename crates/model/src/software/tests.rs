@@ -1,7 +1,7 @@
 //! Compares our instructions with those counted of real kernels.
 
 use super::counted::{ROWS, Row, place};
-use super::{COSTS, KernelOp, Software};
+use super::{COSTS, KernelOp, instruction};
 use crate::reclaim_file::ReclaimFile;
 use crate::{Model, Scenario as _};
 use pageout_experiment::fields::OrderName;
@@ -131,7 +131,7 @@ fn a_row_with_more_atomics_has_dearer_instructions() {
             let orders = Orders::All(OrderName::Number(order));
             let scenario =
                 scenarios::ReclaimFile { format, orders, ..scenarios::ReclaimFile::DEFAULT };
-            Software::instruction(&scenario, variant, &prices, &prices)
+            instruction(&scenario, variant, &prices, &prices)
         };
         let batched = Variant::of(YoungAlgorithm::Batched);
         assert_eq!(price(0, batched), prices.instruction, "{name}");
