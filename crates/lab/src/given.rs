@@ -25,6 +25,8 @@ const OWN: &str = "pageout-lab";
 const PAGE: &str = "4K page";
 /// The most lines of a compiler's messages that an error shows.
 const SAID_LINES: usize = 12;
+/// The plugin's header that workloads are compiled with.
+const MARKS: &str = "marks.h";
 /// The benchmark's sources that workloads are compiled with too.
 const OF_BENCH: [&str; 17] = [
     "cache.h",
@@ -117,6 +119,11 @@ impl Given {
         judged.map(|metric| metric.name.as_str()).collect()
     }
 
+    /// Returns true if it has a region, whose costs can be counted.
+    pub(super) fn has_region(&self) -> bool {
+        self.metrics.iter().any(|metric| matches!(metric.what, Measure::Region { .. }))
+    }
+
     /// Returns the pages that a profile of it is divided by.
     pub(super) fn pages(&self) -> Pages {
         let is_whole = |of: &&GivenMetric| Some(&of.name) == self.whole.as_ref();
@@ -169,7 +176,8 @@ impl Given {
     /// Returns all files by their names: the user's, and ours in a folder.
     fn sources(&self) -> Vec<(String, String)> {
         let of_bench = assets::BENCH.iter().filter(|(name, _)| OF_BENCH.contains(name));
-        let own = of_bench.chain(assets::WORKLOAD);
+        let marks = assets::PLUGIN.iter().filter(|(name, _)| *name == MARKS);
+        let own = of_bench.chain(assets::WORKLOAD).chain(marks);
         let own = own.map(|(name, text)| (format!("{OWN}/{name}"), (*text).to_owned()));
         let declared = (format!("{OWN}/declared.c"), self.declared_c());
         self.files.iter().cloned().chain(own).chain([declared]).collect()

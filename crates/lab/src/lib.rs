@@ -37,6 +37,7 @@ mod profile;
 mod progress;
 mod qemu;
 pub mod records;
+mod regions;
 mod release;
 mod room;
 mod scenario;

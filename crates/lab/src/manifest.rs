@@ -241,11 +241,6 @@ impl Written {
         self.check_numbers()?;
         self.check_names()?;
         let cpus = self.cpus.as_ref().map_or(1, |cpus| *cpus.get_ref());
-        let region = |of: &&GivenMetric| matches!(of.what, Measure::Region { .. });
-        if let (Some(given), 2.., Some(of)) = (&self.cpus, cpus, metrics.iter().find(region)) {
-            let problem = format!("metric {} is a region: regions are counted on one CPU", of.name);
-            return Err(at(given, problem));
-        }
         let whole = self.whole.as_ref().map(|whole| {
             let judged = metrics.iter().filter(|of| of.better != Better::Neither);
             let names: Vec<&str> = judged.map(|of| of.name.as_str()).collect();

@@ -17,10 +17,11 @@ use super::given::Given;
 use super::initrd::{Carried, Guest};
 use super::kernel::Kernel;
 use super::pages::Pages;
-use super::plan::Bench;
-use super::plugin::{self, Plugin};
+use super::plan::{Bench, Clock};
+use super::plugin::{self, Counting, Plugin};
 use super::profile::{Profile, RECLAIM};
 use super::qemu::{self, Machine};
+use super::regions::Regions;
 use super::selftest;
 use super::session::{Done, Lab, LabError, NotBuilt, OnFailure, Sources, Wanted, Work};
 use super::source::Source;
@@ -126,8 +127,8 @@ pub(super) struct Job {
     /// The pages that a profile is divided by.
     pub(super) pages: Pages,
     pub(super) limit: Duration,
-    /// The plugin's object and the function under which it counts.
-    pub(super) plugin: Option<(PathBuf, String)>,
+    /// The folder of the plugins and what is counted, if a plugin counts.
+    pub(super) plugin: Option<(PathBuf, Counting)>,
     pub(super) host: Host,
 }
 
@@ -139,6 +140,12 @@ pub(super) struct Host {
     emulator: String,
 }
 
+/// The counts of a plugin.
+enum Counts {
+    Under(Profile),
+    Regions(Regions),
+}
+
 /// The results of a machine.
 pub(super) struct Brought {
     title: String,
@@ -146,7 +153,7 @@ pub(super) struct Brought {
     records: Vec<Record>,
     /// A session's answers, line by line.
     pub(super) answers: Vec<String>,
-    profile: Option<Profile>,
+    counts: Option<Counts>,
     pages: Pages,
     /// The machine's log, if its kernel warned.
     pub(super) warned: Option<PathBuf>,
@@ -238,14 +245,20 @@ impl Lab<'_> {
         result: impl Fn(Built, &Job, &AtomicBool, Result<Brought, LabError>) -> Result<R, LabError>
         + Sync,
     ) -> Result<Done<R>, LabError> {
-        // On several CPUs the plugin counts, even if no profile was asked for.
-        let root = |bench: &Bench| match &runs.profile {
-            Some(root) => Some(root.clone()),
-            None => (bench.plugin_counts() || runs.counts).then(|| RECLAIM.to_owned()),
+        let clock = |bench: &Bench| match &runs.profile {
+            Some(_) => Clock::Reclaim,
+            None => bench.clock(runs.counts),
         };
-        let counts = runs.plan.iter().any(|bench| root(bench).is_some());
-        let object = counts.then(|| plugin::compiled(&self.cache, self.progress)).transpose()?;
-        let plugin = |bench: &Bench| object.clone().zip(root(bench));
+        let counting = |bench: &Bench| match clock(bench) {
+            Clock::Emulator => None,
+            Clock::Reclaim => {
+                Some(Counting::Under(runs.profile.clone().unwrap_or_else(|| RECLAIM.to_owned())))
+            }
+            Clock::Regions => Some(Counting::Regions),
+        };
+        let counts = runs.plan.iter().any(|bench| counting(bench).is_some());
+        let plugins = counts.then(|| plugin::compiled(&self.cache, self.progress)).transpose()?;
+        let plugin = |bench: &Bench| plugins.clone().zip(counting(bench));
         let jobs = |wanted: &[Wanted], sources: &Sources| {
             let selftests = match runs.plan.iter().any(Bench::is_selftest) {
                 true => self.selftests(sources, configs)?,
@@ -263,7 +276,7 @@ impl Lab<'_> {
                     config,
                     cpu,
                     place,
-                    line: bench.line(&kernel.name, runs.samples, plugin(bench).is_some()),
+                    line: bench.line(&kernel.name, runs.samples, clock(bench)),
                     session: None,
                     selftest: selftest(bench, kernel, config),
                     given: bench.given().and_then(|_| program(config.arch())),
@@ -279,12 +292,8 @@ impl Lab<'_> {
         };
         let boot = |built: &Built, job: &Job, stop: &AtomicBool| {
             let mut brought = self.emulate(built, job, stop)?;
-            let is_for_records = runs.counts || (job.cpus > 1 && job.given.is_none());
-            if let (Some(profile), [record], true) =
-                (&brought.profile, &mut brought.records[..], is_for_records)
-            {
-                let failed = |source| LabError::Profile { machine: brought.title.clone(), source };
-                profile.add_to(record, job.config.small_pages(), job.cpus).map_err(failed)?;
+            if runs.profile.is_none() {
+                brought.add_counts(&runs.plan[job.place], job)?;
             }
             for record in &mut brought.records {
                 record.fields.insert("config".to_owned(), job.config.name().to_owned());
@@ -380,9 +389,11 @@ impl Lab<'_> {
         };
         job.host.guest.write_initrd(&carried, &initrd)?;
         let plugin = match &job.plugin {
-            Some((object, root)) => {
-                write_symbols(built, root, &symbols)?;
-                Some(Plugin { object, symbols: &symbols, root, out: &out })
+            Some((folder, counting)) => {
+                if let Counting::Under(root) = counting {
+                    write_symbols(built, root, &symbols)?;
+                }
+                Some(Plugin { folder, counting, symbols: &symbols, out: &out })
             }
             None => None,
         };
@@ -408,24 +419,25 @@ impl Lab<'_> {
                 return Err(error.into());
             }
         };
-        let profile = job.plugin.is_some().then(|| read_profile(&title, &out)).transpose()?;
+        let read = |(_, counting): &(_, Counting)| read_counts(&title, &out, counting);
+        let counts = job.plugin.as_ref().map(read).transpose()?;
         let warned = (ended.warnings > 0).then(|| log.keep().ok()).flatten();
         let (records, answers) = (ended.records, ended.answers);
         let emulator = job.host.emulator.clone();
         let pages = job.pages.clone();
-        Ok(Brought { title, emulator, records, answers, profile, pages, warned })
+        Ok(Brought { title, emulator, records, answers, counts, pages, warned })
     }
 }
 
 impl Measured {
     fn add(&mut self, built: Built, brought: Brought, is_profile: bool) -> Result<(), LabError> {
-        let Brought { title, emulator, records, profile, pages, warned, .. } = brought;
+        let Brought { title, emulator, records, counts, pages, warned, .. } = brought;
         self.warned.extend(warned.map(|log| (title.clone(), log)));
         self.records.extend(records.iter().cloned());
         if !self.emulators.contains(&emulator) {
             self.emulators.push(emulator);
         }
-        if let Some(profile) = profile.filter(|_| is_profile) {
+        if let Some(Counts::Under(profile)) = counts.filter(|_| is_profile) {
             let pages = pages.count(&records, built.config.small_pages());
             let pages = pages.ok_or_else(|| LabError::NoPages { machine: title.clone() })?;
             self.profiles.push(Profiled { title, records, profile, pages });
@@ -441,6 +453,22 @@ impl Brought {
     /// Returns the machine's name in messages: `s1, arm64-4k, cpu max`.
     pub(super) fn title(&self) -> &str {
         &self.title
+    }
+
+    /// Adds what a plugin counted to the run's one record.
+    fn add_counts(&mut self, bench: &Bench, job: &Job) -> Result<(), LabError> {
+        let machine = || self.title.clone();
+        let [record] = &mut self.records[..] else { return Ok(()) };
+        match (&self.counts, bench.given()) {
+            (Some(Counts::Under(profile)), _) => profile
+                .add_to(record, job.config.small_pages(), job.cpus)
+                .map_err(|source| LabError::Profile { machine: machine(), source }),
+            (Some(Counts::Regions(regions)), Some(given)) => regions
+                .add_to(record, given, job.cpus)
+                .map_err(|source| LabError::Regions { machine: machine(), source }),
+            (Some(Counts::Regions(_)), None) => unreachable!("only workloads have regions"),
+            (None, _) => Ok(()),
+        }
     }
 }
 
@@ -466,10 +494,20 @@ fn write_symbols(built: &Built, root: &str, to: &Path) -> Result<(), LabError> {
     Ok(fs::write(to, symbols).map_err(CacheError::at(to))?)
 }
 
-/// Reads the profile that the plugin wrote.
-fn read_profile(machine: &str, out: &Path) -> Result<Profile, LabError> {
+/// Reads the file that a plugin wrote.
+fn read_counts(machine: &str, out: &Path, counting: &Counting) -> Result<Counts, LabError> {
     let text = fs::read_to_string(out).map_err(CacheError::at(out))?;
-    text.parse().map_err(|source| LabError::Profile { machine: machine.to_owned(), source })
+    let machine = machine.to_owned();
+    match counting {
+        Counting::Under(_) => match text.parse() {
+            Ok(profile) => Ok(Counts::Under(profile)),
+            Err(source) => Err(LabError::Profile { machine, source }),
+        },
+        Counting::Regions => match text.parse() {
+            Ok(regions) => Ok(Counts::Regions(regions)),
+            Err(source) => Err(LabError::Regions { machine, source }),
+        },
+    }
 }
 
 /// Returns the longest time that a machine with this run may take.

@@ -4,6 +4,7 @@ use super::given::Given;
 use super::kconfig::ConfigOption;
 use super::pages::Pages;
 use super::profile;
+use super::regions;
 use super::scenario::Scenario;
 use super::workload::Workload;
 use pageout_experiment::fields::{FieldError, list, pairs, parse_size};
@@ -25,6 +26,28 @@ pub struct Needs {
 impl Needs {
     /// Only swap.
     pub const SWAP: Self = Self { swap: true, options: Vec::new() };
+}
+
+/// The instrument that counts the instructions of a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Clock {
+    /// The emulator's clock, which the program reads.
+    Emulator,
+    /// The plugin that counts under the function that reclaims, or another one.
+    Reclaim,
+    /// The plugin that counts between the marks of a workload's regions.
+    Regions,
+}
+
+impl Clock {
+    /// Returns its name among the program's arguments.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Emulator => "instructions",
+            Self::Reclaim => "plugin",
+            Self::Regions => "regions",
+        }
+    }
 }
 
 /// A run of the benchmark.
@@ -87,8 +110,8 @@ impl Bench {
         Ok(())
     }
 
-    /// Checks that every run of `plan` reclaims pages: counts other than instructions are per
-    /// reclaimed page.
+    /// Checks that every run of `plan` has work whose costs can be counted: the reclaim of pages,
+    /// or regions.
     ///
     /// # Errors
     ///
@@ -96,23 +119,25 @@ impl Bench {
     pub fn check_counts(plan: &[Self]) -> Result<(), FieldError> {
         let reclaims = |bench: &&Self| match bench.workload {
             Workload::Ours(scenario) => scenario.whole() == Some(profile::WHOLE),
-            Workload::Given(_) => false,
+            Workload::Given(ref given) => given.has_region(),
         };
         let Some(other) = plan.iter().find(|bench| !reclaims(bench)) else { return Ok(()) };
-        let problem = "--counts: it does not reclaim; `pageout lab profile` counts under any \
-            function";
+        let what = match other.workload {
+            Workload::Ours(_) => "it does not reclaim",
+            Workload::Given(_) => "its manifest has no region",
+        };
+        let problem = format!("--counts: {what}; `pageout lab profile` counts under any function");
         Err(FieldError::together(other.workload.name().to_owned(), problem))
     }
 
     /// Returns the program and its arguments on a kernel of this name. Workloads that take no
-    /// samples ignore `samples`. Without the plugin, the emulator's clock counts.
-    pub(super) fn line(&self, kernel: &str, samples: Option<u16>, with_plugin: bool) -> String {
+    /// samples ignore `samples`.
+    pub(super) fn line(&self, kernel: &str, samples: Option<u16>, clock: Clock) -> String {
         let mut line = format!("{} {}", self.program(), self.workload.name());
         for (field, value) in &self.fields {
             line += &format!(" {field}={value}");
         }
-        let clock = if with_plugin { "plugin" } else { "instructions" };
-        line += &format!(" kernel={kernel} clock={clock}");
+        line += &format!(" kernel={kernel} clock={}", clock.name());
         if let Some(samples) = samples.filter(|_| self.workload.is_sampled()) {
             line += &format!(" runs={samples}");
         }
@@ -129,11 +154,13 @@ impl Bench {
 
     /// Returns the metrics of its records of which one direction is better. The others only count
     /// work.
-    pub fn costs(&self) -> Vec<&str> {
-        match &self.workload {
-            _ if self.plugin_counts() => profile::costs(self.cpus()),
-            Workload::Ours(scenario) => scenario.whole().into_iter().collect(),
-            Workload::Given(given) => given.costs(),
+    pub fn costs(&self) -> Vec<String> {
+        let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
+        match (self.clock(false), &self.workload) {
+            (Clock::Reclaim, _) => owned(profile::costs(self.cpus())),
+            (_, Workload::Ours(scenario)) => owned(scenario.whole().into_iter().collect()),
+            (Clock::Emulator, Workload::Given(given)) => owned(given.costs()),
+            (Clock::Regions, Workload::Given(given)) => regions::costs(given, self.cpus()),
         }
     }
 
@@ -151,16 +178,16 @@ impl Bench {
         }
     }
 
-    /// Returns true if the plugin counts its instructions: on more than one CPU, unless the
-    /// workload counts other things than instructions.
-    pub(super) fn plugin_counts(&self) -> bool {
-        let only_counts = match self.workload {
-            Workload::Ours(scenario) => {
-                matches!(scenario, Scenario::HotPages | Scenario::Selftest)
-            }
-            Workload::Given(_) => true,
-        };
-        self.cpus() > 1 && !only_counts
+    /// Returns the clock of its records. On more than one CPU a plugin counts, unless the workload
+    /// counts other things than instructions, and wherever all costs are asked for.
+    pub(super) fn clock(&self, all_costs: bool) -> Clock {
+        let by_plugin = all_costs || self.cpus() > 1;
+        match &self.workload {
+            Workload::Ours(Scenario::HotPages | Scenario::Selftest) => Clock::Emulator,
+            Workload::Ours(_) if by_plugin => Clock::Reclaim,
+            Workload::Given(given) if by_plugin && given.has_region() => Clock::Regions,
+            _ => Clock::Emulator,
+        }
     }
 
     /// Returns the pages that a profile of it is divided by.
@@ -222,7 +249,7 @@ mod tests {
     fn lines(scenario: Scenario, fields: &str) -> Result<Vec<String>, String> {
         let fields: Vec<String> = fields.split_whitespace().map(str::to_owned).collect();
         let all = Bench::parse(scenario, &fields).map_err(|error| error.to_string())?;
-        Ok(all.iter().map(|bench| bench.line("s1", None, bench.plugin_counts())).collect())
+        Ok(all.iter().map(|bench| bench.line("s1", None, bench.clock(false))).collect())
     }
 
     #[test]
@@ -239,8 +266,10 @@ mod tests {
 
     #[test]
     fn samples_are_taken_or_refused() {
-        let line =
-            |scenario| Bench::parse(scenario, &[]).unwrap().remove(0).line("s1", Some(5), false);
+        let line = |scenario| {
+            let bench = Bench::parse(scenario, &[]).unwrap().remove(0);
+            bench.line("s1", Some(5), Clock::Emulator)
+        };
         assert_eq!(
             line(Scenario::MixedMappings),
             "bench mixed-mappings kernel=s1 clock=instructions runs=5"
@@ -280,8 +309,8 @@ mod tests {
             let lower = record.metrics.iter().filter(|metric| metric.better == Better::Lower);
             let lower: Vec<_> = lower.map(|metric| metric.name.as_str()).collect();
             // The records were stored before lines and barriers for stores were counted.
-            let counted = |cost: &&&str| lower.contains(cost);
-            assert_eq!(costs.iter().filter(counted).copied().collect::<Vec<_>>(), lower);
+            let counted = |cost: &&String| lower.contains(&cost.as_str());
+            assert_eq!(costs.iter().filter(counted).collect::<Vec<_>>(), lower);
             seen.insert((record.scenario.as_str(), costs.len()));
         }
         assert_eq!(
@@ -298,6 +327,9 @@ mod tests {
         assert_eq!(line[1], format!("{begin}=2 process=running kernel=s1 clock=plugin"));
         let line = lines(Scenario::Selftest, "cpus=2").unwrap();
         assert_eq!(line[0], "bench selftest cpus=2 kernel=s1 clock=instructions");
+        let given = Workload::named("fork-copy").unwrap();
+        let bench = Bench::parse(given.clone(), &[]).unwrap().remove(0);
+        assert_eq!([false, true].map(|all| bench.clock(all)), [Clock::Emulator, Clock::Regions]);
         let cpus = |fields: &[String]| {
             let plan = Bench::parse(Scenario::ReclaimFile, fields).unwrap();
             plan.iter().map(Bench::cpus).collect::<Vec<_>>()

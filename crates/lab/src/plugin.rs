@@ -1,4 +1,5 @@
-//! The emulator's plugin, which counts instructions by call path.
+//! The emulator's plugins: one counts under a function, by call path; one in the regions of a
+//! workload.
 
 use std::ffi::OsString;
 use std::fs;
@@ -15,30 +16,45 @@ use super::progress::Progress;
 /// The compiler of this machine, and its options.
 const COMPILER: &str = "gcc";
 const OPTIONS: [&str; 4] = ["-O2", "-shared", "-fPIC", "-fvisibility=hidden"];
-/// The file that is compiled; the other files are its headers.
-const SOURCE: &str = "profile.c";
+/// The programs that are compiled; the other files are their headers.
+const PROGRAMS: [&str; 2] = ["profile", "regions"];
 
-/// The plugin with its arguments.
+/// The work that is counted.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Counting {
+    /// All that runs under a function of the kernel.
+    Under(String),
+    /// All that runs between the marks of a workload's regions.
+    Regions,
+}
+
+/// A plugin with its arguments.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plugin<'a> {
-    pub(super) object: &'a Path,
-    /// The file of symbols: lines of an address and the name of the function there.
+    /// The folder of the compiled plugins.
+    pub(super) folder: &'a Path,
+    pub(super) counting: &'a Counting,
+    /// The file of symbols: lines of an address and the name of the function there. Counts of
+    /// regions do not need it.
     pub(super) symbols: &'a Path,
-    /// The function under which it counts.
-    pub(super) root: &'a str,
     /// The file that it writes.
     pub(super) out: &'a Path,
 }
 
-impl Plugin<'_> {
+impl<'a> Plugin<'a> {
     /// Returns the value of the emulator's option `-plugin`.
     pub(super) fn argument(&self) -> OsString {
-        let mut argument = escape(self.object.as_os_str().as_encoded_bytes());
-        for (name, value) in [
-            (",symbols=", self.symbols.as_os_str().as_encoded_bytes()),
-            (",root=", self.root.as_bytes()),
-            (",out=", self.out.as_os_str().as_encoded_bytes()),
-        ] {
+        let [profile, regions] = PROGRAMS.map(|name| self.folder.join(format!("{name}.so")));
+        let bytes = |path: &'a Path| path.as_os_str().as_encoded_bytes();
+        let (object, mut values) = match self.counting {
+            Counting::Under(root) => {
+                (profile, vec![(",symbols=", bytes(self.symbols)), (",root=", root.as_bytes())])
+            }
+            Counting::Regions => (regions, Vec::new()),
+        };
+        values.push((",out=", bytes(self.out)));
+        let mut argument = escape(object.as_os_str().as_encoded_bytes());
+        for (name, value) in values {
             argument.push(name);
             argument.push(escape(value));
         }
@@ -68,12 +84,11 @@ pub(super) fn text_symbols(system_map: &str) -> String {
     symbols.iter().map(|(address, name)| format!("{address} {name}\n")).collect()
 }
 
-/// Returns the plugin's path, after compiling it unless it is in the cache.
+/// Returns the folder of the plugins, after compiling them unless they are in the cache.
 pub(super) fn compiled(cache: &Cache, progress: &dyn Progress) -> Result<PathBuf, InitrdError> {
     let files = assets::PLUGIN.iter().flat_map(|(name, text)| [name, text]);
     let key = Name::default().part(version(COMPILER)?).parts(OPTIONS).parts(files);
-    let place = cache.made("plugins", &key.finish(), progress, compile)?;
-    Ok(place.join("profile.so"))
+    cache.made("plugins", &key.finish(), progress, compile)
 }
 
 fn compile(to: &Path) -> Result<(), InitrdError> {
@@ -81,11 +96,15 @@ fn compile(to: &Path) -> Result<(), InitrdError> {
         let path = to.join(name);
         fs::write(&path, text).map_err(CacheError::at(&path))?;
     }
-    let mut compiler = Command::new(COMPILER);
-    compiler.current_dir(to).args(OPTIONS).args(["-o", "profile.so", SOURCE]);
-    let error =
-        |said| InitrdError::Compile { compiler: COMPILER.to_owned(), program: SOURCE, said };
-    child::failure(&mut compiler)?.map_or(Ok(()), |said| Err(error(said)))
+    for program in PROGRAMS {
+        let [object, source] = ["so", "c"].map(|ending| format!("{program}.{ending}"));
+        let mut compiler = Command::new(COMPILER);
+        compiler.current_dir(to).args(OPTIONS).args(["-o", &object, &source]);
+        if let Some(said) = child::failure(&mut compiler)? {
+            return Err(InitrdError::Compile { compiler: COMPILER.to_owned(), program, said });
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -94,10 +113,11 @@ mod tests {
 
     #[test]
     fn commas_in_paths_are_doubled() {
-        let [object, symbols, out] = ["/a,b/profile.so", "/s", "/o"].map(Path::new);
-        let plugin = Plugin { object, symbols, root: "shrink_lruvec", out };
+        let [folder, symbols, out] = ["/a,b", "/s", "/o"].map(Path::new);
+        let argument = |counting| Plugin { folder, counting: &counting, symbols, out }.argument();
         let expected = "/a,,b/profile.so,symbols=/s,root=shrink_lruvec,out=/o";
-        assert_eq!(plugin.argument(), expected);
+        assert_eq!(argument(Counting::Under("shrink_lruvec".to_owned())), expected);
+        assert_eq!(argument(Counting::Regions), "/a,,b/regions.so,out=/o");
     }
 
     #[test]

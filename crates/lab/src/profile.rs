@@ -85,10 +85,10 @@ pub struct Costs {
 }
 
 /// A metric of costs: its name, and the count.
-type Count = (&'static str, fn(&Costs) -> u64);
+pub(super) type Count = (&'static str, fn(&Costs) -> u64);
 
 /// The metrics of costs besides instructions.
-const COUNTS: [Count; 6] = [
+pub(super) const COUNTS: [Count; 6] = [
     ("compare-and-swaps", |costs| costs.compare_and_swaps),
     ("other atomics", |costs| costs.atomics),
     ("invalidations", |costs| costs.invalidations),
@@ -99,7 +99,7 @@ const COUNTS: [Count; 6] = [
 
 impl Costs {
     /// Makes costs of the plugin's columns, without that of calls.
-    const fn of(columns: [u64; 7]) -> Self {
+    pub(super) const fn of(columns: [u64; 7]) -> Self {
         let [
             instructions,
             compare_and_swaps,
@@ -124,7 +124,7 @@ impl Costs {
         self.barriers.saturating_add(self.store_barriers)
     }
 
-    fn add(&mut self, more: &Self) {
+    pub(super) fn add(&mut self, more: &Self) {
         let sum = |to: &mut u64, more: u64| *to = to.saturating_add(more);
         sum(&mut self.instructions, more.instructions);
         sum(&mut self.compare_and_swaps, more.compare_and_swaps);

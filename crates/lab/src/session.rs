@@ -15,6 +15,7 @@ use super::kernel::Kernel;
 use super::parallel;
 use super::profile::ProfileError;
 use super::progress::Progress;
+use super::regions::RegionsError;
 use super::room;
 use super::schedule::{Points, SearchError};
 use super::source::{Pristine, Source};
@@ -51,6 +52,14 @@ pub enum LabError {
         machine: String,
         /// The fault of the profile.
         source: ProfileError,
+    },
+    /// Counts of regions that are not of the plugin's form.
+    #[error("{machine}: {source}")]
+    Regions {
+        /// The machine's name in messages.
+        machine: String,
+        /// The fault of the counts.
+        source: RegionsError,
     },
     /// A function to profile that the kernel does not have.
     #[error("kernel {kernel} has no function `{root}`: --root takes a function of System.map")]

@@ -298,7 +298,8 @@ pub(crate) struct Running {
 pub(crate) struct Counting {
     /// Count atomics, invalidations, barriers and cache lines too
     ///
-    /// The emulator then takes two to three times as long. On two CPUs they are always counted.
+    /// Of a workload with a manifest they are counted in each region. The emulator then takes two
+    /// to three times as long. On two CPUs they are always counted.
     #[arg(long, hide_short_help = true)]
     pub counts: bool,
 }

@@ -31,10 +31,10 @@ pub(super) fn series(args: &SeriesArgs) -> Result<ExitCode, CliError> {
     output::check(&[text, page, args.ktap.as_deref()], &[args.mbox.as_deref()])?;
     let (range, request) = words(args)?;
     let plan = request.plan_or(&RUN)?;
-    let costs: BTreeSet<&str> = plan.iter().flat_map(Bench::costs).collect();
+    let costs: BTreeSet<String> = plan.iter().flat_map(Bench::costs).collect();
     let wholes: Vec<&str> = plan.iter().filter_map(Bench::whole).collect();
-    let role = |cost| if wholes.contains(&cost) { Role::Whole } else { Role::Count };
-    let costs: Vec<(&str, Role)> = costs.into_iter().map(|cost| (cost, role(cost))).collect();
+    let role = |cost: &str| if wholes.contains(&cost) { Role::Whole } else { Role::Count };
+    let costs: Vec<(&str, Role)> = costs.iter().map(|cost| (cost.as_str(), role(cost))).collect();
     fail_on::check_names(&args.fail_on, "the scenario", &costs)?;
     let mut runs = args.running.runs(plan.clone())?;
     runs.plan.extend(checks::runs().into_iter().filter(|run| !plan.contains(run)));

@@ -90,7 +90,6 @@ fn what_a_manifest_says_wrong_is_told_with_its_line() {
         ("per = \"4K page\"", "", 17, "expected per = \"UNIT\" of a region, or unit ="),
         ("per = \"4K page\"", "per = \"\"", 19, "an empty unit"),
         ("better = \"lower\"", "better = \"less\"", 24, "unknown value `less`"),
-        ("whole", "cpus = 2\nwhole", 5, "regions are counted on one CPU"),
         ("whole", "cpus = 9\nwhole", 5, "`9` is out of bounds; accepted: 1 to 8"),
         ("whole", "memory = \"1\"\nwhole", 5, "`1` is out of bounds; accepted: 2MiB to 1TiB"),
     ] {

@@ -67,6 +67,54 @@ fn a_workload_is_profiled_for_each_value_of_a_field() {
     assert_eq!(folded.lines().filter(|line| line.ends_with(";r;f 40")).count(), 2, "{folded}");
 }
 
+/// Returns the metrics of a workload's one record, and their values.
+fn metrics(world: &World, words: &str) -> Vec<(String, f64)> {
+    let set = read(&world.text(&format!("run {words} --json")));
+    let metrics = set.records[0].metrics.iter();
+    metrics.map(|metric| (metric.name.clone(), metric.values[0])).collect()
+}
+
+#[test]
+fn regions_of_a_workload_are_counted_where_all_counts_are_asked_for() {
+    let world = World::new();
+    let words = format!("{} stock order=8MiB --counts", option(&world));
+    let expected = [
+        ("reclaim", 210.0),
+        ("reclaim: compare-and-swaps", 1.0),
+        ("reclaim: other atomics", 3.0),
+        ("reclaim: invalidations", 1.0),
+        ("reclaim: barriers", 0.5),
+        ("reclaim: barriers for stores", 0.25),
+        ("reclaim: lines first touched", 3.5),
+        ("other", 1000.0),
+        ("reclaim: units", 4.0),
+    ];
+    let expected = expected.map(|(name, value)| (name.to_owned(), value));
+    assert_eq!(metrics(&world, &words), expected);
+}
+
+#[test]
+fn a_workload_on_two_cpus_has_the_counts_of_each() {
+    let world = World::new();
+    let two = WORKLOAD.replacen("whole", "cpus = 2\nwhole", 1);
+    let words = format!("--workload {} stock", world.file("two.c", &two).display());
+    let metrics = metrics(&world, &words);
+    let of =
+        |wanted: &str| metrics.iter().find(|(name, _)| name == wanted).map(|(_, value)| *value);
+    assert_eq!(of("reclaim"), Some(210.0));
+    assert_eq!([of("reclaim, CPU 0"), of("reclaim, CPU 1")], [Some(200.0), Some(10.0)]);
+    assert_eq!(of("reclaim, CPU 1: lines first touched"), Some(2.0));
+}
+
+#[test]
+fn a_workload_without_a_region_has_no_counts_besides() {
+    let world = World::new();
+    let counter = WORKLOAD.replacen("per = \"4K page\"", "unit = \"pages\"\nbetter = \"lower\"", 1);
+    let path = world.file("counter.c", &counter);
+    let output = world.run(&format!("run --workload {} stock --counts", path.display()));
+    assert_failed(&output, &["--counts", "its manifest has no region", "lab profile"]);
+}
+
 #[test]
 fn a_workload_has_a_page_a_list_and_a_condition() {
     let world = World::new();

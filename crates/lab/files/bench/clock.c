@@ -21,6 +21,8 @@ void clock_end_sample(const struct options *options)
 {
 	char answer[8];
 
+	if (options->clock == CLOCK_REGIONS)
+		fail_with("clock=regions: only a workload with a manifest has regions");
 	if (options->clock == CLOCK_PLUGIN && !entries_command("sample", answer, sizeof(answer)))
 		fail_with("clock=plugin needs the test kernel: no /proc/pageout_lab");
 }
@@ -31,7 +33,7 @@ void clock_record(const struct options *options, const char *name, const char *e
 	bool counted = options->clock == CLOCK_INSTRUCTIONS;
 	char unit[32];
 
-	if (options->clock == CLOCK_PLUGIN)
+	if (options->clock == CLOCK_PLUGIN || options->clock == CLOCK_REGIONS)
 		return;
 	snprintf(unit, sizeof(unit), "%s/%s", counted ? "instructions" : "ns", each);
 	record_time(name, unit, counted ? "counted" : "measured", duration / units);

@@ -11,7 +11,7 @@ uint64_t clock_now(void);
 /* Tells the plugin, if it is what counts, that what it has counted belongs to one sample. */
 void clock_end_sample(const struct options *options);
 
-/* Records a duration shared out over so many units, named like "4K page"; not if the plugin counts. */
+/* Records a duration shared out over so many units, named like "4K page"; not if a plugin counts. */
 void clock_record(const struct options *options, const char *name, const char *each,
 		  uint64_t duration, double units);
 

@@ -92,6 +92,7 @@ static uint64_t ask_number(const char *name, const char *otherwise, uint64_t lea
 
 void options_parse(char **texts, struct options *options)
 {
+	static const char *const clocks[] = { "time", "instructions", "plugin", "regions" };
 	const char *clock;
 
 	for (; *texts; texts++)
@@ -99,9 +100,10 @@ void options_parse(char **texts, struct options *options)
 	options->dir = ask("dir", "/mnt");
 	options->cgroup = ask("cgroup", "/sys/fs/cgroup/pageout-bench");
 	options->runs = ask_number("runs", "3", 1, 100);
-	clock = ask_choice("clock", "time", "time|instructions|plugin");
-	options->clock = !strcmp(clock, "time") ? CLOCK_TIME :
-			 !strcmp(clock, "plugin") ? CLOCK_PLUGIN : CLOCK_INSTRUCTIONS;
+	clock = ask_choice("clock", "time", "time|instructions|plugin|regions");
+	for (int i = CLOCK_TIME; i <= CLOCK_REGIONS; i++)
+		if (!strcmp(clock, clocks[i]))
+			options->clock = i;
 	record_kernel(ask("kernel", "running"));
 }
 

@@ -12,9 +12,10 @@ struct options {
 	int runs;
 	/*
 	 * What tells durations: time; the same where it counts instructions, a nanosecond each; or
-	 * the emulator's plugin, which is not asked but told.
+	 * the emulator's plugins, which are not asked but told: that of one function of the kernel,
+	 * or that of a workload's regions.
 	 */
-	enum { CLOCK_TIME, CLOCK_INSTRUCTIONS, CLOCK_PLUGIN } clock;
+	enum { CLOCK_TIME, CLOCK_INSTRUCTIONS, CLOCK_PLUGIN, CLOCK_REGIONS } clock;
 };
 
 /* The arguments after the scenario, FIELD=VALUE each. */

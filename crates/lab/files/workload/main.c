@@ -1,26 +1,30 @@
 /*
  * workload NAME FIELD=VALUE...: runs a workload of the user's, and prints one record.
  */
+#define _GNU_SOURCE /* MAP_FIXED_NOREPLACE */
 #include "pageout_lab.h"
 
 #include "clock.h"
 #include "declared.h"
 #include "fail.h"
+#include "marks.h"
 #include "options.h"
 #include "record.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define MAX_FIELDS 16
-#define MAX_METRICS 32
+#define MAX_METRICS MARK_REGIONS
 
 static struct options options;
 static const char *values[MAX_FIELDS]; /* of the declared fields */
 static int begun, ended;	       /* samples */
 static bool warms_up;		       /* the sample under way is not counted */
+static volatile uint64_t *marks;       /* of the plugin that counts regions, if there is one */
 
 /* Of the declared metrics, in the sample under way. */
 static struct found {
@@ -83,16 +87,21 @@ void lab_begin(const char *name)
 	if (of->is_open)
 		fail_with("region %s begins twice", name);
 	of->is_open = true;
-	of->start = clock_now();
+	if (marks)
+		marks[of - found] = 1;
+	else
+		of->start = clock_now();
 }
 
 void lab_end(const char *name, uint64_t units)
 {
-	uint64_t end = clock_now();
+	uint64_t end = marks ? 0 : clock_now();
 	struct found *of = &found[metric(name, true)];
 
 	if (!of->is_open)
 		fail_with("region %s ends before it begins", name);
+	if (marks)
+		marks[of - found] = 1;
 	of->is_open = false;
 	of->is_there = true;
 	of->sum += end - of->start;
@@ -168,7 +177,10 @@ static void record_found(const struct declared_metric *of, const struct found *f
 
 static void end_sample(void)
 {
-	clock_end_sample(&options);
+	if (marks)
+		marks[MARK_SAMPLE] = 1;
+	else
+		clock_end_sample(&options);
 	for (int i = 0; declared_metrics[i].name; i++)
 		record_found(&declared_metrics[i], &found[i]);
 	memset(found, 0, sizeof(found));
@@ -176,14 +188,16 @@ static void end_sample(void)
 }
 
 /*
- * Drops what the sample that warms up gave. The emulator's plugin counts from the beginning on, so
- * there is none for it.
+ * Drops what the sample that warms up gave; the lab drops what the plugin of regions counted in it.
+ * The other plugin counts from the beginning on, so there is none for it.
  */
 static bool begins_warm_up(void)
 {
 	if (warms_up) {
 		warms_up = false;
 		memset(found, 0, sizeof(found));
+		if (marks)
+			marks[MARK_SAMPLE] = 1;
 		return false;
 	}
 	warms_up = declared_warm_up && !begun && options.clock != CLOCK_PLUGIN;
@@ -202,6 +216,18 @@ bool lab_sample(void)
 	return true;
 }
 
+/* Maps the page of marks: shared, so that a child's copy of it is no work of a region. */
+static void map_marks(void)
+{
+	size_t size = sysconf(_SC_PAGESIZE);
+	void *at = mmap((void *)MARKS, size, PROT_READ | PROT_WRITE,
+			MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_POPULATE, -1, 0);
+
+	if (at != (void *)MARKS || mlock(at, size))
+		fail("cannot map", "the page of marks");
+	marks = at;
+}
+
 int main(int count, char **arguments)
 {
 	if (count < 2)
@@ -211,6 +237,8 @@ int main(int count, char **arguments)
 	for (int i = 0; declared_fields[i].name; i++)
 		values[i] = field_text(declared_fields[i].name, declared_fields[i].otherwise);
 	options_end();
+	if (options.clock == CLOCK_REGIONS)
+		map_marks();
 	workload();
 	if (!begun)
 		fail_with("it took no sample: workload() did not call lab_sample()");
