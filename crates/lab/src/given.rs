@@ -174,7 +174,7 @@ impl Given {
     }
 
     /// Returns all files by their names: the user's, and ours in a folder.
-    fn sources(&self) -> Vec<(String, String)> {
+    pub(super) fn sources(&self) -> Vec<(String, String)> {
         let of_bench = assets::BENCH.iter().filter(|(name, _)| OF_BENCH.contains(name));
         let marks = assets::PLUGIN.iter().filter(|(name, _)| *name == MARKS);
         let own = of_bench.chain(assets::WORKLOAD).chain(marks);

@@ -85,7 +85,6 @@ pub use schedule::{
     Schedule, Scheduled, Search, SearchError, Searched, Strategy, TextError, Turn, Verdict, What,
     table as schedule_table,
 };
-pub use script::script;
 pub use series::{BASE, Series, SeriesError};
 pub use session::{Lab, LabError, NotBuilt};
 pub use shown::{Generation, MAX_LRU_GEN, Misread, Pages, Shown, ShownError};

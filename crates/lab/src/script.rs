@@ -1,40 +1,163 @@
-//! The shell script that measures a real machine: self-contained, with the benchmark's source.
+//! The shell script that measures a real machine: self-contained, with the source of the benchmark
+//! or of a workload.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
 
 use super::assets::{BENCH, SCRIPT};
+use super::given::{Given, GivenField};
+use super::workload::Workload;
 
-/// The line of the script's template that the benchmark's source replaces.
-const MARKER: &str = "@BENCH_SOURCES@\n";
-/// The line that ends a file in the script. No line of the benchmark is equal to it.
-const END: &str = "END_OF_BENCH_SOURCE";
+/// The line that ends a file in the script. Files that have such a line get a longer one.
+const END: &str = "END_OF_SOURCE";
 
-/// Returns the script.
-pub fn script() -> String {
-    let file = |(name, text): &(&str, &str)| {
-        let end = if text.ends_with('\n') { "" } else { "\n" };
-        format!("cat >{name} <<'{END}'\n{text}{end}{END}\n")
-    };
-    SCRIPT.replacen(MARKER, &BENCH.iter().map(file).collect::<String>(), 1)
+/// The description of the benchmark in the script's help.
+const BENCHMARK: &str = "\
+Without a scenario: reclaim-file order=4 under the classic LRU, and under the multi-generational
+one where the kernel has it. Scenarios and fields are those of `pageout lab run`, such as:
+  sudo sh measure.sh --dir /mnt/xfs --output before.json
+  sudo sh measure.sh --dir /mnt/xfs reclaim-file order=4 lru=classic size=10GiB
+
+It maps size bytes of a sparse file from a cgroup of its own and asks memory.reclaim for them back.
+A second cgroup tells when the kernel adds up its counters, which is when a reclaim begins.
+It sets read_ahead_kb of DIR's disk and lru_gen/enabled while it runs, and puts both back.";
+
+/// The last part of the description of a workload.
+const PUT_BACK: &str = "\
+While it runs, it sets the sizes of anonymous folios, read_ahead_kb of DIR's disk and
+lru_gen/enabled, and puts them back. Swapping that it begins ends with it.";
+
+/// The parts of the script that depend on the program inside.
+struct Parts<'a> {
+    /// Shell variables: the workload's name, if it is one, and whether it swaps.
+    variables: String,
+    /// The arguments after the options, for the first line of the help.
+    arguments: &'a str,
+    /// The description for the help.
+    about: String,
+    /// The source files: names and texts.
+    files: Vec<(String, String)>,
+}
+
+impl Workload {
+    /// Returns a shell script that measures a real machine: with this workload, or with the
+    /// benchmark that has all of our scenarios.
+    pub fn script(&self) -> String {
+        match self {
+            Self::Ours(_) => Parts::of_benchmark().script(),
+            Self::Given(given) => Parts::of_workload(given).script(),
+        }
+    }
+}
+
+impl Parts<'_> {
+    fn of_benchmark() -> Self {
+        let owned = |(name, text): &(&str, &str)| ((*name).to_owned(), (*text).to_owned());
+        Self {
+            variables: "workload='' swaps=no".to_owned(),
+            arguments: "[SCENARIO] [FIELD=VALUE]...",
+            about: BENCHMARK.to_owned(),
+            files: BENCH.iter().map(owned).collect(),
+        }
+    }
+
+    fn of_workload(given: &Given) -> Self {
+        let swaps = if given.swap { "yes" } else { "no" };
+        let mut about = format!("It runs the workload {}. {}\n", given.name, given.about);
+        if !given.fields.is_empty() {
+            about += "Fields, with the values that they have if none are given:\n";
+        }
+        for field in &given.fields {
+            let _ = writeln!(about, "  {}", GivenField::words(field));
+        }
+        Self {
+            variables: format!("workload={} swaps={swaps}", quoted(&given.name)),
+            arguments: "[FIELD=VALUE]...",
+            about: about + "\n" + PUT_BACK,
+            files: given.sources(),
+        }
+    }
+
+    /// Fills them into the script's template.
+    fn script(&self) -> String {
+        let files: String = self.files.iter().map(|(name, text)| unpacked(name, text)).collect();
+        let folders = self.files.iter().filter_map(|(name, _)| Some(name.split_once('/')?.0));
+        let folders: BTreeSet<&str> = folders.collect();
+        let made: String =
+            folders.iter().map(|folder| format!("mkdir -p {}\n", quoted(folder))).collect();
+        SCRIPT
+            .replacen("@WORKLOAD@", &self.variables, 1)
+            .replacen("@ARGUMENTS@", self.arguments, 1)
+            .replacen("@ABOUT@", &self.about, 1)
+            .replacen("@SOURCES@\n", &(made + &files), 1)
+    }
+}
+
+/// Returns shell commands that write a file.
+fn unpacked(name: &str, text: &str) -> String {
+    let mut end = END.to_owned();
+    while text.lines().any(|line| line == end) {
+        end.push('_');
+    }
+    let last = if text.ends_with('\n') { "" } else { "\n" };
+    format!("cat >{} <<'{end}'\n{text}{last}{end}\n", quoted(name))
+}
+
+/// Returns a word of the shell's that is this text.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::fs;
+    use std::path::Path;
     use std::process::Command;
     use tempfile::tempdir;
 
-    #[test]
-    fn every_file_of_the_benchmark_comes_out_as_it_went_in() {
-        assert_eq!(SCRIPT.matches(MARKER).count(), 1, "the template has one place for them");
-        let script = script();
-        let from = script.find("cat >").unwrap();
-        let to = script.rfind(END).unwrap() + END.len();
-        let directory = tempdir().unwrap();
+    /// Runs the part of a script that unpacks the files.
+    fn unpack(script: &str, to: &Path) {
+        let from = script.find("    :\n").unwrap();
+        let end = script.rfind("\n}\n\n# One scenario").unwrap();
         let mut shell = Command::new("sh");
-        shell.current_dir(&directory).arg("-c").arg(&script[from..to]);
+        shell.current_dir(to).arg("-c").arg(&script[from..end]);
         assert!(shell.status().unwrap().success());
-        for (name, text) in BENCH {
-            assert_eq!(fs::read_to_string(directory.path().join(name)).unwrap(), *text, "{name}");
+    }
+
+    #[test]
+    fn every_file_comes_out_as_it_went_in() {
+        for name in ["reclaim-file", "swap-anon"] {
+            let workload = Workload::named(name).unwrap();
+            let directory = tempdir().unwrap();
+            unpack(&workload.script(), directory.path());
+            let files = match workload {
+                Workload::Ours(_) => Parts::of_benchmark().files,
+                Workload::Given(given) => given.sources(),
+            };
+            for (name, text) in files {
+                assert_eq!(
+                    fs::read_to_string(directory.path().join(&name)).unwrap(),
+                    text,
+                    "{name}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_file_may_have_the_line_that_ends_files_and_a_quote_in_its_name() {
+        let directory = tempdir().unwrap();
+        let (name, text) = ("it's.c", "a\nEND_OF_SOURCE\nEND_OF_SOURCE_\n");
+        let script = format!("    :\n{}\n}}\n\n# One scenario", unpacked(name, text));
+        unpack(&script, directory.path());
+        assert_eq!(fs::read_to_string(directory.path().join(name)).unwrap(), text);
+    }
+
+    #[test]
+    fn the_template_has_one_place_for_each_part() {
+        for part in ["@WORKLOAD@", "@ARGUMENTS@", "@ABOUT@", "@SOURCES@\n"] {
+            assert_eq!(SCRIPT.matches(part).count(), 1, "{part}");
         }
     }
 }

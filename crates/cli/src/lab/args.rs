@@ -40,11 +40,20 @@ pub(crate) enum LabCommand {
     /// Fetch a kernel's source from Debian's archive, without root
     Source(SourceArgs),
     /// Print a shell script that measures the kernel of a real machine
-    Script {
-        /// Write to a file, which appears when complete
-        #[arg(long, value_name = "FILE")]
-        output: Option<PathBuf>,
-    },
+    Script(ScriptArgs),
+}
+
+#[derive(Debug, Parser)]
+pub(crate) struct ScriptArgs {
+    /// Workload that is inside [default: the benchmark, with all of its scenarios]
+    #[arg(value_name = "WORKLOAD")]
+    pub scenario: Option<String>,
+    /// Workload of yours, in place of one of the lab's
+    #[arg(long, value_name = "FILE")]
+    pub workload: Option<PathBuf>,
+    /// Write to a file, which appears when complete
+    #[arg(long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
 }
 
 #[derive(Debug, Parser)]

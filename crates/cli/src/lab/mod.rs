@@ -22,7 +22,7 @@ use crate::this_run::this_run;
 use crate::{output, paths, terminal};
 use args::{
     BuildArgs, Building, CompareArgs, Counting, LabArgs, LabCommand, Patched, ProfileArgs, RunArgs,
-    Running, SourceArgs,
+    Running, ScriptArgs, SourceArgs,
 };
 use pageout_lab::{
     Bench, Cache, Config, Cpu, Fetch, Kernel, KernelError, Lab, LabError, Measured, Needs,
@@ -52,11 +52,15 @@ pub(crate) fn lab(args: &LabArgs) -> Result<ExitCode, CliError> {
         LabCommand::Profile(args) => profile(args),
         LabCommand::LruGen(args) => lru_gen::lru_gen(args),
         LabCommand::Source(args) => source(args),
-        LabCommand::Script { output } => {
-            output::to(output.as_deref(), pageout_lab::script().as_bytes())
-        }
+        LabCommand::Script(args) => script(args),
     }?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn script(args: &ScriptArgs) -> Result<(), CliError> {
+    output::check(&[args.output.as_deref()], &[args.workload.as_deref()])?;
+    let workload = request::workload(args.scenario.as_deref(), args.workload.as_deref())?;
+    output::to(args.output.as_deref(), workload.script().as_bytes())
 }
 
 fn build(args: &BuildArgs) -> Result<(), CliError> {

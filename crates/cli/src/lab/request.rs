@@ -66,6 +66,23 @@ impl Request {
     }
 }
 
+/// Returns the workload of a name or of a file of the user's; the benchmark's default scenario if
+/// neither is given.
+pub(super) fn workload(name: Option<&str>, given: Option<&Path>) -> Result<Workload, CliError> {
+    let name = match (name, given) {
+        (Some(name), Some(_)) => {
+            return Err(CliError::LabTwoWorkloads { scenario: name.to_owned() });
+        }
+        (None, Some(path)) => return Ok(Workload::from(Given::read(path)?)),
+        (name, None) => name.unwrap_or(DEFAULT),
+    };
+    let unknown = || {
+        let unknown = UnknownName::new("scenario", name, Workload::names());
+        unknown.listed_by("pageout lab --help").into()
+    };
+    Workload::named(name).cloned().ok_or_else(unknown)
+}
+
 /// Returns the names of the scenarios, for messages.
 pub(crate) fn scenarios() -> String {
     one_of(&Workload::names())

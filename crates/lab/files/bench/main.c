@@ -51,5 +51,7 @@ int main(int count, char **arguments)
 			   arguments[1]);
 	record_scenario(work.scenario->name);
 	options_parse(arguments + 2, &work.options);
+	if (!work.options.cgroup)
+		work.options.cgroup = "/sys/fs/cgroup/pageout-bench";
 	return guard_run(run, &work);
 }

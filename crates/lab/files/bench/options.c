@@ -98,7 +98,7 @@ void options_parse(char **texts, struct options *options)
 	for (; *texts; texts++)
 		split(*texts);
 	options->dir = ask("dir", "/mnt");
-	options->cgroup = ask("cgroup", "/sys/fs/cgroup/pageout-bench");
+	options->cgroup = ask("cgroup", NULL);
 	options->runs = ask_number("runs", "3", 1, 100);
 	clock = ask_choice("clock", "time", "time|instructions|plugin|regions");
 	for (int i = CLOCK_TIME; i <= CLOCK_REGIONS; i++)

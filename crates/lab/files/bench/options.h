@@ -8,7 +8,7 @@
 /* What every scenario takes and no record tells as a field. */
 struct options {
 	const char *dir;    /* where the file is made: a file system with large folios */
-	const char *cgroup; /* made and removed */
+	const char *cgroup; /* made and removed; NULL if none is named */
 	int runs;
 	/*
 	 * What tells durations: time; the same where it counts instructions, a nanosecond each; or

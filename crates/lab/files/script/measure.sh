@@ -1,30 +1,26 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# Measures page reclaim of the kernel that runs on this machine, and prints records that
-# `pageout compare` reads. Self-contained: the benchmark's source is below; it takes a C compiler.
+# Measures the kernel that runs on this machine, and prints records that `pageout compare` reads.
+# Self-contained: the source of what it runs is below; it takes a C compiler.
 # Run it under each kernel, then: pageout compare before.json after.json
 set -eu
 
+# The workload with a manifest that is inside, if it is not the benchmark; and whether it swaps.
+@WORKLOAD@
+
 usage() {
     cat <<'EOF'
-usage: sudo sh measure.sh [OPTION]... [SCENARIO] [FIELD=VALUE]...
+usage: sudo sh measure.sh [OPTION]... @ARGUMENTS@
 
   --dir DIR       a directory on a file system with large folios, such as XFS [default: .]
   --kernel NAME   the name of this kernel in the records [default: uname -r]
   --runs N        samples a scenario [default: 7]
   --output FILE   where the records go [default: standard output]
-  --dry-run       check this machine and compile the benchmark, but measure nothing
+  --dry-run       check this machine and compile the program, but measure nothing
   --help          this text
 
-Without a scenario: reclaim-file order=4 under the classic LRU, and under the multi-generational
-one where the kernel has it. Scenarios and fields are those of `pageout lab run`, such as:
-  sudo sh measure.sh --dir /mnt/xfs --output before.json
-  sudo sh measure.sh --dir /mnt/xfs reclaim-file order=4 lru=classic size=10GiB
-
-It maps size bytes of a sparse file from a cgroup of its own and asks memory.reclaim for them back.
-A second cgroup tells when the kernel adds up its counters, which is when a reclaim begins.
-It sets read_ahead_kb of DIR's disk and lru_gen/enabled while it runs, and puts both back.
+@ABOUT@
 EOF
 }
 
@@ -59,6 +55,7 @@ case $kernel in '' | *[!A-Za-z0-9._+~:-]*)
     die "--kernel $kernel: letters, digits and . _ + ~ : - are accepted" ;;
 esac
 dir=$(cd "$dir" 2>/dev/null && pwd) || die "--dir: no such directory"
+[ -z "$workload" ] || set -- "$workload" "$@"
 
 # --- what this machine must have ------------------------------------------------------------------
 
@@ -66,6 +63,10 @@ missing=0
 need() {
     say "missing: $*"
     missing=$((missing + 1))
+}
+# What every scenario of the benchmark needs, and only some workloads do: these say so themselves.
+expect() {
+    if [ -n "$workload" ]; then say "note: a workload may need $*"; else need "$@"; fi
 }
 
 file_system=$(stat -f -c %T "$dir")
@@ -75,14 +76,18 @@ lru_gen=/sys/kernel/mm/lru_gen/enabled
 [ "$(uname -s)" = Linux ] || need "Linux"
 [ "$(id -u)" = 0 ] || need "root (run it with sudo)"
 command -v cc >/dev/null || need "a C compiler, cc (Debian: gcc and libc6-dev)"
-[ -n "$cgroups" ] || need "cgroup v2, mounted (systemd.unified_cgroup_hierarchy=1)"
+[ -n "$cgroups" ] || expect "cgroup v2, mounted (systemd.unified_cgroup_hierarchy=1)"
 [ -z "$cgroups" ] || grep -qw memory "$cgroups/cgroup.controllers" ||
-    need "the memory controller in cgroup v2 ($cgroups/cgroup.controllers has none)"
+    expect "the memory controller in cgroup v2 ($cgroups/cgroup.controllers has none)"
 case $file_system in
 xfs | btrfs | bcachefs) ;;
 ext2/ext3) say "note: $dir is on ext4, which has large folios since Linux 6.16; XFS is safe" ;;
-*) need "a file system with large folios for --dir ($dir is on $file_system; XFS is safe)" ;;
+*) expect "a file system with large folios for --dir ($dir is on $file_system; XFS is safe)" ;;
 esac
+if [ "$swaps" = yes ]; then
+    [ "$(wc -l </proc/swaps)" -le 1 ] || need "no other swap (swapoff -a)"
+    [ -e /sys/block/zram0 ] || modprobe zram 2>/dev/null || need "zram (modprobe zram)"
+fi
 [ "$memory_kb" -ge 1572864 ] || need "1.5 GiB of available memory ($((memory_kb / 1024)) MiB are)"
 awk '{ exit !($1 > 0.5) }' /proc/loadavg &&
     say "note: other work is running (load $(cut -d' ' -f1 /proc/loadavg)); times will vary"
@@ -93,12 +98,15 @@ esac
 
 # --- cleaning up, whatever happens ----------------------------------------------------------------
 
-work='' cgroup='' lru_before='' bench=''
+work='' cgroup='' lru_before='' running=''
 clean_up() {
     status=$?
     trap '' HUP INT TERM
-    if [ -n "$bench" ] && kill "$bench" 2>/dev/null; then
-        wait "$bench" || true
+    if [ -n "$running" ] && kill "$running" 2>/dev/null; then
+        wait "$running" || true
+    fi
+    if [ -n "$cgroup" ] && [ "$swaps" = yes ]; then
+        stop_swapping
     fi
     for left in "$cgroup" "$cgroup-flush"; do
         if [ -z "$cgroup" ] || ! [ -d "$left" ]; then
@@ -109,36 +117,62 @@ clean_up() {
         rmdir "$left" || say "could not remove the cgroup $left"
     done
     [ -z "$lru_before" ] || echo "$lru_before" >"$lru_gen"
+    put_back
     [ -z "$work" ] || rm -rf "$work"
     exit "$status"
 }
+
+# Ends the swapping that a workload began: there was none before.
+stop_swapping() {
+    sed -n '2,$s/ .*//p' /proc/swaps | while read -r device; do
+        swapoff "$device" || say "could not stop swapping to $device"
+        case $device in */zram*) echo 1 >"/sys/block/${device##*/}/reset" ;; esac
+    done
+}
+
+# Keeps a setting, so that it can be put back, and changes it: FILE VALUE.
+change() {
+    printf '%s %s\n' "$1" "$(sed 's/.*\[\(.*\)\].*/\1/' "$1")" >>"$work/settings"
+    echo "$2" >"$1"
+}
+
+put_back() {
+    if [ -z "$work" ] || ! [ -e "$work/settings" ]; then
+        return
+    fi
+    while read -r file value; do
+        echo "$value" >"$file" || say "could not put back $value in $file"
+    done <"$work/settings"
+}
+
 trap clean_up EXIT
 trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# --- the benchmark --------------------------------------------------------------------------------
+# --- the program ----------------------------------------------------------------------------------
 
 compile() {
     work=$(mktemp -d "$dir/pageout-measure.XXXXXX")
-    (cd "$work" && unpack && cc -O2 -std=gnu11 -Wall -o bench ./*.c) ||
-        die "the benchmark does not compile (cc's message is above)"
+    (cd "$work" && unpack &&
+        find . -name '*.c' -exec cc -O2 -std=gnu11 -Wall -I pageout-lab -o program {} +) ||
+        die "the program does not compile (cc's message is above)"
 }
 
 unpack() {
     :
-@BENCH_SOURCES@
+@SOURCES@
 }
 
 # One scenario; its records go to $work/records, one a line.
 measure() {
     say "measuring: $*"
-    "$work/bench" "$@" kernel="$kernel" clock=time runs="$runs" dir="$work" cgroup="$cgroup" \
+    "$work/program" "$@" kernel="$kernel" clock=time runs="$runs" dir="$work" cgroup="$cgroup" \
         >"$work/out" &
-    bench=$!
-    if wait "$bench"; then bench=''; else
-        bench=''
-        die "the benchmark failed: $* (its message is above)"
+    running=$!
+    if wait "$running"; then running=''; else
+        running=''
+        die "it failed: $* (its message is above)"
     fi
     sed -n 's/^record //p' "$work/out" >>"$work/records"
 }
@@ -171,7 +205,7 @@ compile_and_check() {
 }
 
 if [ "$dry_run" = yes ]; then
-    command -v cc >/dev/null && compile && say "the benchmark compiles"
+    command -v cc >/dev/null && compile && say "the program compiles"
     say "would measure ${*:-reclaim-file order=4, classic and mglru} as kernel=$kernel in $dir"
     [ "$missing" = 0 ] || say "$missing thing(s) missing, listed above; a real run would stop here"
     exit 0
@@ -180,6 +214,18 @@ fi
 compile_and_check
 cgroup=$cgroups/pageout-measure.$$
 if [ -e "$lru_gen" ]; then lru_before=$(cat "$lru_gen"); fi
+if [ -n "$workload" ]; then
+    # Anonymous folios as after a boot, which is what a workload sets out from.
+    for file in /sys/kernel/mm/transparent_hugepage/hugepages-*kB/enabled; do
+        case $file in
+        *-\*kB/*) ;;
+        *-2048kB/*) change "$file" always ;;
+        *) change "$file" never ;;
+        esac
+    done
+    file=/sys/class/bdi/$(findmnt -n -o MAJ:MIN -T "$dir")/read_ahead_kb
+    [ ! -e "$file" ] || change "$file" "$(cat "$file")"
+fi
 if [ $# -gt 0 ]; then
     measure "$@"
 else

@@ -9,6 +9,7 @@
 #include "fail.h"
 #include "marks.h"
 #include "options.h"
+#include "place.h"
 #include "record.h"
 
 #include <stdarg.h>
@@ -19,6 +20,8 @@
 
 #define MAX_FIELDS 16
 #define MAX_METRICS MARK_REGIONS
+
+const char *place_dir, *place_cgroup = "/sys/fs/cgroup/workload";
 
 static struct options options;
 static const char *values[MAX_FIELDS]; /* of the declared fields */
@@ -234,6 +237,9 @@ int main(int count, char **arguments)
 		fail_usage("usage: workload NAME FIELD=VALUE...");
 	record_scenario(arguments[1]);
 	options_parse(arguments + 2, &options);
+	place_dir = options.dir;
+	if (options.cgroup)
+		place_cgroup = options.cgroup;
 	for (int i = 0; declared_fields[i].name; i++)
 		values[i] = field_text(declared_fields[i].name, declared_fields[i].otherwise);
 	options_end();

@@ -9,11 +9,13 @@
 #include "fail.h"
 #include "files.h"
 #include "folios.h"
+#include "place.h"
 #include "swap.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +28,6 @@
 #define HUGE_PAGE (2 << 20)
 /* Read-ahead begins with small folios and grows them by two orders a window. */
 #define RAMP_WINDOWS 8
-#define CGROUP "/sys/fs/cgroup/workload"
 #define ZRAM "/sys/block/zram0"
 #define ENABLED "/sys/kernel/mm/lru_gen/enabled"
 #define PAGEMAP_PRESENT (1ull << 63)
@@ -129,16 +130,16 @@ struct lab_file lab_file(size_t size, unsigned int order)
 
 	if (order == 1)
 		fail_with("order 1: read-ahead makes no such folios");
-	if (lstat("/mnt", &stat))
-		fail("cannot look at", "/mnt");
+	if (lstat(place_dir, &stat))
+		fail("cannot look at", place_dir);
 	snprintf(path, sizeof(path), "/sys/class/bdi/%u:%u/read_ahead_kb", major(stat.st_dev),
 		 minor(stat.st_dev));
 	snprintf(kib, sizeof(kib), "%zu", window >> 10);
 	write_text(path, kib);
 	/* An open file keeps the read-ahead that was set when it was opened. */
-	file.fd = open("/mnt", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	file.fd = open(place_dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (file.fd < 0 || ftruncate(file.fd, file.offset + size))
-		fail("cannot make a file in", "/mnt");
+		fail("cannot make a file in", place_dir);
 	return file;
 }
 
@@ -249,12 +250,26 @@ uint64_t lab_zram(const char *counter)
 	fail_with("zram's mm_stat has no %s", counter);
 }
 
+/* Files of the cgroup, so that no region has to put their paths together. */
+static char reclaim[PATH_MAX];
+
+static void cgroup_file(char *path, const char *directory, int length, const char *name)
+{
+	snprintf(path, PATH_MAX, "%.*s/%s", length, directory, name);
+}
+
 void lab_cgroup(void)
 {
-	write_text("/sys/fs/cgroup/cgroup.subtree_control", "+memory");
-	if (mkdir(CGROUP, 0755))
-		fail("cannot make the cgroup", CGROUP);
-	write_text(CGROUP "/cgroup.procs", "0");
+	char path[PATH_MAX];
+
+	cgroup_file(path, place_cgroup, strrchr(place_cgroup, '/') - place_cgroup,
+		    "cgroup.subtree_control");
+	write_text(path, "+memory");
+	if (mkdir(place_cgroup, 0755))
+		fail("cannot make the cgroup", place_cgroup);
+	cgroup_file(path, place_cgroup, strlen(place_cgroup), "cgroup.procs");
+	write_text(path, "0");
+	cgroup_file(reclaim, place_cgroup, strlen(place_cgroup), "memory.reclaim");
 }
 
 void lab_reclaim(size_t bytes)
@@ -263,8 +278,8 @@ void lab_reclaim(size_t bytes)
 
 	snprintf(text, sizeof(text), "%zu", bytes);
 	/* What is left to reclaim may be less than asked for: the caller looks. */
-	if (!try_write_text(CGROUP "/memory.reclaim", text) && errno != EAGAIN)
-		fail("cannot reclaim", CGROUP);
+	if (!try_write_text(reclaim, text) && errno != EAGAIN)
+		fail("cannot reclaim", place_cgroup);
 }
 
 void lab_lru(const char *lru)
