@@ -84,6 +84,7 @@ fn fields_are_those_that_the_reader_knows() {
         ("Line", "/sets/0/records/1/metrics/2/series/lines/0"),
         ("Matrix", "/sets/0/records/1/metrics/3/matrix"),
         ("Edges", "/sets/0/records/1/metrics/3/matrix/x"),
+        ("Part", "/sets/0/records/1/metrics/3/matrix/y/parts/0"),
         ("Sequence", "/sets/0/records/1/metrics/4/sequence"),
         ("Step", "/sets/0/records/1/metrics/4/sequence/steps/0"),
         ("Bound", "/sets/0/records/2/metrics/1/bound"),

@@ -308,6 +308,7 @@ fn pictures_of_a_map_and_a_series() {
         name: name.to_owned(),
         unit: unit.to_owned(),
         edges: (0..=last).map(|edge| f64::from(edge) * 8.0).collect(),
+        parts: Vec::new(),
     };
     let cell = |x: u32, y: u32| (x != 40).then(|| f64::from((x * (y + 1)) % 64) * f64::from(y));
     let rows = (0..8).map(|y| (0..150).map(|x| cell(x, y)).collect()).collect();

@@ -195,6 +195,7 @@ fn drawn() -> impl Strategy<Value = Record> {
             name: axis.clone(),
             unit: "ms".to_owned(),
             edges: (0..=ranges).map(|edge| edge as f64 * 1e6).collect(),
+            parts: Vec::new(),
         };
         let mut map = metric(&kept, Vec::new(), None);
         let (x, y) = (edges(rows[0].len()), edges(rows.len()));

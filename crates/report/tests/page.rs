@@ -315,6 +315,7 @@ fn many_large_maps_and_flame_graphs_fit() {
         name: name.into(),
         unit: "page".into(),
         edges: (0..=200).map(f64::from).collect(),
+        parts: Vec::new(),
     };
     let rows = (0..200).map(|row| (0..200).map(|x| Some(f64::from(row * x) / 3.0)).collect());
     let matrix = Matrix { x: edges("address"), y: edges("time"), rows: rows.collect() };

@@ -33,6 +33,8 @@ pub struct Decoded {
     steps: Vec<u32>,
     virtual_pages: Vec<Page>,
     changes: Vec<Event>,
+    /// The paths of the mapped files.
+    files: Vec<String>,
 }
 
 impl Decoded {
@@ -46,7 +48,7 @@ impl Decoded {
         available: Option<u64>,
         mut each: impl FnMut(PageStep<'_>, &Areas) -> Result<(), E>,
     ) -> Result<Self, E> {
-        let reader = source.open().map_err(StringError::from)?;
+        let mut reader = source.open().map_err(StringError::from)?;
         let mut decoding = Decoding {
             decoded: Self {
                 has_mappings: reader.header().mappings,
@@ -54,21 +56,27 @@ impl Decoded {
                 steps: Vec::new(),
                 virtual_pages: Vec::new(),
                 changes: Vec::new(),
+                files: Vec::new(),
             },
             room: Room::new(available),
             last: Vec::new(),
             others: HashMap::new(),
         };
-        page_steps(reader, |step, areas| {
+        page_steps(&mut reader, |step, areas| {
             decoding.note(step).map_err(|NoRoom| decoding.decoded.string.too_long(available))?;
             each(step, areas)
         })?;
-        Ok(decoding.decoded)
+        Ok(Self { files: reader.paths().map(str::to_owned).collect(), ..decoding.decoded })
     }
 
     /// Returns true if the trace has the program's mappings; otherwise all its pages are anonymous.
     pub fn has_mappings(&self) -> bool {
         self.has_mappings
+    }
+
+    /// Returns the paths of the mapped files, in the order of their indices.
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        self.files.iter().map(String::as_str)
     }
 
     /// Returns the trace's page reference string.
@@ -194,8 +202,8 @@ mod tests {
         let sample = TraceSource::sample("cc1plus-list").expect("a sample");
         let (mut read, mut told, mut played) =
             (DefaultHasher::new(), DefaultHasher::new(), DefaultHasher::new());
-        let reader = sample.open().expect("a trace");
-        let done = page_steps::<_, StringError>(reader, |step, _| {
+        let mut reader = sample.open().expect("a trace");
+        let done = page_steps::<_, StringError>(&mut reader, |step, _| {
             hash(step, &mut read);
             Ok(())
         });
@@ -232,6 +240,7 @@ mod tests {
                     steps: Vec::new(),
                     virtual_pages: Vec::new(),
                     changes: Vec::new(),
+                    files: Vec::new(),
                 },
                 room,
                 last: Vec::new(),

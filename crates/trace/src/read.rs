@@ -123,6 +123,11 @@ impl<R: BufRead> TraceReader<R> {
         self.files.len()
     }
 
+    /// Returns the paths of the files named so far, in the order of their indices.
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        self.files.iter().map(String::as_str)
+    }
+
     /// Returns the mapped areas after the events so far.
     pub fn areas(&self) -> &Areas {
         self.rules.areas()

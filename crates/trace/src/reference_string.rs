@@ -56,11 +56,11 @@ impl ReferenceString {
     }
 
     fn read<R: BufRead>(
-        reader: TraceReader<R>,
+        mut reader: TraceReader<R>,
         available: Option<u64>,
     ) -> Result<Self, StringError> {
         let (mut string, mut room) = (Self::default(), Room::new(available));
-        page_steps(reader, |step, _| {
+        page_steps(&mut reader, |step, _| {
             if let PageStep::Access { page, .. } = step {
                 string.push(page, &mut room).map_err(|NoRoom| string.too_long(available))?;
             }
@@ -122,7 +122,7 @@ pub enum PageStep<'e> {
 /// # Errors
 /// [`StringError::Trace`] with the reader's error, or the first error of `each`.
 pub fn page_steps<R: BufRead, E: From<StringError>>(
-    mut reader: TraceReader<R>,
+    reader: &mut TraceReader<R>,
     mut each: impl FnMut(PageStep<'_>, &Areas) -> Result<(), E>,
 ) -> Result<(), E> {
     let mut identities = Identities::default();

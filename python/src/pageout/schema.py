@@ -57,10 +57,9 @@ class Line(Struct, kw_only=True):
     values: Cells
 
 
-class Edges(Struct, kw_only=True):
+class Part(Struct, kw_only=True):
     name: Name
-    unit: Text
-    edges: Annotated[list[float], Meta(min_length=2)]
+    start: float
 
 
 class Step(Struct, kw_only=True):
@@ -87,10 +86,11 @@ class Series(Struct, kw_only=True):
     stacked: bool | UnsetType = UNSET
 
 
-class Matrix(Struct, kw_only=True):
-    x: Edges
-    y: Edges
-    rows: list[Cells]
+class Edges(Struct, kw_only=True):
+    name: Name
+    unit: Text
+    edges: Annotated[list[float], Meta(min_length=2)]
+    parts: list[Part] | UnsetType = UNSET
 
 
 class Sequence(Struct, kw_only=True):
@@ -98,6 +98,12 @@ class Sequence(Struct, kw_only=True):
     steps: Annotated[list[Step], Meta(min_length=1)]
     start: list[Text] | UnsetType = UNSET
     watched: list[Name] | UnsetType = UNSET
+
+
+class Matrix(Struct, kw_only=True):
+    x: Edges
+    y: Edges
+    rows: list[Cells]
 
 
 class Metric(Struct, kw_only=True):

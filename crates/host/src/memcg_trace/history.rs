@@ -1,12 +1,13 @@
 //! The history of a program's memory from epoch to epoch: the pages that it used, those that were
 //! reclaimed and refaulted, and the number of pages on each list.
 
+use super::pages::Pages;
 use pageout_experiment::metrics::MetricSpec;
 use pageout_experiment::scenarios::metrics::trace::{BY_LIST, RECLAIMED_AT, USED, USED_AGAIN};
 use pageout_experiment::variant::Lru;
 use pageout_reclaim::mglru::{MAX_NR_GENS, MAX_NR_ZONES};
 use pageout_reclaim::{LruList, MemcgId, MmState};
-use pageout_record::schema::{Axis, Edges, Line, Matrix, Metric, Series};
+use pageout_record::schema::{Axis, Edges, Line, Matrix, Metric, Part, Series};
 
 /// The most ranges of pages that are distinguished.
 const ROWS: usize = 48;
@@ -24,6 +25,8 @@ const AGES: [&str; MAX_NR_GENS] =
 pub(super) struct History {
     /// For each page, its place among all in the order of their first addresses.
     places: Vec<u32>,
+    /// The areas that rows lie in.
+    parts: Vec<Part>,
     /// For each page, the epoch after the one in which it was last used.
     used_in: Vec<u64>,
     epoch: u64,
@@ -41,17 +44,14 @@ pub(super) struct History {
 struct Grid(Vec<[u64; ROWS]>);
 
 impl History {
-    /// Returns an empty history of a program whose pages were first used at these addresses.
-    pub(super) fn new(addresses: &[u64]) -> Self {
-        let mut sorted: Vec<usize> = (0..addresses.len()).collect();
-        sorted.sort_by_key(|&page| addresses[page]);
-        let mut places = vec![0; addresses.len()];
-        for (place, page) in (0..).zip(sorted) {
-            places[page] = place;
-        }
+    /// Returns an empty history of a program that uses these pages.
+    pub(super) fn new(pages: &Pages) -> Self {
+        let rows = nr_rows(pages.nr());
+        let starts: Vec<usize> = (0..rows).map(|row| first_of(row, pages.nr())).collect();
         Self {
-            used_in: vec![0; places.len()],
-            places,
+            used_in: vec![0; pages.nr()],
+            places: pages.places(),
+            parts: pages.parts(&starts),
             epoch: 0,
             span: 1,
             used: Grid::default(),
@@ -83,12 +83,8 @@ impl History {
     }
 
     fn cell(&self, page: usize) -> (usize, usize) {
-        let row = self.places[page] as usize * self.rows() / self.places.len();
+        let row = self.places[page] as usize * nr_rows(self.places.len()) / self.places.len();
         (row, (self.epoch / self.span) as usize)
-    }
-
-    fn rows(&self) -> usize {
-        ROWS.min(self.places.len())
     }
 
     /// Ends `nr` epochs; `lists` returns the pages on each list at their ends.
@@ -154,17 +150,36 @@ impl History {
     /// Returns the counts as a matrix. A page is counted once for each epoch, so a column of
     /// several epochs counts it several times.
     fn matrix(&self, grid: &Grid) -> Matrix {
-        let (rows, columns) = (self.rows(), self.epoch.div_ceil(self.span) as usize);
-        let first_of = |row: usize| (row * self.places.len()).div_ceil(rows) as f64;
+        let nr = self.places.len();
+        let (rows, columns) = (nr_rows(nr), self.epoch.div_ceil(self.span) as usize);
         let last = |column: u64| (column * self.span).min(self.epoch) as f64;
-        let edges = |name: &str, edges| Edges { name: name.to_owned(), unit: String::new(), edges };
+        let edges = |name: &str, edges, parts| Edges {
+            name: name.to_owned(),
+            unit: String::new(),
+            edges,
+            parts,
+        };
         let row = |row: usize| (0..columns).map(move |column| Some(grid.at(row, column) as f64));
         Matrix {
-            x: edges("epoch", (0..=columns as u64).map(last).collect()),
-            y: edges("page in the order of addresses", (0..=rows).map(first_of).collect()),
+            x: edges("epoch", (0..=columns as u64).map(last).collect(), Vec::new()),
+            y: edges(
+                "page in the order of addresses",
+                (0..=rows).map(|row| first_of(row, nr) as f64).collect(),
+                self.parts.clone(),
+            ),
             rows: (0..rows).map(|at| row(at).collect()).collect(),
         }
     }
+}
+
+/// Returns the number of ranges that so many pages are distinguished by.
+fn nr_rows(pages: usize) -> usize {
+    ROWS.min(pages)
+}
+
+/// Returns the place at which a range of so many pages begins.
+fn first_of(row: usize, pages: usize) -> usize {
+    (row * pages).div_ceil(nr_rows(pages).max(1))
 }
 
 impl Grid {
@@ -213,7 +228,14 @@ pub(super) fn on_lists(maps: &MmState<'_>, memcg: MemcgId, lru: Lru) -> Vec<u64>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pageout_trace::Kind;
     use proptest::prelude::*;
+
+    fn anonymous(addresses: &[u64]) -> Pages {
+        let mut pages = Pages::default();
+        addresses.iter().for_each(|number| pages.push(*number, Some(Kind::Anonymous)));
+        pages
+    }
 
     proptest! {
         /// With any number of epochs, every use stays counted, in its row, and columns cover each
@@ -223,7 +245,7 @@ mod tests {
             uses in prop::collection::vec((0..1000u64, 0..200usize), 1..60),
         ) {
             let addresses: Vec<u64> = (0..200).map(|page| page * 37 % 200).collect();
-            let mut history = History::new(&addresses);
+            let mut history = History::new(&anonymous(&addresses));
             let mut uses = uses;
             uses.sort_unstable();
             uses.dedup();
@@ -248,7 +270,8 @@ mod tests {
     #[test]
     fn epochs_that_end_at_once_are_as_those_that_end_one_by_one() {
         for nr in [1, 95, 96, 97, 191, 192, 1000, 12_345] {
-            let (mut one_by_one, mut at_once) = (History::new(&[0]), History::new(&[0]));
+            let (mut one_by_one, mut at_once) =
+                (History::new(&anonymous(&[0])), History::new(&anonymous(&[0])));
             (0..nr).for_each(|_| one_by_one.end_epochs(1, Vec::new));
             at_once.end_epochs(nr, Vec::new);
             let state = |of: &History| (of.epoch, of.span, of.lists.len());

@@ -8,6 +8,7 @@
 mod history;
 mod mistakes;
 mod needs;
+mod pages;
 mod program;
 
 use crate::counting::{Counter as Counting, CountingEnv};
@@ -95,9 +96,10 @@ impl SurveySoFar {
         Ok(())
     }
 
-    fn all(self) -> Survey {
+    /// Returns the survey of a trace that was read to its end, with the paths of its files.
+    fn all<'p>(self, paths: impl Iterator<Item = &'p str>) -> Survey {
         let cuts = self.cuts.all();
-        Survey { needs: self.needs.all(&cuts), cuts }
+        Survey { needs: self.needs.all(&cuts, paths), cuts }
     }
 }
 
@@ -122,17 +124,19 @@ impl<'t> Plan<'t> {
         order: u8,
     ) -> Result<Self, ReplayError> {
         let mut survey = SurveySoFar::new(source, order, this_machine::available_memory())?;
-        page_steps(source.open()?, |step, areas| survey.note::<F>(step, areas))?;
-        Self::of::<F>(source, survey, limit)
+        let mut reader = source.open()?;
+        page_steps(&mut reader, |step, areas| survey.note::<F>(step, areas))?;
+        Self::of::<F>(source, survey, reader.paths(), limit)
     }
 
-    fn of<F: Arch>(
+    fn of<'p, F: Arch>(
         source: &'t TraceSource,
         survey: SurveySoFar,
+        paths: impl Iterator<Item = &'p str>,
         limit: MemoryLimit,
     ) -> Result<Self, ReplayError> {
         let order = Order::new(survey.order).expect("parsed orders are small");
-        let survey = Arc::new(survey.all());
+        let survey = Arc::new(survey.all(paths));
         Self::limited::<F>(source, survey, order, limit)
     }
 
@@ -177,11 +181,11 @@ impl<'t> Plan<'t> {
         mappings: bool,
     ) -> Program<'a, F> {
         let Survey { cuts, needs } = &*self.survey;
-        let addresses = needs.addresses();
+        let pages = needs.pages();
         let (lru, tuning) = (variant.lru, variant.tuning(F::FLUSH));
         let Self { limit, order, .. } = *self;
         let frames = needs.limits(limit, order).frames;
-        let setting = Setting { cuts, limit, order, tuning, addresses, frames, lru, mappings };
+        let setting = Setting { cuts, limit, order, tuning, pages, frames, lru, mappings };
         Program::new(ground, journal, setting)
     }
 
@@ -238,7 +242,7 @@ impl<'t> Surveyed<'t> {
             Ok(())
         };
         let decoded = Arc::new(Decoded::of_trace(source, available, each)?);
-        let survey = refused.map_or_else(|| Ok(Arc::new(survey.all())), Err);
+        let survey = refused.map_or_else(|| Ok(Arc::new(survey.all(decoded.paths()))), Err);
         let order = Order::new(order).expect("parsed orders are small");
         Ok(Self { source, decoded, survey, order })
     }
@@ -307,7 +311,7 @@ impl<'t> Limited<'t> {
         let mut survey = SurveySoFar::new(source, order, available)?;
         let each = |step: PageStep<'_>, areas: &Areas| survey.note::<F>(step, areas);
         let decoded = Arc::new(Decoded::of_trace(source, available, each)?);
-        Ok(Self { plan: Plan::of::<F>(source, survey, limit)?, decoded })
+        Ok(Self { plan: Plan::of::<F>(source, survey, decoded.paths(), limit)?, decoded })
     }
 
     /// Returns the bytes of memory that a run takes.

@@ -1,6 +1,7 @@
 //! The sizes that a program under a memory limit needs for the engine's tables, computed from its
 //! trace.
 
+use super::pages::Pages;
 use crate::residency::{Cuts, canonical_range, page_number};
 use pageout_experiment::footprint::Footprint;
 use pageout_experiment::formats::Arch;
@@ -39,8 +40,8 @@ pub(super) struct Needs {
     mapping_changes: usize,
     nr_files: usize,
     nr_cuts: usize,
-    /// For each page of the reference string, the number of the page where it was first used.
-    addresses: Vec<u64>,
+    /// The pages of the reference string.
+    pages: Pages,
 }
 
 /// Needs, while a trace is read.
@@ -75,8 +76,8 @@ impl NeedsSoFar {
 
     fn access<F: Arch>(&mut self, page: u32, at: Page, areas: &Areas, order: u8) {
         let number = page_number(at);
-        if page as usize == self.needs.addresses.len() {
-            self.needs.addresses.push(number);
+        if page as usize == self.needs.pages.nr() {
+            self.needs.pages.push(number, areas.get(at).map(|area| area.kind));
         }
         if !self.seen.may_be_first(at, false) {
             return;
@@ -96,9 +97,11 @@ impl NeedsSoFar {
         Footprint::of::<F>(&Limits::NOTHING, self.needs.tables()).bytes()
     }
 
-    /// Returns all needs, with the trace's cuts.
-    pub(super) fn all(self, cuts: &Cuts) -> Needs {
-        Needs { nr_cuts: cuts.nr(), ..self.needs }
+    /// Returns all needs, with the trace's cuts and the paths of its files.
+    pub(super) fn all<'p>(self, cuts: &Cuts, paths: impl Iterator<Item = &'p str>) -> Needs {
+        let mut needs = Needs { nr_cuts: cuts.nr(), ..self.needs };
+        needs.pages.name_files(paths);
+        needs
     }
 }
 
@@ -130,12 +133,12 @@ impl Needs {
 
     /// Returns the number of different pages that the program uses, distinguished by their backing.
     pub(super) fn nr_pages(&self) -> usize {
-        self.addresses.len()
+        self.pages.nr()
     }
 
-    /// Returns, for each of them, the number of the page where it was first used.
-    pub(super) fn addresses(&self) -> &[u64] {
-        &self.addresses
+    /// Returns these pages.
+    pub(super) fn pages(&self) -> &Pages {
+        &self.pages
     }
 
     /// Returns the number of page tables, the root included.

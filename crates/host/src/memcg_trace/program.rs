@@ -2,6 +2,7 @@
 
 use super::history::{History, on_lists};
 use super::mistakes::Mistakes;
+use super::pages::Pages;
 use crate::env::HostEnv;
 use crate::generations::{Refused, after};
 use crate::journal::Journal;
@@ -59,8 +60,8 @@ pub(super) struct Setting<'a> {
     pub(super) limit: u64,
     pub(super) order: Order,
     pub(super) tuning: Tuning,
-    /// For each page of its reference string, the number of the page where it was first used.
-    pub(super) addresses: &'a [u64],
+    /// The pages of its reference string.
+    pub(super) pages: &'a Pages,
     /// The frames of the ground.
     pub(super) frames: usize,
     /// The ground's lists.
@@ -82,9 +83,9 @@ impl<'a, F: Arch> Program<'a, F> {
         engine.set_memcg(mm, memcg);
         let anon = engine.add_mapping(MappingKind::Anon).expect(SIZED);
         maps.mapping(anon).set_order(setting.order);
-        let Setting { cuts, order, tuning, addresses, frames, lru, mappings, .. } = setting;
-        let mistakes = Mistakes::new(addresses.len(), frames);
-        let history = History::new(addresses);
+        let Setting { cuts, order, tuning, pages, frames, lru, mappings, .. } = setting;
+        let mistakes = Mistakes::new(pages.nr(), frames);
+        let history = History::new(pages);
         let files = HashMap::new();
         let program = Self {
             maps,

@@ -5,7 +5,7 @@ mod quantity;
 mod thin;
 
 pub use naming::Naming;
-pub use thin::{bands, largest, thin, thin_with_ends};
+pub use thin::{bands, largest, parts, thin, thin_with_ends};
 
 use std::collections::HashMap;
 

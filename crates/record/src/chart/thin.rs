@@ -40,6 +40,17 @@ pub fn bands(edges: &Edges, most: usize) -> Vec<Range<usize>> {
     (0..all).step_by(of_each).map(|start| start..all.min(start + of_each)).collect()
 }
 
+/// Returns, for each of `bands` in the order in which they are drawn, the part of the axis that it
+/// begins in; `None` where the band before begins in the same one.
+pub fn parts<'e>(edges: &'e Edges, bands: &[Range<usize>]) -> Vec<Option<&'e str>> {
+    let mut before = None;
+    let part = |band: &Range<usize>| {
+        let part = edges.part_at(edges.edges[band.start]);
+        (std::mem::replace(&mut before, part) != part).then_some(part).flatten()
+    };
+    bands.iter().map(part).collect()
+}
+
 /// Returns the largest of some cells; `None` if no cell has a value.
 pub fn largest(of: &Matrix, rows: Range<usize>, columns: Range<usize>) -> Option<f64> {
     let all = of.rows[rows].iter();

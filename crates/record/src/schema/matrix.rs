@@ -28,6 +28,20 @@ pub struct Edges {
     pub unit: String,
     /// The starts of the ranges, in ascending order, and the end of the last one.
     pub edges: Vec<f64>,
+    /// Named parts of the quantity, in ascending order; each ends where the next one begins. A
+    /// program's files, its heap and its stack, for example.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<Part>,
+}
+
+/// A named part of an axis.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Part {
+    /// The part's name, such as `heap`.
+    pub name: String,
+    /// The part's start, in the axis's unit.
+    pub start: f64,
 }
 
 impl Edges {
@@ -36,12 +50,19 @@ impl Edges {
         self.edges.len().saturating_sub(1)
     }
 
+    /// Returns the name of the part that holds a place on the axis; `None` below the first part.
+    pub fn part_at(&self, place: f64) -> Option<&str> {
+        self.parts.iter().rev().find(|part| part.start <= place).map(|part| part.name.as_str())
+    }
+
     fn check(&self, what: &'static str) -> Result<(), Problem> {
         named("axis", &self.name)?;
         printable("the axis's unit", &self.unit)?;
         if self.edges.len() < 2 {
             return Err(Problem::Short { what, found: self.edges.len(), least: 2 });
         }
+        self.parts.iter().try_for_each(|part| named("part", &part.name))?;
+        ascending("parts", &self.parts.iter().map(|part| part.start).collect::<Vec<f64>>())?;
         ascending(what, &self.edges)
     }
 }
@@ -58,5 +79,19 @@ impl Matrix {
                 .try_for_each(|value| finite(|| format!("a cell of rows[{index}]"), *value))?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_ends_where_the_next_begins() {
+        let part = |(name, start): (&str, f64)| Part { name: name.to_owned(), start };
+        let parts = [("heap", 4.0), ("stack", 9.0)].map(part).into();
+        let edges = Edges { name: String::new(), unit: String::new(), edges: Vec::new(), parts };
+        let found = [0.0, 4.0, 8.9, 9.0, 1e9].map(|place| edges.part_at(place));
+        assert_eq!(found, [None, Some("heap"), Some("heap"), Some("stack"), Some("stack")]);
     }
 }

@@ -18,7 +18,7 @@ pub use basis::Basis;
 pub use checks::{acts_on_display, shown};
 pub use csv::CsvError;
 pub use labels::Labels;
-pub use matrix::{Edges, Matrix};
+pub use matrix::{Edges, Matrix, Part};
 pub use merge::{LABEL, MergeError, Pooling};
 pub use problem::{InvalidRecord, Problem};
 pub use read::ReadError;

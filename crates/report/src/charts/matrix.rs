@@ -4,7 +4,7 @@ use super::series::budget_note;
 use crate::budget::Budget;
 use crate::chart::{Cell, Chart, Column, tooltip};
 use crate::text::{count, with_unit};
-use pageout_record::chart::{bands, largest};
+use pageout_record::chart::{bands, largest, parts};
 use pageout_record::render::{exact, figure};
 use pageout_record::schema::{Matrix, Metric};
 use serde_json::json;
@@ -44,7 +44,11 @@ pub(crate) fn matrix(title: String, metric: &Metric, of: &Matrix, budget: &mut B
     });
     budget_note(&title, note.as_deref(), budget);
     let [x, y] = [&of.x, &of.y].map(|edges| with_unit(&edges.name, &edges.unit));
-    let names = rows.iter().map(|row| exact(of.y.edges[row.start])).collect();
+    let names = parts(&of.y, &rows).into_iter().zip(&rows).map(|(part, row)| {
+        let from = exact(of.y.edges[row.start]);
+        part.map_or(from.clone(), |part| format!("{part} {from}"))
+    });
+    let names = names.collect();
     let value = with_unit(&metric.name, &metric.unit);
     Chart {
         title,

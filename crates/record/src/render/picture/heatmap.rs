@@ -1,6 +1,6 @@
 //! A heatmap: a number for each cell of two quantities, by shades of characters.
 
-use crate::chart::{bands, largest};
+use crate::chart::{bands, largest, parts};
 use crate::render::number::short;
 use crate::render::text::{cut, lines, width};
 use crate::render::words::with_unit;
@@ -10,6 +10,8 @@ use crate::schema::{Basis, Matrix, Metric};
 const SHADES: [char; 4] = ['░', '▒', '▓', '█'];
 /// Rows of characters.
 const ROWS: usize = 24;
+/// Columns of the name of a part.
+const PART: usize = 14;
 
 /// Returns the cells in lines of at most `columns` columns. If there are too many, each character
 /// is the largest of the cells that it stands for.
@@ -18,7 +20,11 @@ pub(super) fn heatmap(title: &str, metric: &Metric, of: &Matrix, columns: usize)
     let mut rows = bands(&of.y, ROWS);
     // The largest is on top, as on any axis that goes up.
     rows.reverse();
-    let names: Vec<String> = rows.iter().map(|row| number(of.y.edges[row.start])).collect();
+    let names = parts(&of.y, &rows).into_iter().zip(&rows).map(|(part, row)| {
+        let part = part.map(|part| cut(part, PART) + " ").unwrap_or_default();
+        part + &number(of.y.edges[row.start])
+    });
+    let names: Vec<String> = names.collect();
     let label = names.iter().map(|name| width(name)).max().unwrap_or(0);
     let across = bands(&of.x, columns.saturating_sub(label + 2).max(1));
     let cell = |row: &std::ops::Range<usize>, column: &std::ops::Range<usize>| {
@@ -30,7 +36,8 @@ pub(super) fn heatmap(title: &str, metric: &Metric, of: &Matrix, columns: usize)
     let mut text = vec![cut(title, columns), cut(&format!("{y}, from"), columns)];
     for (row, name) in rows.iter().zip(&names) {
         let cells = across.iter().map(|column| shade(cell(row, column), low, high));
-        text.push(format!("{name:>label$} │{}", cells.collect::<String>()).trim_end().to_owned());
+        let blank = " ".repeat(label - width(name));
+        text.push(format!("{blank}{name} │{}", cells.collect::<String>()).trim_end().to_owned());
     }
     text.push(format!("{:label$} └{}", "", "─".repeat(across.len())));
     let ends = [0, of.x.ranges()].map(|edge| number(of.x.edges[edge]));
