@@ -5,6 +5,7 @@ use crate::error::CliError;
 use crate::help::{Section, laid_out, wrapped};
 use crate::scenario_list::{typed, with_fields};
 use crate::{output, terminal};
+use pageout_experiment::metrics::MetricSpec;
 use pageout_experiment::scenarios::Scenario;
 use pageout_record::compare::Role;
 use pageout_record::schema::Better;
@@ -78,19 +79,19 @@ const fn role(of: Role) -> &'static str {
 /// Columns of the page.
 const PAGE: usize = 100;
 
-/// Writes the page of all scenarios.
+/// Writes the page of all scenarios. Metrics that several of them have are described once, at the
+/// end.
 fn reference() -> String {
     let mut text = "\
 # Scenarios
 
 What `pageout run` and `pageout compare` take: a scenario, then fields as `FIELD=VALUE`. Every field
 takes several values with commas between; each combination is then run. A field left out has its
-default, or every value of it where the default is a list. Below are the metrics that records of the
-scenario may have, which `--fail-on` takes; where there are several names, the others have a value
-for each draw of prices. The verdict on a variant is that on its whole ([records](records.md),
-Verdicts). `pageout scenarios --markdown` prints this page.
+default, or every value of it where the default is a list. The verdict on a variant is that on its
+whole ([records](records.md#verdicts)). `pageout scenarios --markdown` prints this page.
 "
     .to_owned();
+    let mut described: Vec<String> = Vec::new();
     for scenario in Scenario::ALL {
         let _ = write!(text, "\n## {}\n\n{}", scenario.name(), wrapped(scenario.about(), "", PAGE));
         for form in scenario.forms() {
@@ -104,39 +105,46 @@ Verdicts). `pageout scenarios --markdown` prints this page.
                     "" => String::new(),
                     default => format!("`{default}`"),
                 };
-                let _ = writeln!(
-                    text,
-                    "| `{}` | {default} | {} | {} |",
-                    row.name, row.about, row.accepted
-                );
+                let (name, about, accepted) = (row.name, row.about, row.accepted);
+                let _ = writeln!(text, "| `{name}` | {default} | {about} | {accepted} |");
             }
-            text += "\n| metric | unit | basis | better | role | what it says |\n";
-            text += "|---|---|---|---|---|---|\n";
-            for metric in &form.metrics {
-                let better = match metric.better {
-                    Better::Lower => "lower",
-                    Better::Higher => "higher",
-                    Better::Neither => "",
-                };
-                let _ = writeln!(
-                    text,
-                    "| `{}` | {} | {} | {better} | {} | {} |",
-                    metric.names().collect::<Vec<_>>().join("`, `"),
-                    metric.unit,
-                    metric.basis,
-                    role(metric.role),
-                    metric.about
-                );
+            let names: Vec<String> = form.metrics.iter().map(|m| format!("`{}`", m.name)).collect();
+            let names = format!("[Metrics](#metrics): {}.", names.join(", "));
+            let _ = write!(text, "\n{}", wrapped(&names, "", PAGE));
+            for row in form.metrics.iter().map(metric_row) {
+                if !described.contains(&row) {
+                    described.push(row);
+                }
             }
         }
     }
-    text
+    text += "
+## Metrics
+
+Each is described once; grounds differ in the basis. `--fail-on` takes the names. Where there are
+several, the others have a value for each draw of prices.
+
+| metric | unit | basis | better | role | what it says |
+|---|---|---|---|---|---|
+";
+    text + &described.concat()
+}
+
+/// Writes the row that describes a metric.
+fn metric_row(metric: &MetricSpec) -> String {
+    let better = match metric.better {
+        Better::Lower => "lower",
+        Better::Higher => "higher",
+        Better::Neither => "",
+    };
+    let names = metric.names().collect::<Vec<_>>().join("`, `");
+    let (unit, basis, about) = (metric.unit, metric.basis, metric.about);
+    format!("| `{names}` | {unit} | {basis} | {better} | {} | {about} |\n", role(metric.role))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pageout_experiment::metrics::MetricSpec;
 
     #[test]
     fn the_page_is_what_the_declarations_say() {
