@@ -4,6 +4,7 @@
 
 mod api;
 mod asm;
+mod book;
 mod cmd;
 mod dist;
 mod header;
@@ -11,6 +12,7 @@ mod lab;
 mod licences;
 mod package;
 mod pages;
+mod pictures;
 mod python;
 mod setup;
 mod suite;
@@ -39,6 +41,10 @@ enum Task {
     Tidy,
     /// Build the library that draws the charts of pages, from the packages locked in xtask/pages.
     Charts,
+    /// Make the documentation one folder of HTML with search, that needs no network.
+    Book,
+    /// Draw the pictures of the documentation from what the program prints, into docs/pictures.
+    Pictures,
     /// List the public items of the embedded crates, and compare the lists with the stored ones.
     Api {
         /// Store the lists, for later runs to compare with.
@@ -66,6 +72,8 @@ fn main() -> ExitCode {
         Task::Test { steps } => suite::run(&steps),
         Task::Tidy => tidy::run(),
         Task::Charts => pages::charts(),
+        Task::Book => book::run(),
+        Task::Pictures => pictures::run(),
         Task::Lab { stages, update } => lab::run(&stages, update),
         Task::Api { update } => setup::miri().and_then(|()| api::run(update)),
         Task::Header => header::update(),

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 
-use crate::{api, asm, cmd, licences, package, pages, python, setup, tidy};
+use crate::{api, asm, book, cmd, licences, package, pages, pictures, python, setup, tidy};
 
 /// A step of the run. Cheap checks come first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -25,6 +25,10 @@ pub(crate) enum Step {
     Doc,
     /// Run the workspace's tests.
     Test,
+    /// Hold the pictures of the documentation against what the program prints.
+    Pictures,
+    /// Make the book, and follow its links.
+    Book,
     /// Look at a page of each kind in a browser.
     Pages,
     /// Lint and test the Python package, with its notebooks.
@@ -56,6 +60,8 @@ impl Step {
                 &mut cmd::cargo(&["test", "--workspace", "--no-fail-fast"]),
                 is_closing_line,
             ),
+            Step::Pictures => pictures::test().map(|()| Vec::new()),
+            Step::Book => book::run().map(|()| Vec::new()),
             Step::Pages => pages::test(),
             Step::Python => python::test(),
             Step::Package => package::run().map(|()| Vec::new()),

@@ -22,15 +22,16 @@ use std::collections::BTreeSet;
 
 use anyhow::{Result, bail};
 
-use crate::cmd;
+use crate::{cmd, pictures};
 use finding::Finding;
 use source::Source;
+pub(crate) use walls::Workspace;
 
 /// Checks the whole tree; the error says how many findings were printed.
 pub(crate) fn run() -> Result<()> {
     let paths = source::paths()?;
     let sources = source::read(&paths)?;
-    let workspace = walls::Workspace::read()?;
+    let workspace = Workspace::read()?;
     let test_files = shape::test_files(&sources);
     let mut findings = Vec::new();
     for source in &sources {
@@ -42,6 +43,7 @@ pub(crate) fn run() -> Result<()> {
     findings.extend(unsafety::crate_roots(&workspace, &sources));
     findings.extend(text::crates_are_on_the_map(&workspace, &sources));
     findings.extend(links::check(&sources, &paths));
+    findings.extend(map_of_crates()?);
     for finding in &findings {
         eprintln!("{finding}");
     }
@@ -50,6 +52,15 @@ pub(crate) fn run() -> Result<()> {
     }
     println!("tidy: {} files", sources.len());
     Ok(())
+}
+
+/// Checks that the map of the crates shows what they import.
+fn map_of_crates() -> Result<Option<Finding>> {
+    let drawn = pictures::map_of_crates()?;
+    let stored = std::fs::read_to_string(cmd::root().join(pictures::MAP_OF_CRATES));
+    let is_stale = stored.ok() != Some(drawn);
+    let stale = "shows other imports than the manifests have: run `cargo xtask pictures`";
+    Ok(is_stale.then(|| Finding::new(pictures::MAP_OF_CRATES, 0, stale)))
 }
 
 /// Runs the checks that need only one file.

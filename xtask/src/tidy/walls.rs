@@ -1,5 +1,6 @@
 //! The crates that each crate may depend on.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
@@ -52,12 +53,16 @@ const WALLS: [(&str, &[&str]); 18] = [
     (REPRODUCE, &[EXPERIMENT, HOST, LAB, MACHINE, MODEL, PAGING, RECORD]),
 ];
 
+/// The beginning of a library's name, and the folder of the binary, whose package has no such name.
+const PREFIX: &str = "pageout-";
+const BINARY: &str = "cli";
+
 /// The crates of the engine: no features, and nothing that depends on the target.
 const ENGINE: [&str; 2] = [PAGING, RECLAIM];
 
 /// The part of `cargo metadata` that this check reads.
 #[derive(Deserialize)]
-pub(super) struct Workspace {
+pub(crate) struct Workspace {
     pub(super) packages: Vec<Package>,
 }
 
@@ -90,10 +95,25 @@ struct Target {
 
 impl Workspace {
     /// Asks cargo; it fails where Cargo.lock does not match the manifests.
-    pub(super) fn read() -> Result<Self> {
+    pub(crate) fn read() -> Result<Self> {
         let args = ["metadata", "--locked", "--no-deps", "--format-version=1"];
         let text = cmd::output(&mut cmd::cargo(&args))?;
         serde_json::from_str(&text).context("cargo metadata printed something unknown")
+    }
+}
+
+impl Workspace {
+    /// Returns the crates by their short names, each with those that it imports outside of tests.
+    pub(crate) fn imports(&self) -> BTreeMap<String, BTreeSet<String>> {
+        let short =
+            |name: &str| name.strip_prefix(PREFIX).map_or_else(|| BINARY.to_owned(), str::to_owned);
+        let ours = self.packages.iter().filter(|package| package.folder().starts_with("crates/"));
+        let imports = |package: &Package| {
+            let all = package.dependencies.iter();
+            let all = all.filter(|on| on.path.is_some() && on.kind.is_none());
+            (short(&package.name), all.map(|on| short(&on.name)).collect())
+        };
+        ours.map(imports).collect()
     }
 }
 

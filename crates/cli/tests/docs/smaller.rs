@@ -21,6 +21,7 @@ pub(crate) const CHANGES: &[Change] = &[
     change("reclaim-file", " size=1GiB", ""),
     change("reclaim-file", " size=64MiB --runs 5", ""),
     change("reclaim-file", " size=64MiB", ""),
+    change("compare reclaim-file order=4 size=4MiB", " size=4MiB", ""),
     change("compare reclaim-file", "reclaim-file", "reclaim-file size=4MiB --runs 1"),
     change("run reclaim-file lru=mglru", "reclaim-file", "reclaim-file size=4MiB --runs 1"),
     change("run reclaim-file order=", "reclaim-file", "reclaim-file size=4MiB --runs 1"),
@@ -54,6 +55,7 @@ pub(crate) const CHANGES: &[Change] = &[
     change("limit=50% --trace sqlite", "--trace my.pgt limit=50% --trace", "limit=50% --trace"),
     // Searches and tables of all that there is.
     change("pageout check", "check", "check protection --bound 1 --format arm64-small-4"),
+    change("pageout check --exhibit", "check protection --bound 1 --format arm64-small-4", "check"),
     change("pageout reproduce --quick", " --quick", ""),
     change("pageout reproduce", "reproduce", "reproduce --quick --thread lists"),
     change("pageout reproduce --thread", "--thread lists --thread S1", "--thread S1"),

@@ -1,16 +1,16 @@
-//! The README's gate, as it is printed there.
+//! The gate of two record files, as the page of commands prints it.
 
 use crate::common::{command, stderr, stdout};
 use std::process::Command;
 use tempfile::tempdir;
 
-const README: &str = include_str!("../../../../README.md");
+const COMMANDS: &str = include_str!("../../../../docs/commands.md");
 
-/// Two files that the program makes, judged by the README's own line.
+/// Two files that the program makes, judged by the page's own line.
 #[test]
 fn the_gate_works_as_printed() {
-    let gate = README.lines().find(|line| line.starts_with("pageout compare a.json b.json"));
-    let gate = gate.expect("the README has a gate").split('#').next().expect("a command");
+    let gate = COMMANDS.lines().find(|line| line.starts_with("pageout compare a.json b.json"));
+    let gate = gate.expect("the page has a gate").split('#').next().expect("a command");
     assert!(gate.contains("--fail-on"), "{gate}");
     let directory = tempdir().expect("a directory");
     for name in ["a", "b"] {
