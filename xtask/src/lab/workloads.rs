@@ -10,42 +10,71 @@ use super::figures::{TOLERANCE, differing, from_two_boots, of_all};
 use super::report::{begin, none};
 use crate::cmd;
 
-/// Machines, each with its kernels.
-const MACHINES: [(&str, &str); 2] =
-    [("arm64-4k", "7.3:no-batch 7.3:stock 6.12:stock"), ("x86-64", "7.3:no-batch 7.3:stock")];
+/// Runs of a workload on kernels of each machine, which are kept under a name.
+struct Asked {
+    name: &'static str,
+    /// The workload and its fields.
+    workload: &'static str,
+    kernels: &'static str,
+    machines: &'static [&'static str],
+}
 
-/// Workloads with their fields: all but `hot-pages`, which takes long.
-const WORKLOADS: [(&str, &str); 13] = [
-    ("swap-anon", "content=same,random lru=classic,mglru"),
-    ("pageout-shared", ""),
-    ("lazy-free", "lru=classic,mglru"),
-    ("cold-anon", "lru=classic,mglru"),
-    ("fork-copy", "order=0,4"),
-    ("map-calls", "order=0,4"),
-    ("write-back", "by=msync,flusher"),
-    ("reclaim-file", "lru=classic,mglru size=256MiB"),
-    (SHMEM, "lru=classic,mglru"),
-    ("age-file", "young=none,all size=256MiB"),
-    ("mixed-mappings", "lru=classic,mglru"),
-    ("helper-calls", ""),
-    ("selftest", ""),
+impl Asked {
+    const fn of_all(name: &'static str, workload: &'static str) -> Self {
+        let kernels = "7.3:no-batch 7.3:stock 6.12:stock";
+        Self { name, workload, kernels, machines: &["arm64-4k", "x86-64"] }
+    }
+}
+
+/// All workloads but `hot-pages`, which takes long.
+const ALL: [Asked; 18] = [
+    Asked::of_all("access-patterns", PATTERNS),
+    Asked {
+        name: "access-patterns-flush",
+        workload: PATTERNS,
+        kernels: "young-flush+young_flush=sync young-flush+young_flush=nosync \
+            young-flush+young_flush=none",
+        machines: &["arm64-4k"],
+    },
+    Asked::of_all("huge-faults", "huge-faults order=0,4"),
+    Asked {
+        name: "huge-faults-flush",
+        workload: "huge-faults order=0,4",
+        kernels: "stock no-young-flush",
+        machines: &["arm64-4k"],
+    },
+    Asked::of_all("stream-read", "stream-read order=0,4 lru=classic,mglru"),
+    Asked::of_all("swap-anon", "swap-anon content=same,random lru=classic,mglru"),
+    Asked::of_all("pageout-shared", "pageout-shared"),
+    Asked::of_all("lazy-free", "lazy-free lru=classic,mglru"),
+    Asked::of_all("cold-anon", "cold-anon lru=classic,mglru"),
+    Asked::of_all("fork-copy", "fork-copy order=0,4"),
+    Asked::of_all("map-calls", "map-calls order=0,4"),
+    Asked::of_all("write-back", "write-back by=msync,flusher"),
+    Asked::of_all("reclaim-file", "reclaim-file lru=classic,mglru size=256MiB"),
+    // Linux 6.12 does not count what a cgroup swaps out, which this one reads.
+    Asked { kernels: "7.3:no-batch 7.3:stock", ..Asked::of_all("reclaim-shmem", SHMEM) },
+    Asked::of_all("age-file", "age-file young=none,all size=256MiB"),
+    Asked::of_all("mixed-mappings", "mixed-mappings lru=classic,mglru"),
+    Asked::of_all("helper-calls", "helper-calls"),
+    Asked::of_all("selftest", "selftest"),
 ];
 
-/// Linux 6.12 does not count what a cgroup swaps out, which this one reads.
-const SHMEM: &str = "reclaim-shmem";
+const PATTERNS: &str = "access-patterns lru=classic,mglru pattern=sequential-read,random-read,\
+    hot-read,sequential-write,random-write,hot-write";
+
+const SHMEM: &str = "reclaim-shmem lru=classic,mglru";
 
 /// Runs every workload twice, which must give the same, and compares with the stored records.
 pub(super) fn run(update: bool) -> Result<()> {
     begin("every workload, two boots of each");
     let mut far = Vec::new();
-    for (machine, kernels) in MACHINES {
-        for (workload, fields) in WORKLOADS {
-            let kernels = if workload == SHMEM { "7.3:no-batch 7.3:stock" } else { kernels };
-            let name = format!("{workload}-{machine}");
+    for Asked { name, workload, kernels, machines } in ALL {
+        for machine in machines {
+            let name = format!("{name}-{machine}");
             // The same kernels serve all, also those that do not swap to zram.
             let words = format!(
-                "lab run {kernels} {workload} {fields} --config {machine}-swap \
-                --config-option ZRAM=y"
+                "lab run {kernels} {workload} --config {machine}-swap --config-option ZRAM=y"
             );
             let first = from_two_boots(&name, &words)?;
             let stored =

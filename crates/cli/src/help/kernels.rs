@@ -14,8 +14,9 @@ pub(super) fn lab() -> Help {
                 (
                     "SCENARIO",
                     "reclaim-file, reclaim-shmem, age-file, mixed-mappings, helper-calls, \
-                         hot-pages, selftest, cold-anon, fork-copy, lazy-free, map-calls, \
-                         pageout-shared, swap-anon or write-back",
+                         hot-pages, selftest, access-patterns, cold-anon, fork-copy, \
+                         huge-faults, lazy-free, map-calls, pageout-shared, stream-read, \
+                         swap-anon or write-back",
                 ),
                 ("FIELD=VALUE", "order=0,4  lru=classic,mglru  young=none  size=1GiB"),
             ],

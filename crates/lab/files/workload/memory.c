@@ -250,6 +250,32 @@ uint64_t lab_zram(const char *counter)
 	fail_with("zram's mm_stat has no %s", counter);
 }
 
+/* Of both types: "pgscan" is "pgscan_anon" and "pgscan_file". */
+static uint64_t small_pages(const char *counter)
+{
+	char anon[64], file[64];
+
+	snprintf(anon, sizeof(anon), "%s_anon", counter);
+	snprintf(file, sizeof(file), "%s_file", counter);
+	return (lab_vmstat(anon) + lab_vmstat(file)) * (page_size() / SMALL_PAGE);
+}
+
+/* The kernel keeps some counters for each CPU, and adds them up when this file is written to. */
+struct lab_scans lab_scans(void)
+{
+	write_text("/proc/sys/vm/stat_refresh", "1");
+	return (struct lab_scans){ small_pages("pgscan"), small_pages("pgsteal"),
+				   small_pages("workingset_refault") };
+}
+
+void lab_count_scans(struct lab_scans since)
+{
+	struct lab_scans now = lab_scans();
+
+	lab_count("pgscan", now.scanned - since.scanned);
+	lab_count("pgsteal", now.taken - since.taken);
+}
+
 /* Files of the cgroup, so that no region has to put their paths together. */
 static char reclaim[PATH_MAX];
 
@@ -280,6 +306,15 @@ void lab_reclaim(size_t bytes)
 	/* What is left to reclaim may be less than asked for: the caller looks. */
 	if (!try_write_text(reclaim, text) && errno != EAGAIN)
 		fail("cannot reclaim", place_cgroup);
+}
+
+void lab_limit(size_t bytes)
+{
+	char path[PATH_MAX], text[32];
+
+	cgroup_file(path, place_cgroup, strlen(place_cgroup), "memory.max");
+	snprintf(text, sizeof(text), "%zu", bytes);
+	write_text(path, text);
 }
 
 void lab_lru(const char *lru)

@@ -87,9 +87,23 @@ uint64_t lab_vmstat(const char *counter);
 uint64_t lab_folios(unsigned int order, const char *counter);
 uint64_t lab_zram(const char *counter);
 
-/* Moves this process into a cgroup of its own, and asks that for bytes through memory.reclaim. */
+/*
+ * 4K pages that reclaim has scanned and taken on this machine, and that came back soon after it took
+ * them. lab_count_scans() adds those since then to the manifest's counters "pgscan" and "pgsteal".
+ */
+struct lab_scans {
+	uint64_t scanned, taken, refaulted;
+};
+struct lab_scans lab_scans(void);
+void lab_count_scans(struct lab_scans since);
+
+/*
+ * Moves this process into a cgroup of its own, asks that for bytes through memory.reclaim, and
+ * limits it to bytes (memory.max).
+ */
 void lab_cgroup(void);
 void lab_reclaim(size_t bytes);
+void lab_limit(size_t bytes);
 
 /* The LRU of the kernel: "classic", "mglru" or "mglru-no-walks". */
 void lab_lru(const char *lru);

@@ -14,6 +14,8 @@ metric = [
     { name = "advise", per = "4K page" },
     { name = "reclaim", per = "4K page" },
     { name = "others reclaimed", unit = "pages", better = "lower" },
+    { name = "pgscan", unit = "pages" },
+    { name = "pgsteal", unit = "pages" },
 ]
 */
 #include "pageout_lab.h"
@@ -22,6 +24,7 @@ metric = [
 static void sample(size_t size, unsigned int order)
 {
 	char *at = lab_anon(size, order), *cold = at + size / 2;
+	struct lab_scans scans;
 	uint64_t swapped, others;
 	int failed;
 
@@ -31,9 +34,11 @@ static void sample(size_t size, unsigned int order)
 	failed = madvise(cold, size / 2, MADV_COLD);
 	lab_end("advise", size / 2 / 4096);
 	lab_require(!failed, "the kernel has no MADV_COLD");
+	scans = lab_scans();
 	lab_begin("reclaim");
 	lab_reclaim(size / 4);
 	lab_end("reclaim", 0);
+	lab_count_scans(scans);
 	swapped = lab_pages(at, size).swapped;
 	others = lab_pages(at, size / 2).swapped;
 	lab_require(swapped >= size / 4 / 4096 * 9 / 10, "only %ju pages were swapped out",

@@ -8,7 +8,12 @@ field = [
     { name = "lru", choices = ["classic", "mglru"], default = "classic" },
     { name = "size", size = ["2MiB", "1GiB"], default = "64MiB" },
 ]
-metric = [{ name = "advise", per = "4K page" }, { name = "reclaim", per = "4K page" }]
+metric = [
+    { name = "advise", per = "4K page" },
+    { name = "reclaim", per = "4K page" },
+    { name = "pgscan", unit = "pages" },
+    { name = "pgsteal", unit = "pages" },
+]
 */
 #include "pageout_lab.h"
 #include <sys/mman.h>
@@ -16,6 +21,7 @@ metric = [{ name = "advise", per = "4K page" }, { name = "reclaim", per = "4K pa
 static void sample(size_t size, unsigned int order)
 {
 	void *at = lab_anon(size, order);
+	struct lab_scans scans;
 	struct lab_pages pages;
 	int failed;
 
@@ -25,9 +31,11 @@ static void sample(size_t size, unsigned int order)
 	failed = madvise(at, size, MADV_FREE);
 	lab_end("advise", size / 4096);
 	lab_require(!failed, "the kernel has no MADV_FREE");
+	scans = lab_scans();
 	lab_begin("reclaim");
 	lab_reclaim(size / 2);
 	lab_end("reclaim", 0);
+	lab_count_scans(scans);
 	pages = lab_pages(at, size);
 	lab_require(pages.absent >= size / 2 / 4096 * 9 / 10 && !pages.swapped,
 		    "%ju pages were freed and %ju swapped out", (uintmax_t)pages.absent,

@@ -12,6 +12,7 @@ field = [
     { name = "by", choices = ["memory.reclaim", "madvise"], default = "memory.reclaim" },
     { name = "lru", choices = ["classic", "mglru"], default = "classic" },
     { name = "size", size = ["2MiB", "256MiB"], default = "64MiB" },
+    { name = "processes", number = [1, 8], default = 1 },
 ]
 metric = [
     { name = "swap-out", per = "4K page" },
@@ -20,11 +21,18 @@ metric = [
     { name = "same-filled", unit = "pages" },
     { name = "incompressible", unit = "pages" },
     { name = "stored", unit = "bytes" },
+    { name = "pgscan", unit = "pages" },
+    { name = "pgsteal", unit = "pages" },
 ]
 */
 #include "pageout_lab.h"
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MAX_OTHERS 7
 
 static const char *content;
 static bool is_zram;
@@ -72,17 +80,43 @@ static void swap_out(char *at, size_t bytes)
 		lab_reclaim(bytes);
 }
 
+/* Processes that map all pages too, and sleep. */
+static pid_t others[MAX_OTHERS];
+
+static void start_others(void)
+{
+	for (size_t i = 0; i + 1 < lab_number("processes"); i++) {
+		others[i] = fork();
+		lab_require(others[i] >= 0, "cannot fork");
+		if (!others[i])
+			while (true)
+				pause();
+	}
+}
+
+static void end_others(void)
+{
+	for (size_t i = 0; i + 1 < lab_number("processes"); i++) {
+		kill(others[i], SIGKILL);
+		waitpid(others[i], NULL, 0);
+	}
+}
+
 static void sample(size_t size, unsigned int order)
 {
 	struct zram before = zram(), after;
+	struct lab_scans scans;
 	uint64_t folios = lab_folios(order, "swpout"), swapped;
 	volatile char *at = lab_anon(size, order);
 
 	lab_fill((void *)at, size, content);
 	lab_require_folios((void *)at, size, order);
+	start_others();
+	scans = lab_scans();
 	lab_begin("swap-out");
 	swap_out((char *)at, size / 2);
 	lab_end("swap-out", 0);
+	lab_count_scans(scans);
 	swapped = lab_pages((void *)at, size).swapped;
 	lab_require(swapped >= size / 2 / 4096 * 9 / 10, "only %ju pages were swapped out",
 		    (uintmax_t)swapped);
@@ -102,6 +136,7 @@ static void sample(size_t size, unsigned int order)
 		(void)at[page];
 	lab_end("swap-in", swapped);
 	lab_check(lab_holds((void *)at, size, content), "memory came back with other content");
+	end_others();
 	munmap((void *)at, size);
 }
 
