@@ -3,10 +3,11 @@ name = "huge-faults"
 about = "First stores to huge pages where memory is nearly full and in pieces, as thpscale does."
 whole = "fault"
 memory = "2MiB"
+warm-up = true
 field = [
     { name = "order", order = 9, default = 0 },
     { name = "lru", choices = ["classic", "mglru"], default = "classic" },
-    { name = "size", size = ["256MiB", "1GiB"], default = "512MiB" },
+    { name = "size", size = ["256MiB", "1GiB"], default = "256MiB" },
 ]
 metric = [
     { name = "fault", per = "slot" },
