@@ -27,20 +27,26 @@ impl Asked {
 }
 
 /// All workloads but `hot-pages`, which takes long.
-const ALL: [Asked; 18] = [
+const ALL: [Asked; 19] = [
     Asked::of_all("access-patterns", PATTERNS),
     Asked {
-        name: "access-patterns-flush",
-        workload: PATTERNS,
+        name: "young-flush",
+        workload: CLASSIC_PATTERNS,
         kernels: "young-flush+young_flush=sync young-flush+young_flush=nosync \
             young-flush+young_flush=none",
         machines: &["arm64-4k"],
     },
+    Asked {
+        name: "young-flush",
+        workload: CLASSIC_PATTERNS,
+        kernels: "young-flush+young_flush=sync young-flush+young_flush=none",
+        machines: &["x86-64"],
+    },
     Asked::of_all("huge-faults", "huge-faults order=0,4"),
     Asked {
-        name: "huge-faults-flush",
+        name: "young-flush-huge",
         workload: "huge-faults order=0,4",
-        kernels: "stock no-young-flush",
+        kernels: "young-flush+young_flush=nosync young-flush+young_flush=none",
         machines: &["arm64-4k"],
     },
     Asked::of_all("stream-read", "stream-read order=0,4 lru=classic,mglru"),
@@ -62,6 +68,9 @@ const ALL: [Asked; 18] = [
 
 const PATTERNS: &str = "access-patterns lru=classic,mglru pattern=sequential-read,random-read,\
     hot-read,sequential-write,random-write,hot-write";
+
+const CLASSIC_PATTERNS: &str = "access-patterns pattern=sequential-read,random-read,hot-read,\
+    sequential-write,random-write,hot-write";
 
 const SHMEM: &str = "reclaim-shmem lru=classic,mglru";
 
