@@ -2,12 +2,11 @@
 
 use super::agent_cpu::AgentCpu;
 use super::event_log::Event;
-use super::memory::Freed;
 use super::property::Property;
-use super::tlb::Held;
 use super::world::Leaf;
 use pageout_paging::mmu::Asid;
 use pageout_paging::{Format, Pfn, Pte, Table, VirtAddr};
+use pageout_sim::Held;
 
 /// An access of a program to a page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -90,7 +89,7 @@ impl<F: Format> AgentCpu<'_, F> {
         let (world, Found { leaf, used, .. }) = (self.world, found);
         world.table(leaf.table).swap(leaf.i, leaf.encode::<F>(*used));
         world.offer(leaf.table, leaf.i);
-        Held::of::<F>(asid, page, leaf.level, *used, world.memory.borrow_mut().tick())
+        Held::of::<F>(asid, page, leaf.level, *used, &world.memory.borrow())
     }
 
     /// Checks an access through a translation.
@@ -108,13 +107,9 @@ impl<F: Format> AgentCpu<'_, F> {
 
     fn freed(&self, by: &Held, page: u64) -> Option<(Property, String)> {
         let frame = by.frame(page);
-        let what = match self.world.memory.borrow().freed_since(frame, by.cached)? {
-            Freed::Free => "which is free",
-            Freed::Reused => "which was freed and is someone else's now",
-            Freed::NeverMemory => "which is no memory",
-        };
+        let lost = self.world.memory.borrow().lost(by, page)?;
         let (page, frame) = (page.wrapping_sub(self.world.first_page), frame.get());
-        let found = format!("the access to page {page} reached frame {frame}, {what}");
+        let found = format!("the access to page {page} reached frame {frame}, {lost}");
         Some((Property::StaleTranslation, found))
     }
 

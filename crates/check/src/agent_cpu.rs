@@ -6,9 +6,9 @@ use super::schedule::{AgentYielder, Pause};
 use super::world::World;
 use pageout_exhibits::harness::Subject;
 use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate};
-use pageout_paging::table::{HostTable, LINE};
-use pageout_paging::{Env, Format, Mmu, Notifier, Order, Pfn, Pte, Table};
-use pageout_reclaim::{Backing, Frames, Io, Submitted};
+use pageout_paging::{Env, Format, Mmu, Notifier, Order, Pfn, Pte};
+use pageout_reclaim::{Backing, Frames, Io, Submitted, WriteGuard};
+use pageout_sim::{Operation, Watch, WatchedTable};
 
 /// A CPU and the agent on it. Before the agents start there is no yielder.
 pub struct AgentCpu<'a, F> {
@@ -98,110 +98,60 @@ impl<F: Format> Mmu for AgentCpu<'_, F> {
     }
 }
 
-/// A handle to a table.
-pub struct AgentTable<'a, F> {
+/// The turns that an agent gives to the others before it changes a table, and the log of changes.
+pub struct Turns<'a, F> {
     agent: AgentCpu<'a, F>,
-    table: HostTable<'a, F>,
     frame: Pfn,
 }
 
-impl<F> Clone for AgentTable<'_, F> {
+impl<F> Clone for Turns<'_, F> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<F> Copy for AgentTable<'_, F> {}
+impl<F> Copy for Turns<'_, F> {}
 
-impl<F: Format> AgentTable<'_, F> {
-    /// Changes entry `i` after the other agents had their turn, and logs the change.
-    fn change<R>(self, i: usize, change: impl FnOnce() -> R) -> R {
-        self.agent.pause();
-        let old = self.table.load(i);
-        let result = change();
-        let new = self.table.load(i);
-        if old != new {
-            self.agent.world.tell_change(self.agent.cpu, self.frame, i, old, new);
-            self.agent.world.offer(self.frame, i);
+impl<F: Format> Watch for Turns<'_, F> {
+    fn before(self, operation: Operation) {
+        if operation == Operation::Change {
+            self.agent.pause();
         }
-        result
-    }
-}
-
-impl<F: Format> Table for AgentTable<'_, F> {
-    fn load(self, i: usize) -> Pte {
-        self.table.load(i)
     }
 
-    fn line(self, i: usize) -> [u64; LINE] {
-        self.table.line(i)
-    }
-
-    fn test_and_clear_bit(self, i: usize, bit: u64) -> bool {
-        self.change(i, || self.table.test_and_clear_bit(i, bit))
-    }
-
-    fn clear_bits(self, i: usize, bits: u64) {
-        self.change(i, || self.table.clear_bits(i, bits));
-    }
-
-    fn cas(self, i: usize, old: Pte, new: Pte) -> Result<(), Pte> {
-        self.change(i, || self.table.cas(i, old, new))
-    }
-
-    fn swap(self, i: usize, new: Pte) -> Pte {
-        self.change(i, || self.table.swap(i, new))
-    }
-
-    fn set(self, i: usize, pte: Pte) {
-        self.change(i, || self.table.set(i, pte));
-    }
-
-    fn prefetch_write(self, _i: usize) {}
-}
-
-/// A table's lock, held.
-pub struct Guard<'a, F: Format> {
-    agent: AgentCpu<'a, F>,
-    frame: Pfn,
-}
-
-impl<F: Format> Drop for Guard<'_, F> {
-    fn drop(&mut self) {
-        self.agent.world.lock_of(self.frame).set(false);
+    fn changed(self, i: usize, was: Pte, now: Pte) {
+        self.agent.world.tell_change(self.agent.cpu, self.frame, i, was, now);
+        self.agent.world.offer(self.frame, i);
     }
 }
 
 impl<'a, S: Subject, F: Format> Env for Ground<'a, S, F> {
     type Format = F;
-    type Table = S::Table<AgentTable<'a, F>>;
+    type Table = S::Table<WatchedTable<'a, F, Turns<'a, F>>>;
     type Mmu = S::Mmu<AgentCpu<'a, F>>;
     type Rules = S::Rules;
     type Observer = ();
     type TableGuard<'g>
-        = Guard<'a, F>
+        = WriteGuard<'a>
     where
         Self: 'g;
 
     fn table(&self, frame: Pfn) -> Self::Table {
         let agent = self.agent;
-        S::table(AgentTable { agent, table: agent.world.table(frame), frame })
+        S::table(WatchedTable::new(agent.world.table(frame), Turns { agent, frame }))
     }
 
     fn mmu(&self) -> &Self::Mmu {
         &self.mmu
     }
 
-    fn try_lock_table(&self, frame: Pfn) -> Option<Guard<'a, F>> {
-        let lock = self.agent.world.lock_of(frame);
+    fn try_lock_table(&self, frame: Pfn) -> Option<WriteGuard<'a>> {
+        let lock = self.agent.world.tables.lock(frame);
         // Finding the lock taken makes no progress: an agent that waits must not keep others from
         // running.
-        if lock.get() {
-            return None;
-        }
+        drop(lock.try_write()?);
         self.agent.pause();
-        let free = !lock.replace(true);
-        free.then(|| Guard { agent: self.agent, frame })
+        lock.try_write()
     }
 
     fn notifier(&self, _asid: Asid) -> Option<&dyn Notifier> {
@@ -231,7 +181,7 @@ impl<S: Subject, F: Format> Frames for Ground<'_, S, F> {
     }
 
     fn alloc_table(&self) -> Option<Pfn> {
-        self.agent.world.alloc_table()
+        self.agent.world.tables.alloc()
     }
 
     fn free_table(&self, frame: Pfn) {
@@ -240,12 +190,12 @@ impl<S: Subject, F: Format> Frames for Ground<'_, S, F> {
     }
 
     fn zero(&self, pfn: Pfn, nr: usize) {
-        self.agent.world.memory.borrow_mut().zero(pfn, nr as u64);
+        self.agent.world.memory.borrow_mut().zero(pfn, nr);
     }
 
     fn copy(&self, from: Pfn, to: Pfn, nr: usize) {
         self.agent.pause();
-        self.agent.world.memory.borrow_mut().copy(from, to, nr as u64);
+        self.agent.world.memory.borrow_mut().copy(from, to, nr);
         let note = format!(" to frame {}", to.get());
         self.agent.tell(|event| event.of_frames(from, nr as u64).noting(note), "copies");
     }
@@ -258,16 +208,16 @@ impl<S: Subject, F: Format> Frames for Ground<'_, S, F> {
 impl<S: Subject, F: Format> Backing for Ground<'_, S, F> {
     fn read(&self, io: Io) -> Submitted {
         self.agent.pause();
-        self.agent.world.memory.borrow_mut().read(io.place, io.pfn, io.nr as u64);
+        let submitted = self.agent.world.memory.borrow_mut().submit(false, io);
         self.agent.tell(|event| event.of_frames(io.pfn, io.nr as u64), "reads back");
-        Submitted::Done
+        submitted
     }
 
     fn write(&self, io: Io) -> Submitted {
         self.agent.pause();
-        self.agent.world.memory.borrow_mut().write(io.place, io.pfn, io.nr as u64);
+        let submitted = self.agent.world.memory.borrow_mut().submit(true, io);
         self.agent.tell(|event| event.of_frames(io.pfn, io.nr as u64), "writes out");
-        Submitted::Done
+        submitted
     }
 }
 

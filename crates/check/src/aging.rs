@@ -6,8 +6,8 @@ use super::event_log;
 use super::format::{INTERRUPTS, Small};
 use super::harness::{ASID, FIRST_PAGE, TUNING};
 use super::registers::Kind;
-use super::tables::EngineTables;
-use super::world::{Leaf, World};
+use super::tables::LIMITS;
+use super::world::{FIRST_FRAME, Leaf, World};
 use pageout_exhibits::harness::{Counterexample, Subject};
 use pageout_paging::young::YoungAlgorithm;
 use pageout_paging::{Format, Order, Table};
@@ -16,6 +16,7 @@ use pageout_reclaim::{
     Advice, Aging, CpuCtx, FolioFlags, FolioId, Frames, MapAs, MappingKind, MemcgId, MmId, MmState,
     NewFolio, NewVma, Recency, Tuning, VmFlags,
 };
+use pageout_sim::EngineMemory;
 
 /// Pages mapped in small formats: all of one folio, or of two.
 const PAGES: u64 = 4;
@@ -113,8 +114,8 @@ fn walk<S: Subject, F: Small>(
     algorithm: YoungAlgorithm,
 ) -> (Left, Vec<String>, Vec<String>) {
     let world = World::<F>::new(1, F::MACHINE, Kind::File, FIRST_PAGE);
-    let mut tables = EngineTables::new();
-    let maps = tables.maps();
+    let mut memory = EngineMemory::new(&LIMITS);
+    let maps = memory.state(FIRST_FRAME);
     let cpu = &mut CpuCtx::new();
     let mut stage = Stage::<S, F>::set_up(&world, &maps, cpu, case, algorithm);
     let start = world.describe();
@@ -139,8 +140,8 @@ pub fn looking_around<S: Subject, F: Format>() -> Result<u64, Box<Counterexample
             let isolated = true;
             let case = Case { order: 3, folios: 1, pages: 16, split: 16, young, isolated };
             let world = World::<F>::new(1, INTERRUPTS, Kind::File, FIRST_PAGE);
-            let mut tables = EngineTables::new();
-            let maps = tables.maps();
+            let mut memory = EngineMemory::new(&LIMITS);
+            let maps = memory.state(FIRST_FRAME);
             let cpu = &mut CpuCtx::new();
             let mut stage = Stage::<S, F>::set_up(&world, &maps, cpu, &case, algorithm);
             stage.set_young(0);
@@ -204,7 +205,7 @@ impl<'a, S: Subject, F: Format> Stage<'a, S, F> {
                 // The walk's use is then the second one of the folio, which makes it young.
                 engine.mark_accessed(id);
             }
-            let mapped = engine.map_folio(vma, id, MapAs::Ptes, &mut Supply(world));
+            let mapped = engine.map_folio(vma, id, MapAs::Ptes, &mut &world.tables);
             mapped.expect("it is not mapped");
             folios.push(id);
         }
@@ -257,18 +258,5 @@ impl<'a, S: Subject, F: Format> Stage<'a, S, F> {
         assert!(opened, "no one else walks");
         self.seq += 1;
         maps.mm_stats(MemcgId::ROOT).nonleaf_found - before
-    }
-}
-
-/// A supply of frames for page tables.
-struct Supply<'a, F>(&'a World<F>);
-
-impl<F: Format> pageout_paging::walk::TableFrames for Supply<'_, F> {
-    fn take(&mut self) -> Option<pageout_paging::Pfn> {
-        self.0.alloc_table()
-    }
-
-    fn give_back(&mut self, frame: pageout_paging::Pfn) {
-        self.0.free_table(frame);
     }
 }

@@ -7,8 +7,8 @@ use super::event_log;
 use super::format::Small;
 use super::harness::{ASID, FIRST_PAGE, TUNING};
 use super::registers::Kind;
-use super::tables::EngineTables;
-use super::world::World;
+use super::tables::LIMITS;
+use super::world::{FIRST_FRAME, World};
 use pageout_exhibits::harness::{Counterexample, Subject};
 use pageout_experiment::variant::shootdown_name;
 use pageout_paging::contig::Getter;
@@ -19,6 +19,7 @@ use pageout_reclaim::{
     CpuCtx, FlushTiming, FolioFlags, Frames, MapAs, MappingKind, MmState, NewFolio, NewVma,
     TlbBatch, Tuning, UnmapGranularity, Unmapping, VmFlags,
 };
+use pageout_sim::EngineMemory;
 
 /// Pages of the folio: a block of four, or two of two.
 const PAGES: usize = 4;
@@ -120,8 +121,8 @@ fn unmap<S: Subject, F: Small>(
     told: bool,
 ) -> (Left, Vec<String>, Vec<String>) {
     let world = World::<F>::new(1, F::MACHINE, Kind::File, FIRST_PAGE);
-    let mut tables = EngineTables::new();
-    let maps = tables.maps();
+    let mut memory = EngineMemory::new(&LIMITS);
+    let maps = memory.state(FIRST_FRAME);
     let env = Ground::<S, F>::new(AgentCpu { world: &world, yielder: None, cpu: 0 });
     let cpu = &mut CpuCtx::new();
     let pfn = set_up(&world, &maps, &env, cpu, case);
@@ -169,7 +170,7 @@ fn set_up<S: Subject, F: Small>(
     let pfn = env.alloc(order).expect("memory is free");
     let new = NewFolio { pfn, order, mapping, index: 0, flags: FolioFlags::UPTODATE };
     let id = engine.add_folio(new).expect("there is room");
-    engine.map_folio(vma, id, MapAs::Ptes, &mut Supply(world)).expect("it is not mapped");
+    engine.map_folio(vma, id, MapAs::Ptes, &mut &world.tables).expect("it is not mapped");
     let states: Vec<_> = (from..to)
         .map(|page| {
             let leaf = world.entry(ASID, world.addr(page)).expect("it is mapped");
@@ -226,17 +227,4 @@ fn difference<F: Format>(alone: &Left, batched: &Left) -> String {
         return format!("one by one, page {page} is left {alone}; in a batch, {batched}");
     }
     format!("one by one {alone:?}, in a batch {batched:?}")
-}
-
-/// A supply of frames for page tables.
-struct Supply<'a, F>(&'a World<F>);
-
-impl<F: Format> pageout_paging::walk::TableFrames for Supply<'_, F> {
-    fn take(&mut self) -> Option<Pfn> {
-        self.0.alloc_table()
-    }
-
-    fn give_back(&mut self, frame: Pfn) {
-        self.0.free_table(frame);
-    }
 }

@@ -1,6 +1,5 @@
 //! The small formats that are searched.
 
-use super::tlb::Machine;
 use pageout_exhibits::harness::Decode;
 use pageout_paging::mmu::Shootdown;
 use pageout_paging::pte::{SmallArm2, SmallArm4, SmallRiscv, SmallX86};
@@ -11,6 +10,16 @@ pub trait Small: Decode {
     const LABEL: &'static str;
     /// The behaviour of its hardware.
     const MACHINE: Machine;
+}
+
+/// The behaviour of hardware.
+#[derive(Clone, Copy, Debug)]
+pub struct Machine {
+    /// The way in which invalidations reach other CPUs.
+    pub shootdown: Shootdown,
+    /// True if no TLB may hold a page's entry beside one of another size that covers it (Arm ARM
+    /// DDI 0487, D8.17, TLB conflict abort). Otherwise either may be used.
+    pub one_size: bool,
 }
 
 /// x86 and RISC-V: a CPU interrupts the others.

@@ -2,12 +2,11 @@
 
 use super::access::{Access, Accessed};
 use super::agent_cpu::{AgentCpu, Ground};
-use super::memory::FIRST_FRAME;
 use super::registers::Kind;
 use super::scenario::{Agent, Before, Op, Scenario};
 use super::schedule::Body;
 use super::size::SizeLock;
-use super::world::{FRAMES, World};
+use super::world::World;
 use pageout_exhibits::harness::Subject;
 use pageout_paging::contig::Getter;
 use pageout_paging::mmu::Asid;
@@ -92,7 +91,7 @@ impl<'a, S: Subject, F: Format> Harness<'a, S, F> {
         for page in 0..scenario.order().nr_pages() as u64 {
             let content = if kind == MappingKind::File { 100 + page } else { 0 };
             let place = Place::File(mapping, FIRST_PAGE + page);
-            world.memory.borrow_mut().put_stored(place, 0, content);
+            world.memory.borrow_mut().storage.set_content(place, content);
             world.expect(ASID, page, content);
         }
         let mut flags = VmFlags::READ | VmFlags::WRITE;
@@ -313,7 +312,7 @@ impl<'a, S: Subject, F: Format> Harness<'a, S, F> {
     }
 
     fn migrate(&self, env: &Ground<'_, S, F>) {
-        let all = FIRST_FRAME..FIRST_FRAME.add(FRAMES as u64);
+        let all = self.world.memory.borrow().range();
         let (cpu, targets) = (&mut CpuCtx::new(), &mut FreeFrames(env));
         // A folio with additional references stays where it is.
         let _ = self.maps.on(env, cpu, TUNING).migrate_range(all, targets);

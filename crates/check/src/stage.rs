@@ -5,17 +5,17 @@ use super::agent_cpu::{AgentCpu, Ground};
 use super::event_log::Logged;
 use super::format::Small;
 use super::harness::{ASID, FIRST_PAGE, Harness, TUNING};
-use super::memory::FIRST_FRAME;
 use super::panics::caught;
 use super::property::{Property, Violation};
 use super::scenario::Scenario;
 use super::schedule::{Deviation, Stacks, Trace, Watch, execute};
-use super::tables::{EngineTables, SLOTS};
-use super::world::{FRAMES, World};
+use super::tables::{LIMITS, SLOTS};
+use super::world::{FIRST_FRAME, FRAMES, World};
 use pageout_exhibits::audit::{AuditInput, audit};
 use pageout_exhibits::harness::Subject;
 use pageout_reclaim::mglru::LruGenCaps;
 use pageout_reclaim::{CpuCtx, Frames};
+use pageout_sim::EngineMemory;
 
 /// The result of an execution.
 pub struct Outcome {
@@ -55,8 +55,8 @@ fn perform<S: Subject, F: Small>(
 ) -> Outcome {
     let cpus = scenario.agents.len() + 1;
     let world = World::<F>::new(cpus, F::MACHINE, scenario.kind, FIRST_PAGE);
-    let mut tables = EngineTables::new();
-    let maps = tables.maps();
+    let mut memory = EngineMemory::new(&LIMITS);
+    let maps = memory.state(FIRST_FRAME);
     let harness = Harness::<S, F>::set_up(&world, &maps, scenario);
     let start = if told { world.describe() } else { Vec::new() };
     if told {
@@ -101,9 +101,9 @@ fn look_at_the_end<S: Subject, F: Small>(harness: &Harness<'_, S, F>) {
 /// Checks that mapcounts, references, slots and lists add up: each frame in use belongs to a folio,
 /// and each page table to an address space.
 fn balance<S: Subject, F: Small>(harness: &Harness<'_, S, F>, env: &Ground<'_, S, F>) {
-    let end = FIRST_FRAME.add(FRAMES as u64);
-    let (roots, tables) = (harness.world.roots(), harness.world.tables_in_use());
-    let input = AuditInput { roots, frames: FIRST_FRAME..end, slots: SLOTS, tables };
+    let frames = harness.world.memory.borrow().range();
+    let (roots, tables) = (harness.world.roots(), harness.world.tables.in_use());
+    let input = AuditInput { roots, frames, slots: SLOTS, tables };
     let found = match audit(harness.maps, env, &input) {
         Ok(folios) => {
             let pages: usize = folios.iter().map(|id| harness.maps.folio(*id).nr_pages()).sum();

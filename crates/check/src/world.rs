@@ -3,25 +3,24 @@
 
 use super::access::Access;
 use super::event_log::{self, Event, Logged};
-use super::memory::Memory;
+use super::format::Machine;
 use super::property::{Property, Violation};
 use super::registers::{Kind, Registers};
 use super::schedule::Watch;
-use super::tlb::{Held, Machine, Tlb, pages_of};
-use pageout_paging::mmu::{Asid, Invalidate, Shootdown};
+use pageout_paging::mmu::{Asid, Barrier, Invalidate, Shootdown};
 use pageout_paging::pte::{Entry, SwapEntry, SwapKind};
-use pageout_paging::table::{HostTable, HostTables};
+use pageout_paging::table::HostTable;
 use pageout_paging::{Format, Level, Order, Pfn, Pte, Table, VirtAddr};
-use std::cell::{Cell, RefCell};
+use pageout_sim::{Held, Levels, Memory, PageTables, Tlbs};
+use std::cell::RefCell;
 use std::marker::PhantomData;
 use std::ops::Range;
-use std::sync::atomic::AtomicU64;
-
-/// The frame of the first page table: far from the folios' frames.
-pub const FIRST_TABLE: Pfn = Pfn::new(1 << 20);
 
 /// The most page tables.
 const TABLES: usize = 16;
+
+/// The first frame.
+pub const FIRST_FRAME: Pfn = Pfn::new(64);
 
 /// The number of page frames.
 pub const FRAMES: usize = 16;
@@ -82,14 +81,11 @@ fn decode<F: Format>(level: Level, raw: Pte, i: usize) -> Pte {
 
 /// The world of one execution.
 pub struct World<F> {
-    tables: Box<[AtomicU64]>,
-    locks: Box<[Cell<bool>]>,
-    free_tables: RefCell<Vec<Pfn>>,
+    /// The page tables.
+    pub tables: PageTables,
     /// Memory and storage.
     pub memory: RefCell<Memory>,
-    tlbs: RefCell<Vec<Tlb>>,
-    /// Invalidations issued by each CPU that may not have taken effect yet.
-    issued: RefCell<Vec<Vec<Invalidate>>>,
+    tlbs: RefCell<Tlbs>,
     /// The behaviour of hardware.
     pub machine: Machine,
     /// The value that each page must hold.
@@ -108,14 +104,9 @@ impl<F: Format> World<F> {
     /// Returns an empty world of `cpus` CPUs, in which pages of this kind are mapped.
     pub fn new(cpus: usize, machine: Machine, kind: Kind, first_page: u64) -> Self {
         Self {
-            tables: (0..TABLES * F::PTES).map(|_| AtomicU64::new(0)).collect(),
-            locks: vec![Cell::new(false); TABLES].into(),
-            free_tables: RefCell::new(
-                (0..TABLES as u64).rev().map(|k| FIRST_TABLE.add(k)).collect(),
-            ),
-            memory: RefCell::new(Memory::new(FRAMES)),
-            tlbs: RefCell::new(vec![Tlb::default(); cpus]),
-            issued: RefCell::new(vec![Vec::new(); cpus]),
+            tables: PageTables::new::<F>(TABLES),
+            memory: RefCell::new(Memory::new(FIRST_FRAME..FIRST_FRAME.add(FRAMES as u64))),
+            tlbs: RefCell::new(Tlbs::new(cpus, Levels::All)),
             machine,
             registers: RefCell::new(Registers::new(kind)),
             forbidden: RefCell::default(),
@@ -129,35 +120,25 @@ impl<F: Format> World<F> {
 
     /// Returns the table in `frame`.
     pub fn table(&self, frame: Pfn) -> HostTable<'_, F> {
-        HostTables::new(&self.tables, FIRST_TABLE).table(frame)
-    }
-
-    /// Returns the lock of the table in `frame`.
-    pub fn lock_of(&self, frame: Pfn) -> &Cell<bool> {
-        &self.locks[frame.offset_from(FIRST_TABLE) as usize]
-    }
-
-    /// Allocates an empty table.
-    pub fn alloc_table(&self) -> Option<Pfn> {
-        self.free_tables.borrow_mut().pop()
+        self.tables.tables().table(frame)
     }
 
     /// Frees a table.
     pub fn free_table(&self, frame: Pfn) {
-        let empty = (0..F::PTES).all(|i| self.table(frame).load(i).is_none());
-        if !empty {
+        if !self.tables.is_empty::<F>(frame) {
             self.fail(
                 Property::Accounts,
                 format!("{frame:?} is freed, a table that maps something"),
             );
         }
-        self.free_tables.borrow_mut().push(frame);
+        self.tables.free(frame);
     }
 
     /// Adds an address space with an empty root table.
     pub fn add_root(&self, asid: Asid) -> Pfn {
-        let root = self.alloc_table().expect("there is room for root tables");
+        let root = self.tables.alloc().expect("there is room for root tables");
         self.roots.borrow_mut().push((asid, root));
+        self.tlbs.borrow_mut().cpus.iter_mut().for_each(|tlb| tlb.enter(asid));
         root
     }
 
@@ -201,32 +182,21 @@ impl<F: Format> World<F> {
             Shootdown::Broadcast => ("tells all TLBs to forget", ", and does not wait"),
             Shootdown::Ipi => ("interrupts all CPUs, whose TLBs forget", ""),
         };
-        match self.machine.shootdown {
-            Shootdown::Broadcast => self.issued.borrow_mut()[cpu].push(what),
-            Shootdown::Ipi => self.forget(what),
-        }
+        self.tlbs.borrow_mut().invalidate::<F>(cpu, what, self.machine.shootdown);
         self.tell(|| self.of_pages(Event::plain(Some(cpu), verb), what).noting(note));
     }
 
     /// Makes this CPU's invalidations take effect.
     pub fn complete(&self, cpu: usize) {
-        let issued = std::mem::take(&mut self.issued.borrow_mut()[cpu]);
-        issued.iter().for_each(|what| self.forget(*what));
-        if !issued.is_empty() {
+        if self.tlbs.borrow_mut().barrier::<F>(cpu, Barrier::Complete) {
             self.tell(|| Event::plain(Some(cpu), "waits until the TLBs have forgotten"));
         }
     }
 
     /// Makes this CPU's TLB forget at once.
     pub fn invalidate_local(&self, cpu: usize, what: Invalidate) {
-        self.tlbs.borrow_mut()[cpu].forget::<F>(what);
+        self.tlbs.borrow_mut().invalidate_local::<F>(cpu, what);
         self.tell(|| self.of_pages(Event::plain(Some(cpu), "makes its own TLB forget"), what));
-    }
-
-    fn forget(&self, what: Invalidate) {
-        for tlb in self.tlbs.borrow_mut().iter_mut() {
-            tlb.forget::<F>(what);
-        }
     }
 
     fn of_pages(&self, event: Event, what: Invalidate) -> Event {
@@ -265,7 +235,7 @@ impl<F: Format> World<F> {
 
     /// Returns the translations of a page that a CPU's TLB may hold.
     pub(super) fn held(&self, cpu: usize, asid: Asid, page: u64) -> Vec<Held> {
-        self.tlbs.borrow()[cpu].of_page(asid, page)
+        self.tlbs.borrow().cpus[cpu].of_page(asid, page).copied().collect()
     }
 
     /// Returns true if a CPU's TLB may translate a page of the scenario's.
@@ -293,16 +263,13 @@ impl<F: Format> World<F> {
         if !F::is_young(pte) {
             return;
         }
-        let now = self.memory.borrow_mut().tick();
         let page = first + (i * F::nr_pages(level)) as u64;
-        let new = Held::of::<F>(asid, page, level, pte, now);
-        for tlb in self.tlbs.borrow_mut().iter_mut() {
-            let other = tlb.of_other_size(&new).filter(|_| self.machine.one_size);
-            if let Some(other) = other {
-                self.conflict(&new, &other);
-            }
-            tlb.offer(new);
+        let new = Held::of::<F>(asid, page, level, pte, &self.memory.borrow());
+        let mut tlbs = self.tlbs.borrow_mut();
+        if let Some(other) = tlbs.of_other_size(&new).filter(|_| self.machine.one_size) {
+            self.conflict(&new, &other);
         }
+        tlbs.offer(new);
     }
 
     fn conflict(&self, new: &Held, held: &Held) {
@@ -347,11 +314,6 @@ impl<F: Format> World<F> {
         })
     }
 
-    /// Counts the page tables that are not free.
-    pub fn tables_in_use(&self) -> usize {
-        TABLES - self.free_tables.borrow().len()
-    }
-
     /// Forbids all accesses to these pages of the scenario's from now on, or only stores.
     pub fn forbid(&self, asid: Asid, pages: Range<u64>, stores: bool, by: &'static str) {
         let pages = self.first_page + pages.start..self.first_page + pages.end;
@@ -360,9 +322,8 @@ impl<F: Format> World<F> {
 
     /// Frees frames.
     pub fn free(&self, cpu: usize, pfn: Pfn, order: Order) {
-        let nr = order.nr_pages() as u64;
-        self.tell(|| Event::plain(Some(cpu), "frees").of_frames(pfn, nr));
-        if let Err(twice) = self.memory.borrow_mut().free(pfn, nr) {
+        self.tell(|| Event::plain(Some(cpu), "frees").of_frames(pfn, order.nr_pages() as u64));
+        if let Err(twice) = self.memory.borrow_mut().free(pfn, order) {
             self.fail(Property::Accounts, format!("frame {} is freed twice", twice.get()));
         }
     }
@@ -414,7 +375,7 @@ impl<F: Format> World<F> {
             false => ranges.join("; "),
         };
         // The last CPU has no agent: it checks the end.
-        let cpus = self.tlbs.borrow().len().saturating_sub(1).max(1);
+        let cpus = self.tlbs.borrow().cpus.len().saturating_sub(1).max(1);
         let held: Vec<Vec<String>> = (0..cpus).map(|cpu| self.cached(cpu)).collect();
         let held = match held.iter().all(|one| *one == held[0]) {
             true => ranges(held[0].clone()),
@@ -430,7 +391,14 @@ impl<F: Format> World<F> {
     /// Returns the translations that a CPU's TLB may hold, in words.
     fn cached(&self, cpu: usize) -> Vec<String> {
         let tlbs = self.tlbs.borrow();
-        let ranges = tlbs[cpu].translations().iter().map(|held| {
+        // Translations that differ only in permissions are shown once.
+        let mut shown = Vec::new();
+        for held in &tlbs.cpus[cpu].held {
+            if !shown.contains(&held.translation) {
+                shown.push(held.translation);
+            }
+        }
+        let ranges = shown.iter().map(|held| {
             let event = Event::plain(Some(0), "").of_frames(held.pfn, held.nr);
             let event = event.of_pages(held.page - self.first_page, held.nr);
             event.noting(if held.stores { ", dirty" } else { "" })
@@ -504,6 +472,15 @@ impl<F: Format> World<F> {
         let note = format!("{leaf}{}", event.note);
         Event { pages: Some((page, nr)), frames, note, ..event }
     }
+}
+
+/// Returns the pages that an invalidation names, for the log.
+fn pages_of<F: Format>(what: Invalidate) -> Option<(u64, u64)> {
+    let Invalidate::Range { start, nr, level, .. } = what else {
+        return None;
+    };
+    let nr = if level == Level::Pte { nr } else { nr * F::nr_pages(level) };
+    Some((start.get() >> F::PAGE_SHIFT, nr as u64))
 }
 
 fn is_marker<F: Format>(pte: Pte) -> bool {

@@ -27,12 +27,13 @@ const CALIBRATE: &str = "pageout-calibrate";
 const REFUSAL: &str = "pageout-refusal";
 const REPORT: &str = "pageout-report";
 const REPRODUCE: &str = "pageout-reproduce";
+const SIM: &str = "pageout-sim";
 const STEPS: &str = "pageout-steps";
 const SWEEP: &str = "pageout-sweep";
 
 /// The crates of the workspace that a crate may name. A crate without a row, such as the binary,
-/// may name all but the exhibits.
-const WALLS: [(&str, &[&str]); 18] = [
+/// may name all but the exhibits and the simulated machine.
+const WALLS: [(&str, &[&str]); 19] = [
     (PAGING, &[]),
     (CAPI, &[PAGING]),
     (REFUSAL, &[]),
@@ -40,6 +41,7 @@ const WALLS: [(&str, &[&str]); 18] = [
     (MACHINE, &[PAGING, REFUSAL]),
     (RECORD, &[]),
     (REPORT, &[RECORD]),
+    (SIM, &[PAGING, RECLAIM]),
     (EXHIBITS, &[PAGING, RECLAIM]),
     (EXPERIMENT, &[PAGING, RECLAIM, RECORD, REFUSAL]),
     (TRACE, &[EXPERIMENT]),
@@ -161,8 +163,9 @@ pub(super) fn check(workspace: &Workspace) -> Vec<Finding> {
 }
 
 fn may_depend(package: &str, on: &str, is_dev: bool) -> bool {
-    if on == EXHIBITS {
-        // `check` finds them, and has their harness in common with the engine's tests.
+    if [EXHIBITS, SIM].contains(&on) {
+        // `check` finds the exhibits, and has their harness and the simulated machine in common
+        // with the engine's tests.
         return is_dev || package == CHECK;
     }
     let wall = WALLS.iter().find(|(name, _)| *name == package);
@@ -228,6 +231,8 @@ mod tests {
         assert!(may_depend(PAGING, EXHIBITS, true));
         assert!(!may_depend(RECLAIM, EXHIBITS, false));
         assert!(!may_depend(MACHINE, EXHIBITS, false));
+        assert!(may_depend(CHECK, SIM, false));
+        assert!(!may_depend(HOST, SIM, false));
     }
 
     #[test]

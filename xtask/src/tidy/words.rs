@@ -56,6 +56,7 @@ const PLAIN: &[&str] = &[
     "crates/refusal/",
     "crates/report/",
     "crates/reproduce/",
+    "crates/sim/",
     "crates/steps/",
     "crates/sweep/",
     "crates/trace/",

@@ -72,10 +72,10 @@ fn pick<T: Clone>(of: &[T], index: &Index) -> Option<T> {
 }
 
 impl<'a, F: Format> Run<'a, F> {
-    fn new(mut world: World<'a, F>, tables: u64) -> Self {
+    fn new(mut world: World<'a, F>, tables: usize) -> Self {
         let mms = (0..SMALL.mms).map(|_| world.process()).collect();
         let file = world.file();
-        world.tables.left.set(Some(tables));
+        world.tables.set_left(Some(tables));
         Self { world, mms, file, folios: Vec::new(), vmas: Vec::new() }
     }
 
@@ -255,7 +255,7 @@ impl<'a, F: Format> Run<'a, F> {
     }
 }
 
-fn hold<F: Format>(ops: &[Op], tables: u64) -> Result<(), TestCaseError> {
+fn hold<F: Format>(ops: &[Op], tables: usize) -> Result<(), TestCaseError> {
     let mut arena = Arena::new::<F>(&SMALL);
     let mut run = Run::new(arena.world::<F>(), tables);
     for op in ops {
@@ -269,17 +269,17 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(192))]
 
     #[test]
-    fn counts_equal_the_tables_on_small_x86(ops in vec(op(), 1..60), tables in 0..22_u64) {
+    fn counts_equal_the_tables_on_small_x86(ops in vec(op(), 1..60), tables in 0..22_usize) {
         hold::<SmallX86>(&ops, tables)?;
     }
 
     #[test]
-    fn counts_equal_the_tables_in_blocks_of_2(ops in vec(op(), 1..60), tables in 0..22_u64) {
+    fn counts_equal_the_tables_in_blocks_of_2(ops in vec(op(), 1..60), tables in 0..22_usize) {
         hold::<SmallArm2>(&ops, tables)?;
     }
 
     #[test]
-    fn counts_equal_the_tables_in_blocks_of_4(ops in vec(op(), 1..60), tables in 0..22_u64) {
+    fn counts_equal_the_tables_in_blocks_of_4(ops in vec(op(), 1..60), tables in 0..22_usize) {
         hold::<SmallArm4>(&ops, tables)?;
     }
 }

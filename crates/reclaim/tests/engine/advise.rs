@@ -3,11 +3,11 @@
 use crate::cpu::{ROOM, RW};
 use crate::env::Asked;
 use crate::formats::on_every_format;
-use crate::ground::{Answer, Ground};
 use crate::world::Arena;
 use pageout_paging::Format;
 use pageout_paging::young::YoungAlgorithm;
 use pageout_reclaim::{Advice, FolioFlags, Limits, LruFlags, OutOfMemory, SpaceError, VmFlags};
+use pageout_sim::{Answer, pristine};
 
 fn what_is_not_needed_is_zeros_next_time<F: Format>(_: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&ROOM);
@@ -21,7 +21,7 @@ fn what_is_not_needed_is_zeros_next_time<F: Format>(_: YoungAlgorithm) {
     for number in 3..8 {
         assert_eq!(world.load(1, mm, number), Ok(0));
     }
-    assert_eq!(world.load(1, mm, 9), Ok(Ground::pristine(file, 1)), "as the file has it");
+    assert_eq!(world.load(1, mm, 9), Ok(pristine(file, 1)), "as the file has it");
     world.holds(mm, 10..12, 10);
     world.exit(mm);
     world.all_is_free_but(4);
@@ -56,7 +56,7 @@ fn late_storage_loses_nothing<F: Format>(_: YoungAlgorithm) {
     let mm = world.process();
     world.anon_at(mm, 0..8, 1);
     world.fill(mm, 0..8, 10);
-    *world.env.ground.answer.lock().unwrap() = Answer::Late;
+    world.env.memory().storage.answers(Answer::Late);
     assert_eq!(world.advise(mm, 0..8, Advice::PageOut), Ok(()));
     world.fill(mm, 0..3, 20);
     world.finish_io(true);

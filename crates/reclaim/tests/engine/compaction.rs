@@ -110,7 +110,7 @@ fn all_of_memory_is_packed_at_its_top<F: Format>(_: YoungAlgorithm) {
     // A quarter of memory is in use. The block where the scanners meet is left as it is.
     let whole = (0..BLOCKS).filter(|k| {
         let at = pageout_paging::Pfn::new(k * n);
-        (0..n).all(|k| !world.env.ground.is_used(at.add(k)))
+        (0..n).all(|k| !world.env.memory().frame(at.add(k)).used)
     });
     assert!(whole.count() as u64 >= BLOCKS * 3 / 4 - 1);
     assert_eq!(count(&world, Counter::CompactStall), 0, "no one waited for it");

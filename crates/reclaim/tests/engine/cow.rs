@@ -2,11 +2,11 @@
 
 use crate::cpu::{ROOM, RW};
 use crate::formats::on_every_format;
-use crate::ground::Ground;
 use crate::world::Arena;
 use pageout_paging::Format;
 use pageout_paging::young::YoungAlgorithm;
 use pageout_reclaim::VmFlags;
+use pageout_sim::pristine;
 
 fn a_private_store_leaves_the_file_alone<F: Format>(_: YoungAlgorithm) {
     for loaded in [false, true] {
@@ -26,9 +26,9 @@ fn a_private_store_leaves_the_file_alone<F: Format>(_: YoungAlgorithm) {
         }
         for number in 0..8 {
             let own = [1, 4, 7].contains(&number);
-            let content = if own { 50 + number } else { Ground::pristine(file, number) };
+            let content = if own { 50 + number } else { pristine(file, number) };
             assert_eq!(world.load(1, writer, number), Ok(content));
-            assert_eq!(world.load(1, reader, number), Ok(Ground::pristine(file, number)));
+            assert_eq!(world.load(1, reader, number), Ok(pristine(file, number)));
         }
         world.exit(writer);
         world.exit(reader);

@@ -3,67 +3,17 @@
 //! then.
 
 use crate::world::{World, page, pages};
-use pageout_paging::mmu::{Asid, Barrier, Invalidate};
 use pageout_paging::walk::{Descent, descend};
 use pageout_paging::{Format, Level, Order, Pfn, Pte, Table, VirtAddr};
 use pageout_reclaim::{
     Access, Advice, Fault, FaultKind, FolioId, Frames, Limits, MappingId, MappingKind, MmId,
     SpaceError, VmFlags,
 };
-use std::collections::HashMap;
+use pageout_sim::Held;
 use std::ops::Range;
 
 /// The number of CPUs of the ground.
 pub(crate) const CPUS: usize = 2;
-
-/// The translation of a page that a CPU holds.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Cached {
-    pfn: Pfn,
-    /// True if stores do not read the entry again: it is dirty already.
-    stores: bool,
-    exec: bool,
-}
-
-/// The translations that CPUs hold, by address space and first address of the page, and the
-/// invalidations that were issued and are not complete.
-#[derive(Debug, Default)]
-pub(crate) struct Tlbs {
-    page_shift: u32,
-    table_shift: u32,
-    cached: [HashMap<(Asid, u64), Cached>; CPUS],
-    issued: Vec<Invalidate>,
-}
-
-impl Tlbs {
-    pub(crate) fn new<F: Format>() -> Self {
-        let (page_shift, table_shift) = (F::PAGE_SHIFT, F::TABLE_SHIFT);
-        Self { page_shift, table_shift, ..Self::default() }
-    }
-
-    pub(crate) fn issue(&mut self, what: Invalidate) {
-        self.issued.push(what);
-    }
-
-    pub(crate) fn complete(&mut self, barrier: Barrier) {
-        if barrier != Barrier::Complete {
-            return;
-        }
-        for what in std::mem::take(&mut self.issued) {
-            for cpu in &mut self.cached {
-                cpu.retain(|(asid, addr), _| match what {
-                    Invalidate::Everything => false,
-                    Invalidate::AddressSpace(of) => *asid != of,
-                    Invalidate::Range { asid: of, start, nr, level } => {
-                        let shift = self.page_shift + level as u32 * self.table_shift;
-                        let end = start.get() + ((nr as u64) << shift);
-                        *asid != of || *addr < start.get() || *addr >= end
-                    }
-                });
-            }
-        }
-    }
-}
 
 /// The faults of an access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -76,7 +26,7 @@ impl<F: Format> World<'_, F> {
     /// Loads from a page on a CPU, and returns the page's content.
     pub(crate) fn load(&mut self, cpu: usize, mm: MmId, number: u64) -> Result<u64, Fault> {
         let pfn = self.reach(cpu, mm, number, Access::Read)?;
-        Ok(self.env.ground.content(pfn))
+        Ok(self.env.memory().content(pfn))
     }
 
     /// Stores to a page on a CPU.
@@ -88,7 +38,7 @@ impl<F: Format> World<'_, F> {
         content: u64,
     ) -> Result<(), Fault> {
         let pfn = self.reach(cpu, mm, number, Access::Write)?;
-        self.env.ground.set_content(pfn, content);
+        self.env.memory().set_content(pfn, content);
         Ok(())
     }
 
@@ -105,8 +55,11 @@ impl<F: Format> World<'_, F> {
         access: Access,
     ) -> Result<Pfn, Fault> {
         for _ in 0..8 {
-            if let Some(pfn) = self.translate(cpu, mm, page::<F>(number), access) {
-                assert!(self.env.ground.is_used(pfn), "a page that CPUs reach is not free");
+            if let Some(by) = self.translate(cpu, mm, page::<F>(number), access) {
+                let pfn = by.frame(number);
+                if let Some(lost) = self.env.memory().lost(&by, number) {
+                    panic!("a CPU reaches {pfn:?}, {lost}, through {by:?}");
+                }
                 return Ok(pfn);
             }
             match self.fault(mm, number, access) {
@@ -123,18 +76,17 @@ impl<F: Format> World<'_, F> {
     }
 
     /// Translates as hardware does for an access. Returns `None` for a fault.
-    fn translate(&self, cpu: usize, mm: MmId, addr: VirtAddr, access: Access) -> Option<Pfn> {
-        let key = (self.maps.mm(mm).asid(), addr.get());
-        let mut tlbs = self.env.mmu.tlbs.lock().unwrap();
-        if let Some(cached) = tlbs.cached[cpu].get(&key) {
-            let enough = match access {
-                Access::Read => true,
-                Access::Write => cached.stores,
-                Access::Exec => cached.exec,
-            };
-            if enough {
-                return Some(cached.pfn);
-            }
+    fn translate(&self, cpu: usize, mm: MmId, addr: VirtAddr, access: Access) -> Option<Held> {
+        let (asid, number) = (self.maps.mm(mm).asid(), addr.get() >> F::PAGE_SHIFT);
+        let mut tlbs = self.env.ground.tlbs.lock().unwrap();
+        let tlb = &mut tlbs.cpus[cpu];
+        let enough = |held: &&Held| match access {
+            Access::Read => true,
+            Access::Write => held.stores,
+            Access::Exec => held.exec,
+        };
+        if let Some(held) = tlb.of_page(asid, number).find(enough) {
+            return Some(*held);
         }
         let (table, i, level) = match descend(&self.env, self.maps.mm(mm).root(), addr) {
             Descent::Absent(_) => return None,
@@ -148,11 +100,9 @@ impl<F: Format> World<'_, F> {
             table.cas(i, raw, now).expect("one thread");
         }
         let pte = if level == Level::Pte { F::decode(now, i) } else { now };
-        let within = addr.get() >> F::PAGE_SHIFT & (F::nr_pages(level) as u64 - 1);
-        let pfn = F::pfn(pte).add(within);
-        let stores = access == Access::Write;
-        tlbs.cached[cpu].insert(key, Cached { pfn, stores, exec: F::is_exec(pte) });
-        Some(pfn)
+        let held = Held::of::<F>(asid, number, level, pte, &self.env.memory());
+        tlb.refill(number, held);
+        Some(held)
     }
 
     /// Returns the entry as the walk of an access leaves it, or `None` for a fault.

@@ -1,19 +1,19 @@
 //! A ground that counts: tables in memory that count their accesses and locks, an MMU that records
 //! its calls, and secondary MMUs that record theirs.
 
-use crate::cpu::Tlbs;
-use crate::ground::{Ground, Tables};
+use crate::ground::Ground;
 use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate, Mmu, Shootdown};
-use pageout_paging::table::{HostTable, HostTables, LINE};
-use pageout_paging::{Env, Format, Notifier, Pfn, Pte, Sound, Table, VirtAddr, VirtRange};
-use pageout_reclaim::{Lock, WriteGuard};
+use pageout_paging::table::HostTables;
+use pageout_paging::{
+    Env, Format, Notifier, Observer, Pfn, Rules, Sound, Stage, VirtAddr, VirtRange,
+};
+use pageout_reclaim::WriteGuard;
+use pageout_sim::{FIRST_TABLE, Operation, PageTables, Watch, WatchedTable};
 use std::collections::BTreeSet;
+use std::marker::PhantomData;
 use std::mem::take;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering::Relaxed};
-
-/// The frame of the first page table, far from the folios' frames.
-pub(crate) const FIRST_TABLE: Pfn = Pfn::new(1 << 20);
 
 /// The counts of one page table.
 #[derive(Debug, Default)]
@@ -22,13 +22,11 @@ pub(crate) struct TableCounts {
     pub(crate) locked: AtomicU64,
 }
 
-/// An MMU that only records.
+/// The abilities of the MMU, and the record of its calls.
 #[derive(Debug, Default)]
 pub(crate) struct MmuLog {
     pub(crate) invalidations: Mutex<Vec<Invalidate>>,
     pub(crate) completions: AtomicU64,
-    /// The translations that CPUs hold.
-    pub(crate) tlbs: Mutex<Tlbs>,
     /// True if hardware does not set the accessed bit.
     pub(crate) software_af: AtomicBool,
     /// True if hardware sets the accessed bit of entries that lead to tables.
@@ -43,8 +41,6 @@ pub(crate) struct MmuLog {
     pub(crate) cpus: AtomicU16,
     /// The address spaces whose flushes were deferred.
     pub(crate) deferred: Mutex<Vec<Asid>>,
-    /// True if an invalidation was issued and is not complete.
-    pub(crate) incomplete: AtomicBool,
 }
 
 impl MmuLog {
@@ -57,9 +53,7 @@ impl MmuLog {
     pub(crate) fn completions(&self) -> u64 {
         self.completions.swap(0, Relaxed)
     }
-}
 
-impl Mmu for MmuLog {
     fn caps(&self) -> Caps {
         let shootdown = match self.interrupts.load(Relaxed) {
             true => Shootdown::Ipi,
@@ -69,24 +63,6 @@ impl Mmu for MmuLog {
         let nonleaf_af = self.nonleaf_af.load(Relaxed);
         let cpus = self.cpus.load(Relaxed);
         Caps { hardware_af, nonleaf_af, shootdown, cpus, ..Caps::IDEAL }
-    }
-
-    fn invalidate(&self, what: Invalidate) {
-        self.invalidations.lock().unwrap().push(what);
-        self.tlbs.lock().unwrap().issue(what);
-        self.incomplete.store(true, Relaxed);
-    }
-
-    fn barrier(&self, barrier: Barrier) {
-        self.tlbs.lock().unwrap().complete(barrier);
-        if barrier == Barrier::Complete {
-            self.completions.fetch_add(1, Relaxed);
-            self.incomplete.store(false, Relaxed);
-        }
-    }
-
-    fn defer(&self, asid: Asid) {
-        self.deferred.lock().unwrap().push(asid);
     }
 }
 
@@ -147,47 +123,63 @@ impl Notifier for Secondary {
     }
 }
 
-/// The ground. Address space `n` has tag `n` and the secondary MMU `n`.
-#[derive(Debug)]
-pub(crate) struct TestEnv<'a, F> {
+/// A moment at which the engine calls the ground.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Moment {
+    /// The engine enters another stage.
+    Enters,
+    /// The engine gives up the CPU.
+    Relaxes,
+}
+
+/// The ground, under the rules `R`. Address space `n` has tag `n` and the secondary MMU `n`.
+pub(crate) struct TestEnv<'a, F, R = Sound> {
     pub(crate) tables: HostTables<'a, F>,
-    pub(crate) locks: &'a [Lock],
     pub(crate) counts: &'a [TableCounts],
     pub(crate) mmu: &'a MmuLog,
     pub(crate) secondaries: &'a [Secondary],
-    pub(crate) supply: &'a Tables,
+    pub(crate) supply: &'a PageTables,
     pub(crate) ground: &'a Ground,
+    /// The test's own work at each moment.
+    pub(crate) at: &'a (dyn Fn(Moment) + Sync),
+    pub(crate) rules: PhantomData<fn() -> R>,
 }
 
-impl<'a, F: Format> TestEnv<'a, F> {
+impl<'a, F: Format, R> TestEnv<'a, F, R> {
+    /// Returns the same ground under other rules, with the test's own work at each moment.
+    pub(crate) fn ruled<'h, S>(&'h self, at: &'h (dyn Fn(Moment) + Sync)) -> TestEnv<'h, F, S> {
+        let Self { tables, counts, mmu, secondaries, supply, ground, .. } = *self;
+        let rules = PhantomData;
+        TestEnv { tables, counts, mmu, secondaries, supply, ground, at, rules }
+    }
+
     pub(crate) fn counts_of(&self, table: Pfn) -> &'a TableCounts {
         &self.counts[table.offset_from(FIRST_TABLE) as usize]
     }
 }
 
-impl<'a, F: Format> Env for TestEnv<'a, F> {
+impl<'a, F: Format, R: Rules> Env for TestEnv<'a, F, R> {
     type Format = F;
     type Table = CountedTable<'a, F>;
-    type Mmu = MmuLog;
-    type Rules = Sound;
-    type Observer = ();
+    type Mmu = Self;
+    type Rules = R;
+    type Observer = Self;
     type TableGuard<'g>
         = WriteGuard<'g>
     where
         Self: 'g;
 
     fn table(&self, frame: Pfn) -> CountedTable<'a, F> {
-        CountedTable { table: self.tables.table(frame), counts: self.counts_of(frame) }
+        WatchedTable::new(self.tables.table(frame), self.counts_of(frame))
     }
 
-    fn mmu(&self) -> &MmuLog {
-        self.mmu
+    fn mmu(&self) -> &Self {
+        self
     }
 
     fn try_lock_table(&self, frame: Pfn) -> Option<WriteGuard<'_>> {
-        let number = frame.offset_from(FIRST_TABLE) as usize;
-        let guard = self.locks[number].try_write()?;
-        self.counts[number].locked.fetch_add(1, Relaxed);
+        let guard = self.supply.lock(frame).try_write()?;
+        self.counts_of(frame).locked.fetch_add(1, Relaxed);
         Some(guard)
     }
 
@@ -196,11 +188,12 @@ impl<'a, F: Format> Env for TestEnv<'a, F> {
         secondary.attached.load(Relaxed).then_some(secondary as _)
     }
 
-    fn observer(&self) -> &() {
-        &()
+    fn observer(&self) -> &Self {
+        self
     }
 
     fn relax(&self) {
+        (self.at)(Moment::Relaxes);
         std::thread::yield_now();
     }
 
@@ -210,58 +203,40 @@ impl<'a, F: Format> Env for TestEnv<'a, F> {
     }
 }
 
+impl<F, R> Observer for TestEnv<'_, F, R> {
+    fn enter(&self, _stage: Stage) {
+        (self.at)(Moment::Enters);
+    }
+}
+
+/// Invalidations take effect at the next barrier that completes them, on all CPUs.
+impl<F: Format, R: Rules> Mmu for TestEnv<'_, F, R> {
+    fn caps(&self) -> Caps {
+        self.mmu.caps()
+    }
+
+    fn invalidate(&self, what: Invalidate) {
+        self.mmu.invalidations.lock().unwrap().push(what);
+        self.ground.tlbs.lock().unwrap().invalidate::<F>(0, what, Shootdown::Broadcast);
+    }
+
+    fn barrier(&self, barrier: Barrier) {
+        self.ground.tlbs.lock().unwrap().barrier::<F>(0, barrier);
+        if barrier == Barrier::Complete {
+            self.mmu.completions.fetch_add(1, Relaxed);
+        }
+    }
+
+    fn defer(&self, asid: Asid) {
+        self.mmu.deferred.lock().unwrap().push(asid);
+    }
+}
+
 /// A table whose accesses are counted.
-#[derive(Debug)]
-pub(crate) struct CountedTable<'a, F> {
-    table: HostTable<'a, F>,
-    counts: &'a TableCounts,
-}
+pub(crate) type CountedTable<'a, F> = WatchedTable<'a, F, &'a TableCounts>;
 
-impl<F> Clone for CountedTable<'_, F> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<F> Copy for CountedTable<'_, F> {}
-
-impl<'a, F: Format> CountedTable<'a, F> {
-    fn counted(self) -> HostTable<'a, F> {
-        self.counts.accesses.fetch_add(1, Relaxed);
-        self.table
-    }
-}
-
-impl<F: Format> Table for CountedTable<'_, F> {
-    fn load(self, i: usize) -> Pte {
-        self.counted().load(i)
-    }
-
-    fn line(self, i: usize) -> [u64; LINE] {
-        self.counted().line(i)
-    }
-
-    fn test_and_clear_bit(self, i: usize, bit: u64) -> bool {
-        self.counted().test_and_clear_bit(i, bit)
-    }
-
-    fn clear_bits(self, i: usize, bits: u64) {
-        self.counted().clear_bits(i, bits);
-    }
-
-    fn cas(self, i: usize, old: Pte, new: Pte) -> Result<(), Pte> {
-        self.counted().cas(i, old, new)
-    }
-
-    fn swap(self, i: usize, new: Pte) -> Pte {
-        self.counted().swap(i, new)
-    }
-
-    fn set(self, i: usize, pte: Pte) {
-        self.counted().set(i, pte);
-    }
-
-    fn prefetch_write(self, i: usize) {
-        self.counted().prefetch_write(i);
+impl Watch for &TableCounts {
+    fn before(self, _operation: Operation) {
+        self.accesses.fetch_add(1, Relaxed);
     }
 }

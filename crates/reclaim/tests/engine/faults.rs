@@ -2,7 +2,6 @@
 
 use crate::cpu::{ROOM, RW};
 use crate::formats::on_every_format;
-use crate::ground::{Answer, Ground};
 use crate::world::{Arena, World};
 use pageout_paging::Format;
 use pageout_paging::pte::Entry;
@@ -11,6 +10,7 @@ use pageout_reclaim::{
     Access, Advice, Counter, Fault, FaultKind, FolioFlags, Frames, Limits, MemcgId, MmId,
     OutOfMemory, OutOfTable, Place, SwapSlot, TableKind, VmFlags,
 };
+use pageout_sim::{Answer, pristine};
 use std::sync::atomic::Ordering::Relaxed;
 
 fn anonymous_memory_is_zero_and_keeps_what_is_stored<F: Format>(_: YoungAlgorithm) {
@@ -40,12 +40,12 @@ fn a_page_of_a_file_is_read_once<F: Format>(_: YoungAlgorithm) {
             let mm = world.process();
             world.vma(mm, 1..15, VmFlags::READ, file, 2);
             for number in 1..15 {
-                let content = Ground::pristine(file, number + 1);
+                let content = pristine(file, number + 1);
                 assert_eq!(world.load(0, mm, number), Ok(content));
             }
             world.exit(mm);
         }
-        let read: Vec<_> = world.env.ground.transfers();
+        let read: Vec<_> = world.env.memory().storage.transfers();
         let pages: usize = read.iter().map(|transfer| transfer.io.nr).sum();
         assert_eq!(pages, 14, "each page once");
         assert_eq!(world.faults.major, read.len() as u64);
@@ -69,8 +69,9 @@ fn what_was_read_for_another_page_is_found_by_its_own_reverse_map<F: Format>(_: 
     let slot = SwapSlot::named_by(entry).expect("to a slot");
     let another = world.anon();
     let read = world.folio(another, 0, 99);
-    let (folio, stored) = (world.maps.folio(read), world.env.ground.stored(Place::Swap(slot)));
-    world.env.ground.set_content(folio.pfn(), stored);
+    let (folio, stored) =
+        (world.maps.folio(read), world.env.memory().storage.content(Place::Swap(slot)));
+    world.env.memory().set_content(folio.pfn(), stored);
     assert_eq!(world.engine().charge(read, MemcgId::ROOT), Ok(()));
     let guard = folio.try_lock().expect("no one else knows it");
     world.engine().swap_cache_add_folio(&guard, read, slot).expect("no other folio is there");
@@ -92,7 +93,7 @@ fn a_late_read_is_waited_for_and_a_failed_one_tried_again<F: Format>(_: YoungAlg
     let mut world = arena.world::<F>();
     let (mm, file) = (world.process(), world.file_of(2));
     world.vma(mm, 0..8, VmFlags::READ, file, 0);
-    *world.env.ground.answer.lock().unwrap() = Answer::Late;
+    world.env.memory().storage.answers(Answer::Late);
     let Fault::Pending(folio) = world.fault(mm, 1, Access::Read) else {
         panic!("the read is late");
     };
@@ -100,12 +101,12 @@ fn a_late_read_is_waited_for_and_a_failed_one_tried_again<F: Format>(_: YoungAlg
     assert!(world.maps.transfer_is_pending(folio));
     assert_eq!(world.finish_io(false), 1);
     assert!(!world.maps.transfer_is_pending(folio));
-    *world.env.ground.answer.lock().unwrap() = Answer::Failure;
+    world.env.memory().storage.answers(Answer::Failure);
     assert_eq!(world.fault(mm, 1, Access::Read), Fault::IoError);
     assert!(world.flags(folio).contains(FolioFlags::ERROR));
-    *world.env.ground.answer.lock().unwrap() = Answer::AtOnce;
+    world.env.memory().storage.answers(Answer::AtOnce);
     assert_eq!(world.fault(mm, 1, Access::Read), Fault::Done(FaultKind::Major));
-    assert_eq!(world.load(0, mm, 1), Ok(Ground::pristine(file, 1)));
+    assert_eq!(world.load(0, mm, 1), Ok(pristine(file, 1)));
     let vmstat = world.maps.memcg(MemcgId::ROOT).vmstat();
     assert_eq!(vmstat.get(Counter::Pgmajfault), 3, "each fault that read, not those that waited");
     let flags = world.flags(folio);
@@ -129,7 +130,7 @@ fn what_no_vma_permits_is_refused<F: Format>(_: YoungAlgorithm) {
     }
     assert_eq!(world.reach(0, mm, 1, Access::Exec), Err(Fault::BadAddress));
     assert!(world.reach(0, mm, 2, Access::Exec).is_ok());
-    assert_eq!(world.load(0, mm, 2), Ok(Ground::pristine(file, 0)));
+    assert_eq!(world.load(0, mm, 2), Ok(pristine(file, 0)));
 }
 
 /// Pages in memory around the fault are mapped with it, in blocks where possible. Only on arm64,
@@ -147,7 +148,7 @@ fn pages_around_a_fault_are_mapped_if_they_are_in_memory<F: Format>(_: YoungAlgo
         world.load(0, reader, number).expect("read");
     }
     world.maps.mm(mm).set_fault_around(8 << F::PAGE_SHIFT);
-    world.env.ground.transfers();
+    world.env.memory().storage.transfers();
     world.load(0, mm, n + 1).expect("in memory");
     let mapped: Vec<_> = (n..2 * n).filter(|k| F::is_valid(world.entry(mm, *k))).collect();
     assert_eq!(mapped, (n..2 * n).collect::<Vec<_>>(), "both folios are in memory");
@@ -158,9 +159,9 @@ fn pages_around_a_fault_are_mapped_if_they_are_in_memory<F: Format>(_: YoungAlgo
         let single = |k: &u64| !F::is_cont(world.entry(mm, *k));
         assert_eq!((n..2 * n).find(single), None, "each block is whole");
     }
-    assert_eq!(world.env.ground.transfers(), [], "nothing is read for it");
+    assert_eq!(world.env.memory().storage.transfers(), [], "nothing is read for it");
     for number in n..2 * n {
-        assert_eq!(world.load(1, mm, number), Ok(Ground::pristine(file, number - n)));
+        assert_eq!(world.load(1, mm, number), Ok(pristine(file, number - n)));
     }
     world.exit(mm);
     world.exit(reader);
@@ -236,8 +237,8 @@ fn stores_to_a_shared_file_reach_it<F: Format>(_: YoungAlgorithm) {
     let (writer, reader) = (world.process(), world.process());
     world.vma(writer, 0..4, RW | VmFlags::SHARED, file, 0);
     world.vma(reader, 4..8, VmFlags::READ | VmFlags::SHARED, file, 0);
-    assert_eq!(world.load(1, reader, 5), Ok(Ground::pristine(file, 1)));
-    assert_eq!(world.load(1, writer, 1), Ok(Ground::pristine(file, 1)));
+    assert_eq!(world.load(1, reader, 5), Ok(pristine(file, 1)));
+    assert_eq!(world.load(1, writer, 1), Ok(pristine(file, 1)));
     assert!(!F::is_write(world.entry(writer, 1)), "the first store is to be seen");
     assert_eq!(world.store(0, writer, 1, 77), Ok(()));
     assert_eq!(world.store(0, writer, 2, 78), Ok(()));
@@ -284,7 +285,7 @@ fn more_than_memory_holds_goes_to_swap_and_comes_back<F: Format>(_: YoungAlgorit
         world.exit(mm);
         assert_eq!(world.env.free_pages(), limits.frames);
         assert_eq!(world.maps.free_slots(), limits.slots);
-        let transfers = world.env.ground.transfers();
+        let transfers = world.env.memory().storage.transfers();
         let pages = |writes| {
             let of = transfers.iter().filter(|transfer| transfer.writes == writes);
             of.map(|transfer| transfer.io.nr as u64).sum::<u64>()
@@ -303,7 +304,7 @@ fn a_file_larger_than_memory_is_read_again<F: Format>(_: YoungAlgorithm) {
     let (mm, file) = (world.process(), world.file_of(2));
     world.vma(mm, 0..40, VmFlags::READ, file, 0);
     for number in (0..40).chain(0..40) {
-        assert_eq!(world.load(0, mm, number), Ok(Ground::pristine(file, number)));
+        assert_eq!(world.load(0, mm, number), Ok(pristine(file, number)));
     }
     assert!(world.faults.major > 10, "not all of it fits");
     world.exit(mm);
@@ -346,7 +347,7 @@ fn a_fault_says_what_ran_out<F: Format>(_: YoungAlgorithm) {
         world.engine().set_memcg(mm, group);
     });
     assert_eq!(limit, out_of(OutOfMemory::Limit(group)));
-    let tables = first_failure::<F>(&ROOM, |world, _| world.tables.left.set(Some(0)));
+    let tables = first_failure::<F>(&ROOM, |world, _| world.tables.set_left(Some(0)));
     assert_eq!(tables, out_of(OutOfMemory::PageTables));
     assert_eq!(first_failure::<F>(&ROOM, |_, _| {}), None);
 }

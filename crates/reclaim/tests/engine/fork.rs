@@ -60,9 +60,9 @@ fn without_room_there_is_no_child_and_the_parent_goes_on<F: Format>(_: YoungAlgo
         world.fill(parent, n - 2..n + 3, 10);
         world.fill(parent, 4 * n..4 * n + 2, 10);
         let tables = world.tables.in_use();
-        world.tables.left.set(Some(left + 1));
+        world.tables.set_left(Some(left + 1));
         let child = world.try_fork(parent);
-        world.tables.left.set(None);
+        world.tables.set_left(None);
         match child {
             Ok(child) => world.exit(child),
             Err(error) => assert_eq!(error, SpaceError::OutOfMemory(OutOfMemory::PageTables)),

@@ -2,7 +2,6 @@
 
 use crate::cpu::{ROOM, RW};
 use crate::formats::on_every_format;
-use crate::ground::Ground;
 use crate::world::{Arena, World, page, tuning};
 use pageout_paging::young::YoungAlgorithm;
 use pageout_paging::{Format, Level};
@@ -10,6 +9,7 @@ use pageout_reclaim::{
     Access, Counter, Fault, FaultKind, Frames, Limits, MemcgId, MmId, PmdLeaves, Thp, Tuning,
     VmFlags,
 };
+use pageout_sim::pristine;
 
 const LEAVES: Tuning = Tuning { thp: Thp::Always, pmd_leaves: PmdLeaves::WhereTheyFit, ..tuning() };
 
@@ -74,9 +74,9 @@ fn without_a_table_for_the_reserve_pages_are_mapped_alone<F: Format>(_: YoungAlg
     let mm = world.process();
     world.anon_at(mm, 0..2 * n, 0);
     minor(&mut world, mm, 0, Access::Write);
-    world.tables.left.set(Some(0));
+    world.tables.set_left(Some(0));
     assert!(matches!(fault(&mut world, mm, n, Access::Write), Fault::OutOfMemory(_)));
-    world.tables.left.set(None);
+    world.tables.set_left(None);
     // Reclaim for a table took the first folio.
     let frames = world.env.free_pages();
     assert_eq!(frames, limits::<F>().frames, "the folio is given back");
@@ -123,7 +123,7 @@ fn a_files_folio_is_mapped_by_a_leaf_where_it_fits<F: Format>(_: YoungAlgorithm)
             let write = access == Access::Write;
             assert_eq!((F::is_write(entry), F::is_young(entry)), (write, true));
             let index = pgoff + number - at.start;
-            assert_eq!(world.load(1, mm, number), Ok(Ground::pristine(file, index)));
+            assert_eq!(world.load(1, mm, number), Ok(pristine(file, index)));
             let id = world.engine().filemap_get_folio(file, index).expect("it is there");
             let pages = world.maps.folio(id).nr_pages() as u32;
             let mappings = if expected == Some(Level::Pmd) { 1 } else { pages };
@@ -182,7 +182,7 @@ fn a_private_store_takes_a_files_leaf_out<F: Format>(_: YoungAlgorithm) {
     assert_eq!(world.store(0, mm, n + 1, 7), Ok(()));
     assert_eq!(level(&world, mm, n + 1), Some(Level::Pte));
     assert_eq!(world.load(1, mm, n + 1), Ok(7));
-    assert_eq!(world.load(1, mm, n), Ok(Ground::pristine(file, 0)));
+    assert_eq!(world.load(1, mm, n), Ok(pristine(file, 0)));
     ends(&mut world, mm, n as usize);
 }
 

@@ -3,7 +3,6 @@
 
 use crate::cpu::RW;
 use crate::formats::on_every_format;
-use crate::ground::Ground;
 use crate::world::{Arena, World, pages};
 use pageout_paging::young::YoungAlgorithm;
 use pageout_paging::{Format, Level};
@@ -11,6 +10,7 @@ use pageout_reclaim::{
     Access, Advice, Fault, FolioFlags, FolioId, Frames, Limits, MapAs, MapError, MappingId, MmId,
     OutOfMemory, SpaceError, VmFlags,
 };
+use pageout_sim::pristine;
 
 fn limits<F: Format>() -> Limits {
     let n = F::PTES;
@@ -43,7 +43,7 @@ fn map_leaf<F: Format>(
     if !world.flags(folio).contains(FolioFlags::ANON) {
         for k in 0..n {
             let pfn = world.maps.folio(folio).pfn().add(k);
-            world.env.ground.set_content(pfn, Ground::pristine(mapping, index + k));
+            world.env.memory().set_content(pfn, pristine(mapping, index + k));
         }
         world.engine().filemap_add_folio(folio).expect("it is not there");
     }
@@ -174,11 +174,11 @@ fn without_a_table_a_files_leaf_is_not_write_protected<F: Format>(_: YoungAlgori
     let mut world = arena.world::<F>();
     let (mm, file) = (world.process(), world.file());
     map_leaf(&mut world, mm, (file, 0), n, RW | VmFlags::SHARED);
-    world.tables.left.set(Some(0));
+    world.tables.set_left(Some(0));
     let range = pages::<F>(n..2 * n);
     let refused = world.engine().set_uffd_wp(mm, &range, true);
     assert_eq!(refused, Err(SpaceError::OutOfMemory(OutOfMemory::PageTables)));
-    world.tables.left.set(None);
+    world.tables.set_left(None);
     assert_eq!(level(&world, mm, n), Some(Level::Pmd));
     world.fill(mm, n..2 * n, 10);
     world.holds(mm, n..2 * n, 10);
@@ -268,9 +268,9 @@ fn without_a_table_in_reserve_there_is_no_child<F: Format>(_: YoungAlgorithm) {
         let mut world = arena.world::<F>();
         let parent = world.process();
         anon_leaf(&mut world, parent);
-        world.tables.left.set(Some(left + 1));
+        world.tables.set_left(Some(left + 1));
         let child = world.try_fork(parent);
-        world.tables.left.set(None);
+        world.tables.set_left(None);
         // Two tables lead to the leaf, and one is in reserve.
         assert_eq!(child.is_ok(), left >= 3);
         match child {
@@ -340,7 +340,7 @@ fn a_files_leaf_is_written_back_and_stored_to_again<F: Format>(_: YoungAlgorithm
         assert_eq!(world.engine().write_back(folio), None, "it is clean");
         for k in 0..n {
             let place = pageout_reclaim::Place::File(file, k);
-            assert_eq!(world.env.ground.stored(place), salt + n + k);
+            assert_eq!(world.env.memory().storage.content(place), salt + n + k);
         }
         if salt == 10 {
             assert!(F::is_present(world.entry(mm, n)) && !F::is_write(world.entry(mm, n)));
@@ -364,7 +364,7 @@ fn stores_through_a_files_leaf_are_known_when_it_goes<F: Format>(_: YoungAlgorit
     assert_eq!(world.unmap_range(mm, n..n + 1), Ok(()));
     assert_eq!(world.mapcount(folio), 0);
     assert!(world.engine().write_back(folio).is_some(), "it is dirty");
-    assert_eq!(world.env.ground.stored(pageout_reclaim::Place::File(file, 0)), 10 + n);
+    assert_eq!(world.env.memory().storage.content(pageout_reclaim::Place::File(file, 0)), 10 + n);
     ends(&mut world, mm, n as usize);
 }
 

@@ -40,7 +40,6 @@ mod pressure;
 mod protect;
 mod recipes;
 mod remap;
-mod ruled;
 mod secondary;
 mod sharing;
 mod shmem;

@@ -91,7 +91,7 @@ fn without_a_table_what_was_mapped_before_stays_and_is_counted<F: Format>(
         let (mm, file) = (world.process(), world.file());
         let folio = world.folio(file, 3, 0);
         let vma = world.vma(mm, n - 3..n + 5, VmFlags::READ, file, 0);
-        world.tables.left.set(Some(tables));
+        world.tables.set_left(Some(tables));
         let done = world.try_map(vma, folio, MapAs::Ptes);
         let expected = if mapped < 8 { Err(MapError::NoTable) } else { Ok(()) };
         assert_eq!(done, expected);
@@ -106,7 +106,7 @@ fn without_a_table_what_was_mapped_before_stays_and_is_counted<F: Format>(
         let zapped = Zapped { entries: mapped, ..Zapped::default() };
         assert_eq!(world.zap(vma, folio), zapped);
         is_unmapped(&world, mm, folio);
-        world.tables.left.set(None);
+        world.tables.set_left(None);
         world.map(vma, folio);
     }
 }
@@ -180,11 +180,11 @@ fn only_a_whole_aligned_pmd_sized_folio_is_mapped_by_a_leaf<F: Format>(_: YoungA
         world.munmap(vma);
     }
     let vma = world.vma(mm, 0..n, VmFlags::READ, file, 0);
-    world.tables.left.set(Some(1));
+    world.tables.set_left(Some(1));
     assert_eq!(world.try_map(vma, folio, MapAs::PmdLeaf), Err(MapError::NoTable));
     is_unmapped(&world, mm, folio);
     // The VMA begins before the folio and ends past it.
-    world.tables.left.set(None);
+    world.tables.set_left(None);
     let file = world.file();
     let inner = world.folio(file, F::TABLE_SHIFT as u8, n);
     let wide = world.vma(mm, 5 * n - 2..6 * n + 2, VmFlags::READ, file, n - 2);

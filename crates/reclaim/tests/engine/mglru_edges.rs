@@ -3,7 +3,6 @@
 //! mistakes show.
 
 use crate::mglru_walk::FILTERS;
-use crate::ruled::Ruled;
 use crate::world::{Arena, LIMITS, aging, pages, tuning};
 use pageout_exhibits::{Bug, Faulty};
 use pageout_paging::pte::{Arm64_4K, SmallArm4, X86_64};
@@ -49,7 +48,7 @@ fn walked<F: Format, R: Rules>(
     for seq in [3, 4] {
         world.maps.lru_gen_use_mm(mm);
         used.iter().for_each(|page| world.touch(mm, *page));
-        let (env, cpu) = (Ruled::<_, R>::new(&world.env), &mut world.cpu);
+        let (env, cpu) = (world.env.ruled::<R>(&|_| {}), &mut world.cpu);
         let aging = aging(algorithm);
         let opened = world.maps.on(&env, cpu, Tuning { aging, ..tuning() }).try_to_inc_max_seq(
             MemcgId::ROOT,
@@ -147,7 +146,7 @@ fn looked_around<F: Format, R: Rules>(near: &Near, algorithm: YoungAlgorithm) ->
     let MmStats { leaf_young, nonleaf_added, .. } = world.age(3, algorithm);
     assert_eq!((leaf_young, nonleaf_added), (0, 0));
     near.used.iter().for_each(|page| world.touch(mm, *page));
-    let (env, cpu) = (Ruled::<_, R>::new(&world.env), &mut world.cpu);
+    let (env, cpu) = (world.env.ruled::<R>(&|_| {}), &mut world.cpu);
     let found = world
         .maps
         .on(&env, cpu, Tuning { aging: aging(algorithm), ..tuning() })

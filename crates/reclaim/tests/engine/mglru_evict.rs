@@ -1,7 +1,6 @@
 //! Eviction from generations as a whole: the pages taken, in which order and from which cgroup, and
 //! the counters.
 
-use crate::ground::Answer;
 use crate::world::{Arena, LIMITS, World, tuning};
 use pageout_paging::Format;
 use pageout_paging::pte::SmallX86;
@@ -10,6 +9,7 @@ use pageout_reclaim::{
     Agent, Counter, Errno, FolioFlags, FolioId, Frames, Limits, LruFlags, LruList, MappingId,
     MemcgId, MmId, Recency, ReclaimOptions, Tuning, VmFlags,
 };
+use pageout_sim::Answer;
 use std::sync::atomic::Ordering::Relaxed;
 
 type W<'a> = World<'a, SmallX86>;
@@ -267,7 +267,7 @@ fn dirty_pages_of_files_wait_for_their_flushers() {
         for id in &folios {
             assert!(world.maps.folio(*id).recency().contains(Recency::RECLAIM));
         }
-        assert!(world.env.ground.transfers().is_empty(), "reclaim writes none itself");
+        assert!(world.env.memory().storage.transfers().is_empty(), "reclaim writes none itself");
         assert!(world.cpu.events().wakeup_flusher > 0, "so the flushers are told");
         let [scanned, activated, rotated] =
             [Counter::PgscanDirect, Counter::Pgactivate, Counter::PgrotateFile]
@@ -299,13 +299,13 @@ fn what_is_being_written_comes_back_when_it_was() {
             map_one(world, mm, anon, index, group);
             world.change(mm, index, SmallX86::mkdirty);
         }
-        *world.env.ground.answer.lock().unwrap() = Answer::Late;
+        world.env.memory().storage.answers(Answer::Late);
         assert_eq!(reclaim(world, group, 32, Some(201), tuning), 0, "all is being written");
         assert_eq!(world.finish_io(true), 32);
         let scanned = counter(world, group, Counter::PgscanAnon);
         assert_eq!(reclaim(world, group, 32, Some(201), tuning), 32);
         assert_eq!(counter(world, group, Counter::PgscanAnon), scanned + 32);
-        assert!(world.env.ground.take_late().is_empty(), "written once");
+        assert!(world.env.memory().storage.late.is_empty(), "written once");
     });
 }
 

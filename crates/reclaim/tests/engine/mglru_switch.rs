@@ -1,7 +1,7 @@
 //! Lists are switched in the middle of a round of reclaim. The folios that the round has isolated
 //! join lists that are in use.
 
-use crate::ruled::{Moment, Ruled};
+use crate::env::Moment;
 use crate::world::{Arena, LIMITS, World, tuning};
 use pageout_exhibits::{Bug, Faulty};
 use pageout_paging::pte::SmallX86;
@@ -108,13 +108,13 @@ fn listed_after<R: Rules>(to: LruGenCaps, goes_on: GoesOn) -> usize {
         scope.spawn(|| {
             wait_for(&stand.isolated);
             let _moved = AtTheEnd(&stand.moved);
-            let ground = Ruled::<_, R>::with(env, &in_switch);
+            let ground = env.ruled::<R>(&in_switch);
             let switch = || maps.on(&ground, &mut CpuCtx::new(), tuning()).set_lru_gen_caps(to);
             Bug::during(bug, switch);
         });
         let _ends = [AtTheEnd(&stand.isolated), AtTheEnd(&stand.reclaimed)];
         let options = ReclaimOptions { may_swap: false, swappiness: None, agent: Agent::Direct };
-        let ground = Ruled::<_, R>::with(env, &in_reclaim);
+        let ground = env.ruled::<R>(&in_reclaim);
         let freed = maps.on(&ground, cpu, tuning()).try_to_free_mem_cgroup_pages(ROOT, 32, options);
         assert_eq!(freed, 0, "all are referred to");
         assert!(is(&stand.moved), "reclaim had isolated folios, and they were switched meanwhile");

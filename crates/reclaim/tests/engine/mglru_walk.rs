@@ -1,6 +1,5 @@
 //! Walks of page tables: their visits, counts, clears and promotions.
 
-use crate::env::FIRST_TABLE;
 use crate::formats::on_every_format;
 use crate::world::{Arena, LIMITS, World, aging, tuning};
 use pageout_paging::pte::{Arm64_4K, SmallArm4, SmallX86, X86_64};
@@ -86,7 +85,7 @@ impl<F: Format> World<'_, F> {
 
 /// Returns the lock of a page table.
 fn lock_of<'a, F>(world: &World<'a, F>, table: Pfn) -> &'a Lock {
-    &world.env.locks[table.offset_from(FIRST_TABLE) as usize]
+    world.env.supply.lock(table)
 }
 
 /// Returns the young entries that an algorithm counts if `page` of the folio at `of` was touched.

@@ -43,7 +43,7 @@ fn move_one<F: Format>(world: &mut World<'_, F>, id: FolioId, how: Unmapping) ->
     let moved = done.moved > 0;
     assert_eq!(folio.pfn() != from, moved);
     for k in 0..nr {
-        assert_eq!(world.env.ground.is_used(from.add(k)), !moved, "the frames it had");
+        assert_eq!(world.env.memory().frame(from.add(k)).used, !moved, "the frames it had");
         let at = world.maps.folio_of(folio.pfn().add(k));
         assert_eq!(at, Some(id), "the frames it has");
     }

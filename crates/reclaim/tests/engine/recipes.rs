@@ -18,7 +18,7 @@ fn a_folio_reaches_no_further_than_its_vma<F: Format>(_: YoungAlgorithm) {
     for number in 0..7 {
         world.load(0, mm, number).expect("it is mapped");
     }
-    let read = world.env.ground.transfers();
+    let read = world.env.memory().storage.transfers();
     let pages = |place| read.iter().find(|one| one.io.place == place).map(|one| one.io.nr);
     let first = |index| pages(Place::File(file, index));
     assert_eq!([first(0), first(4), first(6)], [Some(4), Some(2), Some(1)]);
@@ -58,16 +58,16 @@ fn page_tables_are_reclaimed_for<F: Format>(_: YoungAlgorithm) {
     let far = F::PTES as u64;
     world.anon_at(mm, 0..2, 0);
     world.anon_at(mm, far..far + 1, 0);
-    world.tables.left.set(Some(0));
+    world.tables.set_left(Some(0));
     let fault = world.fault(mm, 0, Access::Write);
     assert_eq!(fault, Fault::OutOfMemory(OutOfMemory::PageTables));
     let stalls =
         |world: &World<'_, F>| world.maps.memcg(MemcgId::ROOT).vmstat().get(Counter::Allocstall);
     assert_eq!(stalls(&world), 1, "there is nothing to reclaim");
-    world.tables.left.set(Some(3));
+    world.tables.set_left(Some(3));
     world.fill(mm, 0..2, 1);
     assert_eq!(stalls(&world), 1);
-    world.tables.of_frames.store(true, Relaxed);
+    world.env.ground.becomes_tables.store(true, Relaxed);
     assert_eq!(world.store(0, mm, far, 9), Ok(()));
     assert_eq!(stalls(&world), 2);
     assert!(world.maps.free_slots() < ROOM.slots, "a page made room for it");

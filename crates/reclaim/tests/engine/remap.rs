@@ -74,13 +74,13 @@ fn what_is_in_the_way_refuses<F: Format>(_: YoungAlgorithm) {
     world.vma(mm, 40..41, pageout_reclaim::VmFlags::READ, file, u64::MAX - 2);
     assert_eq!(world.remap(mm, 40..41, 40..44), Err(SpaceError::BadRange), "past the last offset");
     assert_eq!(world.remap(mm, 40..41, 50..54), Err(SpaceError::BadRange));
-    world.tables.left.set(Some(0));
+    world.tables.set_left(Some(0));
     let far = 4 * F::PTES as u64;
     assert_eq!(
         world.remap(mm, 0..4, far..far + 4),
         Err(SpaceError::OutOfMemory(OutOfMemory::PageTables))
     );
-    world.tables.left.set(None);
+    world.tables.set_left(None);
     world.holds(mm, 0..4, 10);
     world.exit(mm);
     world.all_is_free_but(0);

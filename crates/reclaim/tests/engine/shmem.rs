@@ -2,7 +2,6 @@
 
 use crate::cpu::{ROOM, RW, SHARED};
 use crate::formats::on_every_format;
-use crate::ground::Answer;
 use crate::world::{Arena, World, pages};
 use pageout_paging::Format;
 use pageout_paging::young::YoungAlgorithm;
@@ -11,6 +10,7 @@ use pageout_reclaim::{
     Access, Advice, Counter, Fault, FaultKind, FolioFlags, Limits, LruFlags, LruList, MappingId,
     MemcgId, MmId, SpaceError, SwapSlot, VmFlags,
 };
+use pageout_sim::Answer;
 
 fn counted<F: Format>(world: &World<'_, F>, counter: Counter) -> u64 {
     world.maps.memcg(MemcgId::ROOT).vmstat().get(counter)
@@ -153,7 +153,7 @@ fn what_is_being_written_is_waited_for<F: Format>(_: YoungAlgorithm) {
         let ([one, other], shmem) = sharers(&mut world, 2);
         world.fill(one, 0..4, 100);
         let folio = world.folio_at(one, 0);
-        *world.env.ground.answer.lock().unwrap() = Answer::Late;
+        world.env.memory().storage.answers(Answer::Late);
         assert_eq!(world.advise(one, 0..4, Advice::PageOut), Ok(()));
         assert!(world.flags(folio).contains(FolioFlags::WRITEBACK | FolioFlags::SWAPCACHE));
         assert_eq!(world.fault(other, 9, Access::Write), Fault::Pending(folio));
@@ -181,15 +181,15 @@ fn a_late_or_failed_read_is_tried_again<F: Format>(_: YoungAlgorithm) {
     let ([one, other], shmem) = sharers(&mut world, 0);
     world.fill(one, 0..2, 100);
     reclaim_all(&mut world);
-    *world.env.ground.answer.lock().unwrap() = Answer::Late;
+    world.env.memory().storage.answers(Answer::Late);
     let Fault::Pending(folio) = world.fault(one, 1, Access::Read) else {
         panic!("the read is late");
     };
     assert_eq!(world.fault(other, 9, Access::Write), Fault::Pending(folio), "the same folio");
     assert_eq!(world.finish_io(false), 1);
-    *world.env.ground.answer.lock().unwrap() = Answer::Failure;
+    world.env.memory().storage.answers(Answer::Failure);
     assert_eq!(world.fault(one, 1, Access::Read), Fault::IoError);
-    *world.env.ground.answer.lock().unwrap() = Answer::AtOnce;
+    world.env.memory().storage.answers(Answer::AtOnce);
     world.holds(other, 8..10, 92);
     [one, other].into_iter().for_each(|mm| world.exit(mm));
     world.end_shmem(shmem);

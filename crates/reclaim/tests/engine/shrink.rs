@@ -1,7 +1,6 @@
 //! Reclaim from end to end: the folios freed, written and kept, and their order.
 
 use crate::formats::on_every_format;
-use crate::ground::Answer;
 use crate::unmap::ALL;
 use crate::world::{Arena, LIMITS, World, aging};
 use pageout_paging::pte::Entry;
@@ -11,6 +10,7 @@ use pageout_reclaim::{
     Agent, Counter, FolioFlags, FolioId, Frames, Limits, LruFlags, LruList, MappingId, MemcgId,
     MmId, Place, Recency, ReclaimOptions, SwapSlot, Tuning, Unmapping, VmFlags,
 };
+use pageout_sim::Answer;
 
 const ROOT: MemcgId = MemcgId::ROOT;
 const ROOMY: Limits = Limits { folios: 256, shadows: 64, slots: 64, ..LIMITS };
@@ -53,7 +53,7 @@ fn reclaim<F: Format>(world: &mut World<'_, F>, tuning: Tuning) -> u64 {
 }
 
 fn used<F: Format>(world: &World<'_, F>) -> usize {
-    (0..LIMITS.frames as u64).filter(|n| world.env.ground.is_used(Pfn::new(*n))).count()
+    (0..LIMITS.frames as u64).filter(|n| world.env.memory().frame(Pfn::new(*n)).used).count()
 }
 
 fn clean_folios_of_files_are_freed_and_leave_shadows<F: Format>(algorithm: YoungAlgorithm) {
@@ -67,7 +67,7 @@ fn clean_folios_of_files_are_freed_and_leave_shadows<F: Format>(algorithm: Young
         assert_eq!(reclaim(&mut world, tuning(algorithm, how)), 40);
         assert_eq!(used(&world), 0);
         assert!(world.entries(mm, 0..40).iter().all(|pte| pte.is_none()));
-        assert!(world.env.ground.transfers().is_empty());
+        assert!(world.env.memory().storage.transfers().is_empty());
         let stat = world.maps.memcg(ROOT).vmstat();
         assert_eq!(stat.get(Counter::PgstealProactive), 40);
         assert_eq!(world.maps.lru_size(ROOT, LruList::InactiveFile), 0);
@@ -105,7 +105,7 @@ fn dirty_folios_of_files_wait_for_their_flushers<F: Format>(algorithm: YoungAlgo
         assert_eq!(reclaim(&mut world, tuning(algorithm, how)), 0);
         assert!(world.flags(id).contains(FolioFlags::DIRTY));
         assert!(world.maps.folio(id).recency().contains(Recency::RECLAIM));
-        assert!(world.env.ground.transfers().is_empty());
+        assert!(world.env.memory().storage.transfers().is_empty());
         assert_eq!((world.mapcount(id), world.maps.folio(id).refs()), (0, 1));
     }
 }
@@ -118,7 +118,7 @@ fn only_dirty_folios_of_files_count_as_left_to_their_flushers<F: Format>(
     let (mm, anon) = (world.process(), world.anon());
     resident(&mut world, mm, anon, 2, 0);
     world.change(mm, 2, F::mkdirty);
-    *world.env.ground.answer.lock().unwrap() = Answer::Late;
+    world.env.memory().storage.answers(Answer::Late);
     assert_eq!(reclaim(&mut world, tuning(algorithm, DEFERRED)), 0);
     // Background reclaim finds it again while it is being written out.
     world.maps.set_high_watermark(world.env.free_pages() as u64 + 1);
@@ -147,14 +147,14 @@ fn anonymous_memory_is_written_then_freed<F: Format>(algorithm: YoungAlgorithm) 
         let (mm, anon) = (world.process(), world.anon());
         let id = resident(&mut world, mm, anon, 2, 0);
         let pfn = world.maps.folio(id).pfn();
-        (0..4).for_each(|k| world.env.ground.set_content(pfn.add(k), 100 + k));
+        (0..4).for_each(|k| world.env.memory().set_content(pfn.add(k), 100 + k));
         (0..4).for_each(|k| world.change(mm, k, F::mkdirty));
         if late {
-            *world.env.ground.answer.lock().unwrap() = Answer::Late;
+            world.env.memory().storage.answers(Answer::Late);
         }
         world.forget();
         let freed = reclaim(&mut world, tuning(algorithm, how));
-        assert_eq!(world.env.ground.transfers().len(), 1, "written once");
+        assert_eq!(world.env.memory().storage.transfers().len(), 1, "written once");
         if late {
             assert_eq!(freed, 0);
             assert!(world.flags(id).contains(FolioFlags::WRITEBACK));
@@ -168,7 +168,7 @@ fn anonymous_memory_is_written_then_freed<F: Format>(algorithm: YoungAlgorithm) 
         }
         assert_eq!(used(&world), 0);
         for (slot, content) in slots(&world, mm, 4).into_iter().zip(100..) {
-            assert_eq!(world.env.ground.stored(Place::Swap(slot)), content);
+            assert_eq!(world.env.memory().storage.content(Place::Swap(slot)), content);
             assert_eq!(world.maps.slot_entries(slot), 1);
             assert_eq!(world.engine().swap_cache_get_folio(slot), None);
         }
@@ -184,12 +184,12 @@ fn what_cannot_be_written_stays_dirty<F: Format>(algorithm: YoungAlgorithm) {
         let (mm, anon) = (world.process(), world.anon());
         let id = resident(&mut world, mm, anon, 1, 0);
         world.change(mm, 0, F::mkdirty);
-        *world.env.ground.answer.lock().unwrap() = Answer::Failure;
+        world.env.memory().storage.answers(Answer::Failure);
         assert_eq!(reclaim(&mut world, tuning(algorithm, how)), 0);
         assert!(world.flags(id).contains(FolioFlags::DIRTY | FolioFlags::ERROR));
         assert_eq!(reclaim(&mut world, tuning(algorithm, how)), 0);
         assert_eq!(world.cpu.events().wakeup_flusher, 0, "flushers have no part in swap");
-        *world.env.ground.answer.lock().unwrap() = Answer::AtOnce;
+        world.env.memory().storage.answers(Answer::AtOnce);
         assert_eq!(reclaim(&mut world, tuning(algorithm, how)), 2);
         assert_eq!(used(&world), 0);
     }
@@ -201,7 +201,7 @@ fn only_what_was_saved_moves_to_the_tail<F: Format>(algorithm: YoungAlgorithm) {
         let mut world = arena.world::<F>();
         let (mm, anon) = (world.process(), world.anon());
         let id = resident(&mut world, mm, anon, 1, 0);
-        *world.env.ground.answer.lock().unwrap() = Answer::Late;
+        world.env.memory().storage.answers(Answer::Late);
         assert_eq!(reclaim(&mut world, tuning(algorithm, DEFERRED)), 0);
         assert_eq!(world.finish_io(ok), 1);
         assert_eq!(world.flags(id).contains(FolioFlags::DIRTY), !ok);
@@ -226,12 +226,12 @@ fn memory_given_up_lazily_is_freed_unwritten_unless_written_to<F: Format>(
             world.change(mm, 3, F::mkdirty);
             world.tuned(tuning(algorithm, how)).try_to_free_pages();
             // It is backed by swap again: stores since are not lost.
-            let swapped = world.env.ground.transfers().len() == 1;
+            let swapped = world.env.memory().storage.transfers().len() == 1;
             assert!(swapped || world.flags(id).contains(FolioFlags::SWAPBACKED));
             assert!(!world.entry(mm, 3).is_none());
         } else {
             assert_eq!(reclaim(&mut world, tuning(algorithm, how)), 4);
-            assert!(world.env.ground.transfers().is_empty());
+            assert!(world.env.memory().storage.transfers().is_empty());
             assert_eq!(used(&world), 0);
             assert_eq!(world.maps.memcg(ROOT).vmstat().get(Counter::Pglazyfreed), 4);
         }

@@ -2,7 +2,6 @@
 
 use crate::cpu::{ROOM, RW, SHARED};
 use crate::formats::on_every_format;
-use crate::ground::Answer;
 use crate::world::{Arena, World, pages};
 use pageout_paging::Format;
 use pageout_paging::pte::Arm64_4K;
@@ -11,6 +10,7 @@ use pageout_reclaim::{
     Access, Advice, Counter, Fault, FolioFlags, Frames, Limits, MappingId, MemcgId, MmId, Place,
     TruncateError, VmFlags,
 };
+use pageout_sim::Answer;
 
 /// Makes two processes that map pages 0 to 8 of a file, and have stored to each.
 fn sharers<F: Format>(world: &mut World<'_, F>, file: MappingId) -> [MmId; 2] {
@@ -39,10 +39,10 @@ fn what_is_past_the_end_is_gone<F: Format>(_: YoungAlgorithm) {
                 assert!(gone(&world, mm, 4));
             }
             assert_eq!(ROOM.frames - world.env.free_pages(), 4, "pages in use");
-            assert!(world.env.ground.transfers().iter().all(|transfer| !transfer.writes));
+            assert!(world.env.memory().storage.transfers().iter().all(|transfer| !transfer.writes));
             // The pages that come back there are those of storage, or zeros: the stores are lost.
             let again = match file == files[0] {
-                true => world.env.ground.stored(Place::File(file, 4)),
+                true => world.env.memory().storage.content(Place::File(file, 4)),
                 false => 0,
             };
             assert_eq!(world.load(0, sharers[0], 4), Ok(again));
@@ -119,7 +119,7 @@ fn a_transfer_that_goes_on_is_named<F: Format>(_: YoungAlgorithm) {
     let (mm, file) = (world.process(), world.file_of(1));
     world.vma(mm, 0..8, SHARED, file, 0);
     world.fill(mm, 0..6, 100);
-    *world.env.ground.answer.lock().unwrap() = Answer::Late;
+    world.env.memory().storage.answers(Answer::Late);
     let Fault::Pending(read) = world.fault(mm, 6, Access::Read) else {
         panic!("the read is late");
     };
@@ -145,7 +145,7 @@ fn what_is_on_its_way_to_swap_needs_no_wait_unless_a_part_stays<F: Format>(_: Yo
         world.vma(mm, 0..8, SHARED, shmem, 0);
         world.fill(mm, 0..8, 100);
         let head = world.folio_at(mm, 0);
-        *world.env.ground.answer.lock().unwrap() = Answer::Late;
+        world.env.memory().storage.answers(Answer::Late);
         world.advise(mm, 0..8, Advice::PageOut).expect("it is mapped");
         assert_eq!(world.engine().truncate(shmem, 4), Ok(()));
         assert_eq!(world.engine().truncate(shmem, 1), Err(TruncateError::Pending(head)));
@@ -153,7 +153,7 @@ fn what_is_on_its_way_to_swap_needs_no_wait_unless_a_part_stays<F: Format>(_: Yo
         assert_eq!(ROOM.frames - world.env.free_pages(), 4, "the other went with its write");
         assert_eq!(world.engine().truncate(shmem, 1), Ok(()));
         assert_eq!(world.maps.free_slots(), ROOM.slots, "taken back, to become zeros in part");
-        *world.env.ground.answer.lock().unwrap() = Answer::AtOnce;
+        world.env.memory().storage.answers(Answer::AtOnce);
         world.advise(mm, 0..8, Advice::PageOut).expect("it is mapped");
         assert_eq!([0, 1, 3, 4].map(|number| world.load(0, mm, number).unwrap()), [100, 0, 0, 0]);
         world.exit(mm);
@@ -213,7 +213,7 @@ fn pages_far_apart_are_found<F: Format>(_: YoungAlgorithm) {
         world.fill(mm, at..at + 4, 100);
     }
     world.advise(mm, 8..12, Advice::PageOut).expect("it is mapped");
-    *world.env.ground.answer.lock().unwrap() = Answer::Late;
+    world.env.memory().storage.answers(Answer::Late);
     world.advise(mm, 16..20, Advice::PageOut).expect("it is mapped");
     let parted = world.engine().truncate(shmem, far * 2 + 1);
     assert!(matches!(parted, Err(TruncateError::Pending(_))), "{parted:?}");

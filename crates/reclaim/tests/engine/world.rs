@@ -1,25 +1,25 @@
 //! A small world of processes, files, folios and page tables. Tests act as the hardware.
 
-use crate::cpu::{Faults, Tlbs};
-use crate::env::{FIRST_TABLE, MmuLog, Secondary, TableCounts, TestEnv};
-use crate::ground::{Ground, Tables};
+use crate::cpu::Faults;
+use crate::env::{MmuLog, Secondary, TableCounts, TestEnv};
+use crate::ground::Ground;
 use pageout_paging::contig::Getter;
 use pageout_paging::mmu::Asid;
-use pageout_paging::table::HostTables;
 use pageout_paging::tlb::FlushPolicy;
 use pageout_paging::walk::{Descent, TableFrames, descend};
 use pageout_paging::young::YoungAlgorithm;
 use pageout_paging::{Format, Level, Order, Pfn, Pte, Table, VirtAddr, VirtRange};
 use pageout_reclaim::{
-    Aging, CpuCtx, Engine, FlushTiming, FolioFlags, FolioId, Frames, Limits, Lock, MapAs, MapError,
-    MappingId, MappingKind, Memory, MmId, MmState, NewFolio, NewVma, OutOfTable, PmdLeaves,
-    Referenced, SpaceError, Thp, Tuning, UnmapGranularity, Unmapping, VmFlags, VmaId, Zapped,
+    Aging, CpuCtx, Engine, FlushTiming, FolioFlags, FolioId, Frames, Limits, MapAs, MapError,
+    MappingId, MappingKind, MmId, MmState, NewFolio, NewVma, OutOfTable, PmdLeaves, Referenced,
+    SpaceError, Thp, Tuning, UnmapGranularity, Unmapping, VmFlags, VmaId, Zapped,
 };
+use pageout_sim::{EngineMemory, PageTables};
 use std::iter::repeat_with;
-use std::mem::MaybeUninit;
+use std::marker::PhantomData;
+use std::mem::take;
 use std::ops::Range;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 
 /// The limits of all tests but the largest.
 pub(crate) const LIMITS: Limits =
@@ -31,14 +31,11 @@ const TABLES: usize = 8;
 /// The memory of a world.
 #[derive(Debug)]
 pub(crate) struct Arena {
-    tables: Vec<AtomicU64>,
-    locks: Vec<Lock>,
+    tables: PageTables,
     counts: Vec<TableCounts>,
     secondaries: Vec<Secondary>,
     mmu: MmuLog,
-    engine: Box<[MaybeUninit<u8>]>,
-    limits: Limits,
-    supply: Tables,
+    engine: EngineMemory,
     ground: Ground,
 }
 
@@ -50,33 +47,30 @@ impl Arena {
     pub(crate) fn new<F: Format>(limits: &Limits) -> Self {
         let tables = TABLES * (limits.mms + 1);
         Self {
-            tables: filled(tables * F::PTES),
-            locks: filled(tables),
+            tables: PageTables::new::<F>(tables),
             counts: filled(tables),
             secondaries: filled(limits.mms),
-            mmu: MmuLog { tlbs: Mutex::new(Tlbs::new::<F>()), ..MmuLog::default() },
-            engine: Box::new_uninit_slice(Memory::bytes_for(limits)),
-            limits: *limits,
-            supply: Tables::default(),
+            mmu: MmuLog::default(),
+            engine: EngineMemory::new(limits),
             ground: Ground::new(limits.frames),
         }
     }
 
     pub(crate) fn world<F: Format>(&mut self) -> World<'_, F> {
-        let memory = Memory::carve(&mut self.engine, &self.limits).expect("room for all");
         World {
-            maps: MmState::new(memory, Pfn::new(0)).expect("small tables"),
+            maps: self.engine.state(Pfn::new(0)),
             env: TestEnv {
-                tables: HostTables::new(&self.tables, FIRST_TABLE),
-                locks: &self.locks,
+                tables: self.tables.tables(),
                 counts: &self.counts,
                 mmu: &self.mmu,
                 secondaries: &self.secondaries,
-                supply: &self.supply,
+                supply: &self.tables,
                 ground: &self.ground,
+                at: &|_| {},
+                rules: PhantomData,
             },
             cpu: CpuCtx::new(),
-            tables: &self.supply,
+            tables: &self.tables,
             faults: Faults::default(),
             next_asid: 0,
         }
@@ -84,12 +78,11 @@ impl Arena {
 }
 
 /// The engine on a counting ground, and one CPU.
-#[derive(Debug)]
 pub(crate) struct World<'a, F> {
     pub(crate) maps: MmState<'a>,
     pub(crate) env: TestEnv<'a, F>,
     pub(crate) cpu: CpuCtx,
-    pub(crate) tables: &'a Tables,
+    pub(crate) tables: &'a PageTables,
     /// The faults of accesses so far.
     pub(crate) faults: Faults,
     next_asid: u32,
@@ -238,11 +231,9 @@ impl<'a, F: Format> World<'a, F> {
 
     /// Ends the late transfers, which fail unless `ok`. Returns their number.
     pub(crate) fn finish_io(&mut self, ok: bool) -> usize {
-        let late = self.env.ground.take_late();
+        let late = take(&mut self.env.memory().storage.late);
         for transfer in &late {
-            if ok {
-                self.env.ground.carry_out(*transfer);
-            }
+            self.env.memory().end(transfer, ok);
             let (env, cpu, id) = (&self.env, &mut self.cpu, transfer.io.folio);
             match transfer.writes {
                 true => self.maps.on(env, cpu, tuning()).write_done(id, ok),

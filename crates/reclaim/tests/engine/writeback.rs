@@ -2,11 +2,11 @@
 
 use crate::cpu::{ROOM, RW};
 use crate::formats::on_every_format;
-use crate::ground::Answer;
 use crate::world::Arena;
 use pageout_paging::Format;
 use pageout_paging::young::YoungAlgorithm;
 use pageout_reclaim::{FolioFlags, Place, Submitted, VmFlags};
+use pageout_sim::Answer;
 
 const SHARED: VmFlags = RW.union(VmFlags::SHARED);
 
@@ -25,7 +25,7 @@ fn what_is_stored_meanwhile_is_written_another_time<F: Format>(_: YoungAlgorithm
         }
         let folio = world.folio_at(sharers[0], 0);
         let pages = world.maps.folio(folio).nr_pages() as u64;
-        *world.env.ground.answer.lock().unwrap() = Answer::Late;
+        world.env.memory().storage.answers(Answer::Late);
         let written = world.engine().write_back(folio);
         assert_eq!(written, Some(Submitted::Pending));
         for mm in sharers {
@@ -45,10 +45,10 @@ fn what_is_stored_meanwhile_is_written_another_time<F: Format>(_: YoungAlgorithm
         let written = world.engine().write_back(folio);
         assert_eq!(written, Some(Submitted::Pending), "it is dirty again");
         assert_eq!(world.finish_io(true), 1);
-        assert_eq!(world.env.ground.stored(Place::File(file, 0)), 200);
+        assert_eq!(world.env.memory().storage.content(Place::File(file, 0)), 200);
         world.holds(sharers[0], 0..1, 200);
         if pages > 1 {
-            assert_eq!(world.env.ground.stored(Place::File(file, 1)), 101);
+            assert_eq!(world.env.memory().storage.content(Place::File(file, 1)), 101);
         }
         assert!(!world.env.ground.wrote_too_early());
     }
@@ -61,14 +61,14 @@ fn a_write_that_fails_leaves_the_page_dirty<F: Format>(_: YoungAlgorithm) {
     world.vma(mm, 0..4, SHARED, file, 0);
     world.fill(mm, 0..1, 7);
     let folio = world.folio_at(mm, 0);
-    *world.env.ground.answer.lock().unwrap() = Answer::Failure;
+    world.env.memory().storage.answers(Answer::Failure);
     let written = world.engine().write_back(folio);
     assert_eq!(written, Some(Submitted::Failed));
     assert!(world.flags(folio).contains(FolioFlags::DIRTY | FolioFlags::ERROR));
-    *world.env.ground.answer.lock().unwrap() = Answer::AtOnce;
+    world.env.memory().storage.answers(Answer::AtOnce);
     let written = world.engine().write_back(folio);
     assert_eq!(written, Some(Submitted::Done));
-    assert_eq!(world.env.ground.stored(Place::File(file, 0)), 7);
+    assert_eq!(world.env.memory().storage.content(Place::File(file, 0)), 7);
 }
 
 on_every_format!(

@@ -1,6 +1,5 @@
 //! The invariants that hold between any two operations: all that the engine counts, counted again.
 
-use crate::memory::FIRST_TABLE;
 use crate::model::Model;
 use crate::truth::Process;
 use pageout_paging::pte::{Entry, SwapKind};
@@ -34,7 +33,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         for process in self.truth.borrow().processes.iter().flatten() {
             self.audit_table(process, (process.root, Level::Pgd), 0, &mut found);
         }
-        let used = self.tables_used.borrow().iter().filter(|used| **used).count();
+        let used = self.supply.in_use();
         let reserve = self.maps.tables_in_reserve();
         assert_eq!(found.tables + reserve as usize, used, "page tables reached, and in use");
         assert_eq!(found.anon_leaves, reserve, "leaves of anonymous memory, and tables for them");
@@ -54,16 +53,16 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
     /// permit no more than the VMAs do, and lead to the values stored last, even inside of reclaim,
     /// which owes flushes.
     pub(crate) fn audit_tlbs(&self) {
-        let mut hardware = self.hardware.borrow_mut();
+        let hardware = self.hardware.borrow();
         let truth = self.truth.borrow();
-        let held = hardware.tlbs.clone().into_iter().flat_map(|tlb| tlb.held);
+        let held = hardware.tlbs.cpus.iter().flat_map(|tlb| tlb.held.clone());
         for held in held.chain(self.mirrors.iter().flat_map(|mirror| mirror.translations())) {
             let mut all = truth.processes.iter().flatten();
             let Some(process) = all.find(|process| process.asid == held.asid) else {
                 panic!("{held:?} outlives its process");
             };
             for page in held.page..held.page + held.nr {
-                let content = hardware.reached(&held, page).content;
+                let content = hardware.memory.content(hardware.reached(&held, page));
                 let at = process.pages.get(&page);
                 let at = at.unwrap_or_else(|| panic!("page {page} is mapped no more: {held:?}"));
                 let loads = at.flags.contains(VmFlags::READ);
@@ -82,8 +81,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         found: &mut Found,
     ) {
         found.tables += 1;
-        let number = frame.offset_from(FIRST_TABLE) as usize;
-        assert!(self.tables_used.borrow()[number], "a page table that is reached is in use");
+        assert!(self.supply.is_used(frame), "a page table that is reached is in use");
         let table = self.tables.table(frame);
         for i in 0..F::PTES {
             let raw = table.load(i);
@@ -169,7 +167,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
     /// Returns all folios, and their pages. Every frame is free or belongs to one folio.
     fn folios(&self) -> BTreeMap<FolioId, u64> {
         let mut folios = BTreeMap::new();
-        for (k, frame) in self.hardware.borrow().frames.iter().enumerate() {
+        for (k, frame) in self.hardware.borrow().memory.frames().iter().enumerate() {
             let pfn = Pfn::new(k as u64);
             let id = self.maps.folio_of(pfn);
             assert_eq!(id.is_some(), frame.used, "{pfn:?} is free, or has a folio: {id:?}");
@@ -211,7 +209,9 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         let shmem = !flags.contains(FolioFlags::ANON) && flags.contains(FolioFlags::SWAPBACKED);
         assert!(!(shmem && swapcache) || entries == 0, "{id:?} is mapped: {folio:?}");
         let cached = swapcache || indexed;
-        let transfers = self.hardware.borrow().late.iter().filter(|t| t.io.folio == id).count();
+        let hardware = self.hardware.borrow();
+        let transfers = hardware.memory.storage.late.iter().filter(|t| t.io.folio == id).count();
+        drop(hardware);
         let refs = entries + u32::from(cached) + transfers as u32;
         assert_eq!(folio.refs(), refs, "references to {id:?}: {folio:?}");
         assert!(refs > 0, "{id:?} is referred to by no one");

@@ -2,15 +2,16 @@
 //! and gives them back when a CPU faults.
 
 use crate::model::{Ended, Model};
-use crate::tlb::Translation;
 use pageout_paging::contig::{get_and_clear_ptes, set_ptes};
 use pageout_paging::mmu::Asid;
 use pageout_paging::pte::{Entry, Prot, SwapEntry, SwapKind};
+use pageout_paging::testing::Translation;
 use pageout_paging::walk::{Descent, descend};
 use pageout_paging::{
     Format, Level, LockedTable, Notifier, Pte, Rules, Table, VirtAddr, VirtRange, tlb,
 };
 use pageout_reclaim::{FolioFlags, MmState, VmFlags};
+use pageout_sim::Held;
 use std::cell::RefCell;
 use std::mem::take;
 use std::ops::Range;
@@ -18,7 +19,7 @@ use std::ops::Range;
 /// A page that the device reaches without a request.
 #[derive(Clone, Copy, Debug)]
 struct Reached {
-    by: Translation,
+    by: Held,
     young: bool,
     stored: bool,
 }
@@ -39,7 +40,7 @@ impl<'g, 'm> Mirror<'g, 'm> {
         self.reached.borrow().is_empty()
     }
 
-    pub(crate) fn translations(&self) -> Vec<Translation> {
+    pub(crate) fn translations(&self) -> Vec<Held> {
         self.reached.borrow().iter().map(|reached| reached.by).collect()
     }
 
@@ -104,9 +105,10 @@ impl<'g, 'm, F: Format, R: Rules> Model<'g, 'm, F, R> {
         let lent = SwapEntry::new(kind, pfn.get()).expect("a frame");
         let lent = SwapEntry { soft_dirty: F::is_soft_dirty(was), ..lent };
         pt.table().set(i, F::swap(lent));
-        let owner = self.hardware.borrow().owners(pfn, 1);
-        let (asid, level) = (alive.asid, Level::Pte);
-        let by = Translation { asid, level, page, nr: 1, pfn, owner, write: true, dirty: true };
+        let translation = Translation { asid: alive.asid, page, nr: 1, pfn, stores: true };
+        let owner = self.hardware.borrow().memory.owner(pfn, 1);
+        let (level, write, exec) = (Level::Pte, true, false);
+        let by = Held { translation, level, write, exec, owner };
         let reached = Reached { by, young: false, stored: false };
         self.mirror(alive.asid).reached.borrow_mut().push(reached);
     }

@@ -1,12 +1,12 @@
 //! The scenarios in which the property failed once, in their shortest form.
 
-use crate::hardware::Answer;
 use crate::model::Machine;
 use crate::property::hold;
 use crate::steps::{Meanwhile, Op, Span, Step, What};
 use pageout_paging::Sound;
 use pageout_paging::pte::{SmallArm4, SmallX86};
 use pageout_reclaim::{Advice, VmFlags};
+use pageout_sim::Answer;
 
 fn holds(ops: impl IntoIterator<Item = Op>) {
     let steps: Vec<_> = ops.into_iter().map(Step::alone).collect();

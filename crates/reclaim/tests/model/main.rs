@@ -22,7 +22,6 @@ mod property;
 mod reclaims;
 mod run;
 mod steps;
-mod tlb;
 mod truth;
 mod variants;
 mod watched;

@@ -3,16 +3,10 @@
 use crate::hardware::Hardware;
 use crate::model::Model;
 use crate::watched::WatchedTables;
-use pageout_paging::table::HostTables;
 use pageout_paging::{Format, Pfn};
-use pageout_reclaim::{Limits, Lock, Memory, MmState};
+use pageout_reclaim::Limits;
+use pageout_sim::{EngineMemory, PageTables};
 use std::cell::RefCell;
-use std::iter::repeat_with;
-use std::mem::MaybeUninit;
-use std::sync::atomic::AtomicU64;
-
-/// The frame of the first page table, far from the folios' frames.
-pub(crate) const FIRST_TABLE: Pfn = Pfn::new(1 << 20);
 
 /// The limits: room for some processes, but too little for all they may want. There are slots
 /// enough for generations of anonymous memory to be evicted, which takes 64 free ones.
@@ -31,27 +25,18 @@ pub(crate) const ROOM: Limits = Limits {
 /// The number of page tables.
 pub(crate) const TABLES: usize = 44;
 
-/// The memory for [`MmState`], page tables and their locks.
+/// The memory for [`MmState`](pageout_reclaim::MmState), and page tables.
 #[derive(Debug)]
 pub(crate) struct Arena {
-    tables: Vec<AtomicU64>,
-    locks: Vec<Lock>,
-    engine: Box<[MaybeUninit<u8>]>,
-    limits: Limits,
-}
-
-fn filled<T: Default>(len: usize) -> Vec<T> {
-    repeat_with(T::default).take(len).collect()
+    tables: PageTables,
+    engine: EngineMemory,
+    frames: usize,
 }
 
 impl Arena {
     pub(crate) fn new<F: Format>(limits: &Limits, tables: usize) -> Self {
-        Self {
-            tables: filled(tables * F::PTES),
-            locks: filled(tables),
-            engine: Box::new_uninit_slice(Memory::bytes_for(limits)),
-            limits: *limits,
-        }
+        let (tables, engine) = (PageTables::new::<F>(tables), EngineMemory::new(limits));
+        Self { tables, engine, frames: limits.frames }
     }
 
     /// Calls `work` with an engine in this memory that follows the rules `R`.
@@ -59,11 +44,10 @@ impl Arena {
         &mut self,
         work: impl FnOnce(&Model<'_, '_, F, R>) -> T,
     ) -> T {
-        let memory = Memory::carve(&mut self.engine, &self.limits).expect("room for all");
-        let maps = MmState::new(memory, Pfn::new(0)).expect("small tables");
-        let tables = HostTables::new(&self.tables, FIRST_TABLE);
-        let hardware = RefCell::new(Hardware::new(self.limits.frames, tables.len()));
+        let maps = self.engine.state(Pfn::new(0));
+        let tables = self.tables.tables();
+        let hardware = RefCell::new(Hardware::new(self.frames, tables.len()));
         let tables = WatchedTables { tables, hardware: &hardware };
-        work(&Model::new(&maps, tables, &self.locks))
+        work(&Model::new(&maps, tables, &self.tables))
     }
 }

@@ -2,9 +2,7 @@
 
 use crate::device::Mirror;
 use crate::hardware::{CPUS, Hardware};
-use crate::memory::FIRST_TABLE;
 use crate::steps::{Meanwhile, PROCESSES, What};
-use crate::tlb::Translation;
 use crate::truth::{Home, Process, Protected, Truth};
 use crate::watched::{Watched, WatchedTables};
 use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate, Mmu, Shootdown};
@@ -14,9 +12,10 @@ use pageout_paging::{
 };
 use pageout_reclaim::mglru::LruGenCaps;
 use pageout_reclaim::{
-    Access, Backing, CpuCtx, Fault, Frames, FreeBlocks, Io, Lock, MappingId, MemcgId, MmState,
-    Submitted, Tuning, VmFlags, World, WriteGuard,
+    Access, Backing, CpuCtx, Fault, Frames, FreeBlocks, Io, MappingId, MemcgId, MmState, Submitted,
+    Tuning, VmFlags, World, WriteGuard,
 };
+use pageout_sim::{Held, PageTables};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::marker::PhantomData;
@@ -83,9 +82,7 @@ pub(crate) struct Script {
 pub(crate) struct Model<'g, 'm, F, R> {
     pub(crate) maps: &'g MmState<'m>,
     pub(crate) tables: WatchedTables<'g, F>,
-    locks: &'g [Lock],
-    /// The frames of page tables that are in use.
-    pub(crate) tables_used: RefCell<Vec<bool>>,
+    pub(crate) supply: &'g PageTables,
     pub(crate) cpus: [RefCell<CpuCtx>; CPUS],
     /// The CPU that the engine runs on.
     pub(crate) cpu: Cell<usize>,
@@ -113,12 +110,11 @@ impl<'g, 'm, F: Format, R> Model<'g, 'm, F, R> {
     pub(crate) fn new(
         maps: &'g MmState<'m>,
         tables: WatchedTables<'g, F>,
-        locks: &'g [Lock],
+        supply: &'g PageTables,
     ) -> Self {
         Self {
             maps,
-            locks,
-            tables_used: RefCell::new(vec![false; tables.tables.len()]),
+            supply,
             hardware: tables.hardware,
             tables,
             cpus: Default::default(),
@@ -201,7 +197,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
     /// Does the same for a page of which the CPU holds an old translation.
     fn touch_held(&self, cpu: usize, pick: usize, store: bool) {
         let hardware = self.hardware.borrow();
-        let held = &hardware.tlbs[cpu].held;
+        let held = &hardware.tlbs.cpus[cpu].held;
         let Some(by) = held.get(pick % held.len().max(1)).copied() else {
             return;
         };
@@ -263,7 +259,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
     ///
     /// # Panics
     /// If the access must not succeed, or if it does not find the value stored last.
-    pub(crate) fn reach_by(&self, by: &Translation, process: usize, page: u64, store: bool) {
+    pub(crate) fn reach_by(&self, by: &Held, process: usize, page: u64, store: bool) {
         assert!(
             self.permits(process, page, store),
             "process {process} reaches page {page} (store: {store}) against its VMA: {by:?}"
@@ -271,14 +267,15 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         let mut truth = self.truth.borrow_mut();
         let mut hardware = self.hardware.borrow_mut();
         let frame = hardware.reached(by, page);
+        let memory = &mut hardware.memory;
         if store {
             let wp = truth.page(process, page).expect("permitted").wp;
             assert!(wp != Protected::Yes, "userfaultfd's protection of page {page} is lost");
             let value = truth.fresh();
-            frame.content = value;
+            memory.set_content(frame, value);
             truth.stored(process, page, value);
         } else {
-            truth.loaded(process, page, frame.content);
+            truth.loaded(process, page, memory.content(frame));
         }
     }
 
@@ -291,17 +288,17 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         page: u64,
         store: bool,
         pick: usize,
-    ) -> Option<Translation> {
+    ) -> Option<Held> {
         let truth = self.truth.borrow();
         let process = truth.processes.get(process)?.as_ref()?;
         let (root, asid) = (process.root, process.asid);
         drop(truth);
         let mut hardware = self.hardware.borrow_mut();
-        let tlb = &mut hardware.tlbs[cpu];
+        let tlb = &mut hardware.tlbs.cpus[cpu];
         tlb.enter(asid);
         let held = tlb.of_page(asid, page).count();
         if let Some(by) = tlb.of_page(asid, page).nth(pick % (held + 1)).copied() {
-            if !store || by.dirty {
+            if !store || by.stores {
                 return Some(by);
             }
             if !by.write {
@@ -420,7 +417,7 @@ impl<'g, F: Format, R: Rules> Env for Model<'g, '_, F, R> {
 
     fn try_lock_table(&self, frame: Pfn) -> Option<WriteGuard<'_>> {
         self.meanwhile(false);
-        self.locks[frame.offset_from(FIRST_TABLE) as usize].try_write()
+        self.supply.lock(frame).try_write()
     }
 
     fn notifier(&self, asid: Asid) -> Option<&dyn Notifier> {
@@ -467,68 +464,58 @@ impl<F: Format, R: Rules> Mmu for Model<'_, '_, F, R> {
     fn invalidate(&self, what: Invalidate) {
         self.meanwhile(false);
         let shootdown = self.machine.get().shootdown;
-        self.hardware.borrow_mut().invalidate::<F>(self.cpu.get(), what, shootdown);
+        self.hardware.borrow_mut().tlbs.invalidate::<F>(self.cpu.get(), what, shootdown);
     }
 
     fn barrier(&self, barrier: Barrier) {
         self.meanwhile(false);
-        self.hardware.borrow_mut().barrier::<F>(self.cpu.get(), barrier);
+        self.hardware.borrow_mut().tlbs.barrier::<F>(self.cpu.get(), barrier);
     }
 
     fn invalidate_local(&self, what: Invalidate) {
-        self.hardware.borrow_mut().tlbs[self.cpu.get()].forget::<F>(what);
+        self.hardware.borrow_mut().tlbs.invalidate_local::<F>(self.cpu.get(), what);
     }
 
     fn remote(&self, asid: Asid) -> bool {
-        self.hardware.borrow().remote(self.cpu.get(), asid)
+        self.hardware.borrow().tlbs.remote(self.cpu.get(), asid)
     }
 }
 
 impl<F: Format, R: Rules> Frames for Model<'_, '_, F, R> {
     fn alloc(&self, order: Order) -> Option<Pfn> {
         self.meanwhile(false);
-        self.hardware.borrow_mut().alloc(order)
+        self.hardware.borrow_mut().memory.alloc(order)
     }
 
     fn free(&self, pfn: Pfn, order: Order) {
-        self.hardware.borrow_mut().free(pfn, order);
+        let freed = self.hardware.borrow_mut().memory.free(pfn, order);
+        freed.expect("frames are freed once");
         self.meanwhile(true);
     }
 
     fn alloc_table(&self) -> Option<Pfn> {
-        let mut used = self.tables_used.borrow_mut();
-        let free = used.iter().position(|used| !used)?;
-        used[free] = true;
-        let frame = FIRST_TABLE.add(free as u64);
+        let frame = self.supply.alloc()?;
         self.hardware.borrow_mut().unlink_table(frame);
         Some(frame)
     }
 
     fn free_table(&self, frame: Pfn) {
-        let table = self.tables.table(frame);
-        let empty = (0..F::PTES).all(|i| table.load(i).is_none());
-        assert!(empty, "a table that is freed is empty");
-        let used = &mut self.tables_used.borrow_mut()[frame.offset_from(FIRST_TABLE) as usize];
-        assert!(std::mem::take(used), "a table is freed once");
+        assert!(self.supply.is_empty::<F>(frame), "a table that is freed is empty");
+        self.supply.free(frame);
     }
 
     fn zero(&self, pfn: Pfn, nr: usize) {
-        let mut hardware = self.hardware.borrow_mut();
-        (0..nr as u64).for_each(|k| hardware.frame(pfn.add(k)).content = 0);
+        self.hardware.borrow_mut().memory.zero(pfn, nr);
     }
 
     fn copy(&self, from: Pfn, to: Pfn, nr: usize) {
         self.meanwhile(false);
-        let mut hardware = self.hardware.borrow_mut();
-        for k in 0..nr as u64 {
-            hardware.frame(to.add(k)).content = hardware.frame(from.add(k)).content;
-        }
-        drop(hardware);
+        self.hardware.borrow_mut().memory.copy(from, to, nr);
         self.meanwhile(false);
     }
 
     fn free_pages(&self) -> usize {
-        self.hardware.borrow().free_pages()
+        self.hardware.borrow().memory.free_pages()
     }
 
     fn blocks(&self) -> Option<&dyn FreeBlocks> {
@@ -538,24 +525,19 @@ impl<F: Format, R: Rules> Frames for Model<'_, '_, F, R> {
 
 impl<F: Format, R: Rules> FreeBlocks for Model<'_, '_, F, R> {
     fn frames(&self) -> Range<Pfn> {
-        Pfn::new(0)..Pfn::new(self.hardware.borrow().frames.len() as u64)
+        self.hardware.borrow().memory.range()
     }
 
     fn block_at(&self, pfn: Pfn) -> Option<Order> {
-        self.hardware.borrow().block_at(pfn)
+        self.hardware.borrow().memory.block_at(pfn)
     }
 
     fn alloc_at(&self, pfn: Pfn, order: Order) -> bool {
-        let mut hardware = self.hardware.borrow_mut();
-        let free = hardware.block_at(pfn).is_some_and(|block| block >= order);
-        if free {
-            hardware.take(pfn.get() as usize, order.nr_pages());
-        }
-        free
+        self.hardware.borrow_mut().memory.alloc_at(pfn, order)
     }
 
     fn has_block(&self, order: Order) -> bool {
-        self.hardware.borrow().has_run(order)
+        self.hardware.borrow().memory.has_block(order)
     }
 
     fn low_watermark(&self) -> usize {
@@ -566,16 +548,14 @@ impl<F: Format, R: Rules> FreeBlocks for Model<'_, '_, F, R> {
 impl<F: Format, R: Rules> Backing for Model<'_, '_, F, R> {
     fn read(&self, io: Io) -> Submitted {
         self.meanwhile(false);
-        let mut hardware = self.hardware.borrow_mut();
-        let transfer = hardware.begin(false, io);
-        hardware.answer(transfer)
+        self.hardware.borrow_mut().memory.submit(false, io)
     }
 
     fn write(&self, io: Io) -> Submitted {
         self.meanwhile(true);
-        let transfer = self.hardware.borrow_mut().begin(true, io);
+        let transfer = self.hardware.borrow_mut().memory.begin(true, io);
         self.meanwhile(true);
-        self.hardware.borrow_mut().answer(transfer)
+        self.hardware.borrow_mut().memory.answer(transfer)
     }
 }
 

@@ -31,7 +31,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
     /// gone.
     fn held_of_none(&self, cpu: usize) -> Option<(usize, u64)> {
         let hardware = self.hardware.borrow();
-        hardware.tlbs[cpu].held.iter().find_map(|held| {
+        hardware.tlbs.cpus[cpu].held.iter().find_map(|held| {
             let process = self.process_of(held.asid)?;
             let root = self.truth.borrow().processes[process].as_ref()?.root;
             self.raw_entry(root, held.page).is_none().then_some((process, held.page))

@@ -51,7 +51,7 @@ fn a_dropped_gather_pays_and_is_counted() {
         assert_eq!(model.maps.dropped_tlb_batches(), 1);
         assert_eq!(model.maps.folio(id).refs(), 1, "the index's");
         assert!(
-            model.hardware.borrow().tlbs.iter().all(|tlb| tlb.held.is_empty()),
+            model.hardware.borrow().tlbs.cpus.iter().all(|tlb| tlb.held.is_empty()),
             "no CPU holds the page"
         );
     });
@@ -62,7 +62,7 @@ fn what_waits_for_a_forgotten_gather_is_never_used_anew() {
     owing(true, |model, id| {
         assert_eq!(model.maps.folio(id).refs(), 2, "the index's and one that leaked");
         (0..4).for_each(|_| model.run(&Op::ReclaimAll));
-        assert_eq!(model.hardware.borrow().freed, [], "the frame is not given back");
+        assert_eq!(model.hardware.borrow().memory.freed, [], "the frame is not given back");
         model.audit_tlbs();
     });
 }

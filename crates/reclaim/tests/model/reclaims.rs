@@ -57,7 +57,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
     /// Moves the folios of a range of frames.
     pub(crate) fn migrate(&self, at: u64, nr: u64, high: bool) {
         let take: fn(&Self, Order) -> Option<Pfn> = match high {
-            true => |model, order| model.hardware.borrow_mut().alloc_last(order),
+            true => |model, order| model.hardware.borrow_mut().memory.alloc_last(order),
             false => |model, order| model.alloc(order),
         };
         let range = Pfn::new(at)..Pfn::new(at + nr);

@@ -1,9 +1,7 @@
 //! The engine's calls for each operation, and the contents that processes must find after it.
 
-use crate::hardware::Answer;
 use crate::model::{Ended, Machine, Model};
 use crate::steps::{self, Meanwhile, Op, Span, Step};
-use crate::tlb::Tlb;
 use crate::truth::{Content, Home, Page, Process, Protected};
 use pageout_paging::mmu::Asid;
 use pageout_paging::walk::{Descent, descend};
@@ -12,6 +10,7 @@ use pageout_reclaim::{
     Advice, Compacted, Engine, Frames, MappingKind, MemcgId, MmapError, NewVma, SpaceError,
     TruncateError, VmFlags,
 };
+use pageout_sim::{Answer, Tlb};
 use std::ops::Range;
 
 fn range_of(span: Span) -> Range<u64> {
@@ -39,7 +38,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         });
         self.memcgs.borrow_mut().push((MemcgId::ROOT, MemcgId::ROOT));
         let Machine { zones, lru_gen, .. } = self.machine.get();
-        let frames = self.hardware.borrow().frames.len();
+        let frames = self.hardware.borrow().memory.frames().len();
         for zone in if zones { 1..3 } else { 0..0 } {
             self.maps.set_zone_start(zone, Pfn::new((zone * frames / 3) as u64));
         }
@@ -172,11 +171,12 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             }),
             Op::Storage { reads, writes } => {
                 let mut hardware = self.hardware.borrow_mut();
-                (hardware.reads, hardware.writes) = (reads, writes);
+                let storage = &mut hardware.memory.storage;
+                (storage.reads, storage.writes) = (reads, writes);
             }
             Op::Finish { nr, ok } => self.finish(nr, ok),
             Op::WriteFile { file, page } => self.write_file(file, page),
-            Op::Evict => self.hardware.borrow_mut().tlbs[self.cpu.get()] = Tlb::default(),
+            Op::Evict => self.hardware.borrow_mut().tlbs.cpus[self.cpu.get()] = Tlb::default(),
             Op::Lend { process, page, kind } => {
                 let at = self.aim(Span { process, at: page, nr: 1 });
                 self.lend(at.process, at.at, kind);
@@ -477,7 +477,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             self.mirror(process.asid).invalidate(VirtAddr::new(0)..VirtAddr::new(u64::MAX));
             self.with_engine(|engine| engine.exit_mm(process.mm));
             let tlbs = &mut self.hardware.borrow_mut().tlbs;
-            tlbs.iter_mut().for_each(|tlb| tlb.leave(process.asid));
+            tlbs.cpus.iter_mut().for_each(|tlb| tlb.leave(process.asid));
             self.free_table(process.root);
         }
     }
@@ -523,11 +523,11 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
     pub(crate) fn finish(&self, nr: usize, ok: bool) {
         for _ in 0..nr {
             let mut hardware = self.hardware.borrow_mut();
-            if hardware.late.is_empty() {
+            if hardware.memory.storage.late.is_empty() {
                 return;
             }
-            let transfer = hardware.late.remove(0);
-            hardware.end(&transfer, ok);
+            let transfer = hardware.memory.storage.late.remove(0);
+            hardware.memory.end(&transfer, ok);
             drop(hardware);
             let id = transfer.io.folio;
             self.with_engine(|engine| match transfer.writes {
@@ -557,14 +557,16 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         self.maps.mapping(file).set_size(from);
         while let Err(why) = self.with_engine(|engine| engine.truncate(file, from)) {
             let TruncateError::Pending(id) = why else { panic!("{why}") };
-            let late = self.hardware.borrow().late.iter().any(|transfer| transfer.io.folio == id);
+            let hardware = self.hardware.borrow();
+            let late = hardware.memory.storage.late.iter().any(|transfer| transfer.io.folio == id);
+            drop(hardware);
             assert!(late, "a transfer of {id:?} goes on");
             self.finish(usize::MAX, true);
         }
         self.script.borrow_mut().truncating = None;
         // The file grows again at once.
         self.maps.mapping(file).set_size(u64::MAX);
-        self.hardware.borrow_mut().truncated(file, from);
+        self.hardware.borrow_mut().memory.storage.truncated(file, from);
         self.truth.borrow_mut().truncated(file, from);
     }
 

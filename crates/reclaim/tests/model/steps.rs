@@ -1,6 +1,6 @@
 //! The steps of scenarios, in a form that shrinks to fewer and simpler steps.
 
-use crate::hardware::{Answer, CPUS};
+use crate::hardware::CPUS;
 use crate::model::Machine;
 use pageout_paging::mmu::Shootdown;
 use pageout_paging::pte::SwapKind;
@@ -10,6 +10,7 @@ use pageout_reclaim::mglru::LruGenCaps;
 use pageout_reclaim::{
     Advice, Aging, FlushTiming, PmdLeaves, Thp, Tuning, UnmapGranularity, Unmapping, VmFlags,
 };
+use pageout_sim::Answer;
 use proptest::collection::vec;
 use proptest::prelude::*;
 

@@ -1,9 +1,9 @@
 //! The contents that processes must find: for each page the last value that was stored.
 
-use crate::hardware::pristine;
 use pageout_paging::Pfn;
 use pageout_paging::mmu::Asid;
 use pageout_reclaim::{MappingId, MemcgId, MmId, VmFlags};
+use pageout_sim::pristine;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 

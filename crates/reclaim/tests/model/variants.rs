@@ -55,16 +55,16 @@ fn end<F: Format, R: Rules>(model: &Model<'_, '_, F, R>) -> End {
     let counted = memcgs.iter().flat_map(|(id, _)| {
         Counter::ALL.iter().map(|counter| model.maps.memcg(*id).vmstat().get(*counter))
     });
-    let tables = (0..model.tables.tables.len() as u64).map(|k| crate::memory::FIRST_TABLE.add(k));
+    let tables = (0..model.tables.tables.len() as u64).map(|k| pageout_sim::FIRST_TABLE.add(k));
     // A lazyfree run that was written to after all is put back dirty as a whole.
     let clean = |pte| if F::is_valid(pte) { F::mkclean(pte) } else { pte };
     let entries = |frame| (0..F::PTES).map(move |i| clean(model.tables.table(frame).load(i)).0);
     End {
-        freed: std::mem::take(&mut hardware.freed),
+        freed: std::mem::take(&mut hardware.memory.freed),
         entries: tables.flat_map(entries).collect(),
         lists: lists.map(known).collect(),
         counters: counted.collect(),
-        contents: hardware.frames.iter().map(|frame| frame.content).collect(),
+        contents: hardware.memory.frames().iter().map(|frame| frame.content).collect(),
     }
 }
 
@@ -93,7 +93,7 @@ fn run<F: Format>(machine: Machine, order: u8, variant: usize, steps: &[Step]) -
             // access from others. CPUs may forget a translation at any time, and here do so after
             // each step.
             model.step(&step);
-            model.hardware.borrow_mut().tlbs.iter_mut().for_each(|tlb| tlb.held.clear());
+            model.hardware.borrow_mut().tlbs.cpus.iter_mut().for_each(|tlb| tlb.held.clear());
         }
         end(model)
     })

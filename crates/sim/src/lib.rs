@@ -1,0 +1,16 @@
+//! The simulated machine: frames with contents, storage that completes at once, late or never, and
+//! TLBs at their laziest. The engine's tests, its random histories and the searches of `check` run
+//! the engine on it.
+#![forbid(unsafe_code)]
+
+mod memory;
+mod storage;
+mod table;
+mod tables;
+mod tlb;
+
+pub use memory::{Frame, GARBAGE, Lost, Memory};
+pub use storage::{Answer, Storage, Transfer, pristine};
+pub use table::{Operation, Watch, WatchedTable};
+pub use tables::{EngineMemory, FIRST_TABLE, PageTables};
+pub use tlb::{Held, Levels, Tlb, Tlbs};
