@@ -147,7 +147,7 @@ pub(crate) fn sizes(
 /// If there is no room for all labels, those that change least from line to line are in headings.
 pub(crate) fn figures(set: &RecordSet, scenario: &str, metrics: &[&str], columns: usize) -> String {
     let find = |record: &Record, name: &str| {
-        record.metrics.iter().find(|metric| metric.name == name).map(|of| estimated(of)[0].clone())
+        record.metric(name).map(|of| estimated(of)[0].clone())
     };
     let has = |record: &&Record| record.scenario == scenario && find(record, metrics[0]).is_some();
     let records: Vec<_> = set.records.iter().filter(has).collect();

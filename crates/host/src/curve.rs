@@ -284,7 +284,7 @@ mod tests {
     fn all_memory_leaves_first_uses_and_min_is_the_least() {
         let (records, _) = curve(2).records(&mut |_, _| {}).expect("a curve");
         let value = |of: &Record, name| {
-            let metric = of.metrics.iter().find(|metric| metric.name == name);
+            let metric = of.metric(name);
             metric.expect("it is told").values[0]
         };
         for of_limit in records.chunks(7) {

@@ -40,7 +40,7 @@ fn run(
 }
 
 fn figure(record: &Record, name: &str) -> f64 {
-    let metric = record.metrics.iter().find(|metric| metric.name == name);
+    let metric = record.metric(name);
     metric.unwrap_or_else(|| panic!("no {name} in {record:?}")).values[0]
 }
 

@@ -159,7 +159,7 @@ impl Region<'_> {
     /// Returns the units of each sample.
     fn units(&self, record: &Record) -> Vec<f64> {
         let name = format!("{}: units", self.name);
-        let found = record.metrics.iter().find(|metric| metric.name == name);
+        let found = record.metric(&name);
         found.map_or_else(Vec::new, |metric| metric.values.clone())
     }
 
@@ -244,7 +244,7 @@ per = "4K page"
         let mut record = record(&[4.0, 8.0]);
         TEXT.parse::<Regions>().unwrap().add_to(&mut record, &given(), 2).unwrap();
         let of = |name: &str| {
-            let found = record.metrics.iter().find(|metric| metric.name == name);
+            let found = record.metric(name);
             let metric = found.expect(name);
             (metric.unit.as_str(), metric.values.clone())
         };

@@ -267,7 +267,7 @@ mod tests {
         assert_eq!(scenarios.iter().filter(|name| **name == "reclaim-file").count(), 4);
         let kernel = |record: &Record| record.variant.get("kernel").cloned();
         assert!(records.iter().all(|record| kernel(record).as_deref() == Some("stock")));
-        let metric = records[0].metrics.iter().find(|metric| metric.name == "reclaim").unwrap();
+        let metric = records[0].metric("reclaim").unwrap();
         assert_eq!((metric.unit.as_str(), metric.values.len()), ("instructions/4K page", 3));
 
         let errors = recorded(include_str!("transcript/errors.log"), 3).unwrap_err();

@@ -152,7 +152,7 @@ impl FlushSweep {
 /// Returns the record with only the metrics that the sweep reports.
 fn only_reported(record: Record) -> Record {
     let find =
-        |of: &MetricSpec| record.metrics.iter().find(|metric| metric.name == of.name).cloned();
+        |of: &MetricSpec| record.metric(of.name).cloned();
     let metrics = REPORTED.iter().filter_map(find).collect();
     Record { metrics, ..record }
 }
@@ -177,7 +177,7 @@ mod tests {
         let records = sweep.records(&mut |done, of| steps = done * 100 + of).expect("a size");
         assert_eq!((records.len(), steps), (2 * 3 * 2 * 2, 1212));
         let flushing = |record: &Record| {
-            let found = record.metrics.iter().find(|metric| metric.name == FLUSHING.name);
+            let found = record.metric(FLUSHING.name);
             found.expect("what flushes take is told").values[0]
         };
         let first = |record: &Record| record.metrics[0].name == WHOLE.name;
@@ -213,7 +213,7 @@ mod tests {
         let first = |record: &Record| record.metrics[0].name == REPETITION.name;
         assert!(records.iter().all(first), "the whole stands before its parts");
         let time = |record: &Record| {
-            let found = record.metrics.iter().find(|metric| metric.name == REPETITION.name);
+            let found = record.metric(REPETITION.name);
             found.expect("repetitions are told").values[0]
         };
         let saved: Vec<_> = records.chunks(2).map(|pair| time(&pair[0]) / time(&pair[1])).collect();

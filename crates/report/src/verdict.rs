@@ -74,7 +74,7 @@ pub(crate) fn searches(file: &RecordFile) -> Markup {
     for record in file.records().filter(|record| record.ground == Ground::Check) {
         let own = record.variant.get("code").is_none_or(|code| code == "engine");
         let of = if own { &mut engine } else { &mut bugs };
-        let failures = record.metrics.iter().find(|metric| metric.name == "failures");
+        let failures = record.metric("failures");
         of[0] += 1;
         of[1] += usize::from(failures.is_some_and(|failures| failures.values[0] > 0.0));
     }

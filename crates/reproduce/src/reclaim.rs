@@ -31,7 +31,7 @@ struct Run {
 
 impl Run {
     fn values(&self, name: &str) -> Option<&[f64]> {
-        let found = self.record.metrics.iter().find(|metric| metric.name == name);
+        let found = self.record.metric(name);
         found.map(|metric| &*metric.values)
     }
 }

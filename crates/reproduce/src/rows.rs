@@ -85,7 +85,7 @@ fn setting(record: &Record) -> Option<&str> {
 }
 
 fn otherwise(record: &Record) -> Option<(&str, f64)> {
-    let ratio = record.metrics.iter().find(|metric| metric.name == RATIO)?;
+    let ratio = record.metric(RATIO)?;
     Some((setting(record)?, median(&ratio.values)?))
 }
 

@@ -147,7 +147,7 @@ fn a_prediction_is_what_compare_says_of_the_machine() {
     let records = ReclaimFile::records(&all, &variants, &model, &mut |_, _| ());
     for (record, name) in records.iter().zip(["before", "after"]) {
         let metric = |name: &str| {
-            let found = record.metrics.iter().find(|metric| metric.name == name);
+            let found = record.metric(name);
             found.unwrap_or_else(|| panic!("no {name}")).values[0]
         };
         let (ours, compared) = (of(name), metric(WHOLE.name));

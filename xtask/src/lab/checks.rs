@@ -199,7 +199,7 @@ pub(super) fn title(record: &Record) -> String {
 
 /// Returns the first sample of a metric.
 pub(super) fn value(record: &Record, name: &str) -> Result<f64> {
-    match record.metrics.iter().find(|metric| metric.name == name) {
+    match record.metric(name) {
         Some(metric) => Ok(metric.values[0]),
         None => bail!("{} has no metric {name}", title(record)),
     }

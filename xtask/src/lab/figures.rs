@@ -235,7 +235,7 @@ pub(super) fn differing(old: &[Record], new: &[Record], tolerance: f64) -> Vec<S
             continue;
         };
         for was in &a.metrics {
-            let is = b.metrics.iter().find(|metric| metric.name == was.name);
+            let is = b.metric(&was.name);
             let values = is.map_or(&[][..], |metric| &metric.values);
             let near = |(a, b): (&f64, &f64)| (a - b).abs() <= tolerance * a.abs();
             let alike = values.len() == was.values.len();

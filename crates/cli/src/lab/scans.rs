@@ -49,7 +49,7 @@ fn cells(set: &RecordSet) -> Vec<Cell<'_>> {
 
 /// Returns the kernel and the pages that each of its samples scanned, if it was counted.
 fn scanned(record: &Record) -> Option<(&str, &[f64])> {
-    let metric = record.metrics.iter().find(|metric| metric.name == SCANNED)?;
+    let metric = record.metric(SCANNED)?;
     let kernel = record.variant.get("kernel")?;
     Some((kernel, &metric.values))
 }

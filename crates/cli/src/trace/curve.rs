@@ -150,7 +150,7 @@ fn choice<'l>(labels: &'l Labels, name: &str) -> &'l str {
 
 /// Returns a figure of a record, which has one sample.
 fn value(record: &Record, of: MetricSpec) -> Option<f64> {
-    let metric = record.metrics.iter().find(|metric| metric.name == of.name);
+    let metric = record.metric(of.name);
     metric.and_then(|metric| metric.values.first().copied())
 }
 

@@ -31,7 +31,7 @@ fn a_counterexample_s_record_has_the_steps_that_are_printed() {
     let text = stdout(of);
     let set = records(of);
     let [record] = &set.records[..] else { panic!("one search: {set:?}") };
-    let metric = |name| record.metrics.iter().find(|metric| metric.name == name).expect(name);
+    let metric = |name| record.metric(name).expect(name);
     assert_eq!(metric("failures").values, [1.0]);
     let Told::Sequence(sequence) = metric("counterexample").told() else { panic!("no steps") };
     let (found, steps) = sequence.steps.split_last().expect("steps");
@@ -52,7 +52,7 @@ fn a_counterexample_s_record_has_the_steps_that_are_printed() {
 #[test]
 fn a_swap_entry_is_shown_in_the_table_from_the_step_that_leaves_it() {
     let set = records("check --exhibit write-out-before-flush --format x86-small");
-    let told = set.records[0].metrics.iter().find(|metric| metric.name == "counterexample");
+    let told = set.records[0].metric("counterexample");
     let Told::Sequence(sequence) = told.expect("a counterexample").told() else {
         panic!("no steps")
     };

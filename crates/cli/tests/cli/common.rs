@@ -129,7 +129,7 @@ pub(crate) fn read_file(json: &str) -> RecordFile {
 
 /// Returns a counted figure of a record.
 pub(crate) fn counted(record: &Record, name: &str) -> f64 {
-    let metric = record.metrics.iter().find(|metric| metric.name == name);
+    let metric = record.metric(name);
     let metric = metric.unwrap_or_else(|| panic!("no metric {name} in {record:?}"));
     assert_eq!(metric.values.len(), 1, "{name} is counted once");
     metric.values[0]

@@ -66,7 +66,7 @@ fn history_adds_up_to_what_the_engine_counts() {
         let set = records(&words);
         let [record] = &set.records[..] else { panic!("one run") };
         let told = |name: &str| {
-            let metric = record.metrics.iter().find(|metric| metric.name == name);
+            let metric = record.metric(name);
             metric.expect(name).told()
         };
         let sum = |name: &str| match told(name) {

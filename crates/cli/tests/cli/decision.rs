@@ -13,7 +13,7 @@ const HALVES: &str = "compare reclaim-file order=4 size=4MiB --ground model \
     --base young=batched,unmap=per-entry --new young=per-entry,unmap=batched";
 
 fn drawn(record: &Record) -> usize {
-    let drawn = record.metrics.iter().find(|metric| metric.name == "whole reclaim, drawn");
+    let drawn = record.metric("whole reclaim, drawn");
     drawn.map_or(0, |metric| metric.values.len())
 }
 
@@ -50,7 +50,7 @@ fn records_hold_what_the_decision_is_made_of() {
         let names: Vec<&str> = along.map(|series| series.x.name.as_str()).collect();
         assert_eq!(names.len(), 3, "{names:?}");
         for name in names {
-            let price = record.metrics.iter().find(|metric| metric.name == name).unwrap();
+            let price = record.metric(name).unwrap();
             let range = price.interval.expect("a price has a range");
             assert!(range.kind == Kind::Draws && range.low < range.high, "{price:?}");
         }

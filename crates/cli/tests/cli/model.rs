@@ -11,7 +11,7 @@ fn records(words: &str) -> RecordSet {
 }
 
 fn value(record: &Record, name: &str) -> f64 {
-    let metric = record.metrics.iter().find(|metric| metric.name == name);
+    let metric = record.metric(name);
     metric.unwrap_or_else(|| panic!("{name} is in {record:?}")).values[0]
 }
 

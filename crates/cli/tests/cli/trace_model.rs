@@ -40,7 +40,7 @@ fn words(command: &str, path: &Path, fields: &str) -> String {
 }
 
 fn value(record: &Record, name: &str) -> f64 {
-    let metric = record.metrics.iter().find(|metric| metric.name == name);
+    let metric = record.metric(name);
     metric.unwrap_or_else(|| panic!("{name} is in {record:?}")).values[0]
 }
 

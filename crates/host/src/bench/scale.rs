@@ -74,7 +74,7 @@ pub fn scale(
 }
 
 fn nanoseconds_a_page(record: &Record) -> &[f64] {
-    let whole = record.metrics.iter().find(|metric: &&Metric| metric.name == WHOLE.name);
+    let whole = record.metric(WHOLE.name);
     whole.map(|metric| &metric.values[..]).unwrap_or_default()
 }
 

@@ -76,7 +76,7 @@ impl Profile {
         small_pages: u64,
         cpus: u8,
     ) -> Result<(), ProfileError> {
-        let stolen = record.metrics.iter().find(|metric| metric.name == "pgsteal");
+        let stolen = record.metric("pgsteal");
         let stolen = stolen.map_or_else(Vec::new, |metric| metric.values.clone());
         if stolen.len() != self.samples.len() {
             let (found, expected) = (self.samples.len(), stolen.len());

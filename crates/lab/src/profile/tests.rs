@@ -192,7 +192,7 @@ fn samples_become_metrics_of_the_record() {
     ];
     assert_eq!(names, expected);
     let values =
-        |name: &str| record.metrics.iter().find(|m| m.name == name).unwrap().values.clone();
+        |name: &str| record.metric(name).unwrap().values.clone();
     let page = |count: f64| count / 52432.0;
     let reclaim = [30_511_580.0, 30_514_521.0, 30_522_397.0].map(page);
     assert_eq!(values("reclaim"), reclaim);
@@ -224,7 +224,7 @@ fn barriers_are_of_both_kinds() {
     let text = "r 1 1 0 0 0 0 0 0\n# sample 9 0 0 1 2 3 4 0 0 0 0 0 0 0 0\n# lost-returns 0\n";
     let mut record = with_pages(&[1.0]);
     text.parse::<Profile>().unwrap().add_to(&mut record, 1, 2).unwrap();
-    let value = |name: &str| record.metrics.iter().find(|m| m.name == name).unwrap().values[0];
+    let value = |name: &str| record.metric(name).unwrap().values[0];
     assert_eq!(["barriers", "barriers for stores"].map(value), [5.0, 3.0]);
 }
 

@@ -104,7 +104,7 @@ fn goal(record: &Record, seed: u64) -> Option<Record> {
     let field = |name: &str| record.fields.get(name).map_or("", String::as_str);
     let name = format!("{}, {}, {}", field("platform"), field("uses"), field("maps"));
     let metric = |name: &str| -> &[f64] {
-        let metric = record.metrics.iter().find(|metric: &&Metric| metric.name == name);
+        let metric = record.metric(name);
         metric.map_or(&[], |metric| &metric.values)
     };
     let rate = || metric(ACCESS_COLUMNS[0]).iter().map(|ns| 1e3 / ns).collect();

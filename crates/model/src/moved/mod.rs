@@ -53,7 +53,7 @@ pub(crate) fn add<S: Scenario>(
 ) {
     let nominal = |one: usize, variant: usize| {
         let record = &records[one * variants.len() + variant];
-        let whole = record.metrics.iter().find(|metric| metric.name == S::WHOLE.name);
+        let whole = record.metric(S::WHOLE.name);
         whole.expect("a record has what its scenario is judged by").values[0]
     };
     let search = |one| {

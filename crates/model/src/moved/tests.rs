@@ -42,7 +42,7 @@ fn break_even(records: Vec<Record>, base: Variant) -> Vec<BreakEven> {
 }
 
 fn value(record: &Record, name: &str) -> f64 {
-    let metric = record.metrics.iter().find(|metric| metric.name == name);
+    let metric = record.metric(name);
     metric.unwrap_or_else(|| panic!("{name} is told")).values[0]
 }
 

@@ -28,7 +28,7 @@ fn records(fields: &str, model: &Model) -> Vec<Record> {
 }
 
 fn value(record: &Record, name: &str) -> f64 {
-    let metric = record.metrics.iter().find(|metric| metric.name == name);
+    let metric = record.metric(name);
     metric.unwrap_or_else(|| panic!("{name} is told")).values[0]
 }
 

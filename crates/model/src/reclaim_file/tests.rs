@@ -27,7 +27,7 @@ fn records(fields: &str, variants: &[Variant], model: &Model) -> Vec<Record> {
 }
 
 fn value(record: &Record, name: &str) -> f64 {
-    let metric = record.metrics.iter().find(|metric| metric.name == name);
+    let metric = record.metric(name);
     metric.unwrap_or_else(|| panic!("{name} is told")).values[0]
 }
 
@@ -204,7 +204,7 @@ fn the_fabric_s_load_adds_up_to_what_is_counted() {
         let done = scenario.run(&machine, Variant::BEFORE, machine.all_runs()[0]);
         let report = ReclaimFile::report(&done);
         let record = records("order=0 size=4MiB process=running", &[Variant::BEFORE], &machine);
-        let load = record[0].metrics.iter().find(|metric| metric.name == "fabric load");
+        let load = record[0].metric("fabric load");
         let load = load.and_then(|metric| metric.series.as_deref()).expect("a series");
 
         let counts = &report.counts;

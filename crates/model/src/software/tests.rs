@@ -51,7 +51,7 @@ fn ours(row: &Row) -> [f64; 4] {
     assert_eq!(variants.map(place), [0, 1, 2, 3], "in the order of the row");
     let records = ReclaimFile::records(&all, &variants, &model, &mut |_, _| {});
     let instructions = |record: &Record| {
-        let found = record.metrics.iter().find(|metric| metric.name == INSTRUCTIONS.name);
+        let found = record.metric(INSTRUCTIONS.name);
         found.expect("instructions are counted").values[0]
     };
     let counted: Vec<_> = records.iter().map(instructions).collect();
@@ -98,7 +98,7 @@ fn lab(row: &Row, kernel: &str, [cpus, process]: [&str; 2], metrics: &[&str]) ->
     });
     let record = found.unwrap_or_else(|| panic!("no row of {fields:?} on {kernel}"));
     let value = |name: &&str| {
-        let metric = record.metrics.iter().find(|metric| metric.name == **name);
+        let metric = record.metric(name);
         median(&metric.expect("it was counted").values).expect("it has values")
     };
     metrics.iter().map(value).sum()

@@ -92,6 +92,13 @@ pub struct Record {
     pub metrics: Vec<Metric>,
 }
 
+impl Record {
+    /// Returns the metric of a name; a record has no two of one name.
+    pub fn metric(&self, name: &str) -> Option<&Metric> {
+        self.metrics.iter().find(|metric| metric.name == name)
+    }
+}
+
 /// A quantity. It has exactly one kind of content: see [`Told`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -90,7 +90,7 @@ impl<'a> Drawn<'a> {
         for record in records {
             let title = self.of.title(&record.variant);
             let side = [0, column].iter().position(|column| self.columns[*column] == title);
-            let own = record.metrics.iter().find(|metric| metric.name == OWN);
+            let own = record.metric(OWN);
             if let (Some(side), Some(own)) = (side, own.and_then(|own| median(&own.values))) {
                 functions.entry(&record.fields[FUNCTION]).or_default()[side] = own;
             }
