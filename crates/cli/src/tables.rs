@@ -146,9 +146,7 @@ pub(crate) fn sizes(
 /// Writes the records of a scenario that have these metrics, a line each: fields, variant, medians.
 /// If there is no room for all labels, those that change least from line to line are in headings.
 pub(crate) fn figures(set: &RecordSet, scenario: &str, metrics: &[&str], columns: usize) -> String {
-    let find = |record: &Record, name: &str| {
-        record.metric(name).map(|of| estimated(of)[0].clone())
-    };
+    let find = |record: &Record, name: &str| record.metric(name).map(|of| estimated(of)[0].clone());
     let has = |record: &&Record| record.scenario == scenario && find(record, metrics[0]).is_some();
     let records: Vec<_> = set.records.iter().filter(has).collect();
     let labels = |record: &Record| record.fields.clone().into_iter().chain(record.variant.clone());

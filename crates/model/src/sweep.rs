@@ -151,8 +151,7 @@ impl FlushSweep {
 
 /// Returns the record with only the metrics that the sweep reports.
 fn only_reported(record: Record) -> Record {
-    let find =
-        |of: &MetricSpec| record.metric(of.name).cloned();
+    let find = |of: &MetricSpec| record.metric(of.name).cloned();
     let metrics = REPORTED.iter().filter_map(find).collect();
     Record { metrics, ..record }
 }

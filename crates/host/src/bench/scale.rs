@@ -9,7 +9,7 @@ use pageout_experiment::rounds::{Cell, Rounds, measure};
 use pageout_experiment::scenarios::metrics::reclaim_file::WHOLE;
 use pageout_experiment::scenarios::{Orders, ReclaimFile};
 use pageout_experiment::variant::Variant;
-use pageout_record::schema::{Basis, Metric, Record};
+use pageout_record::schema::{Basis, Record};
 use std::time::Duration;
 
 /// The sizes of the files, in GiB.

@@ -191,8 +191,7 @@ fn samples_become_metrics_of_the_record() {
         ("pgsteal", "pages"),
     ];
     assert_eq!(names, expected);
-    let values =
-        |name: &str| record.metric(name).unwrap().values.clone();
+    let values = |name: &str| record.metric(name).unwrap().values.clone();
     let page = |count: f64| count / 52432.0;
     let reclaim = [30_511_580.0, 30_514_521.0, 30_522_397.0].map(page);
     assert_eq!(values("reclaim"), reclaim);

@@ -14,7 +14,7 @@ use pageout_paging::mmu::Asid;
 use pageout_paging::pte::{Arm64_4K, Prot, X86_64};
 use pageout_paging::table::HostTables;
 use pageout_paging::{Format, Level, Pfn, Table, VirtAddr};
-use pageout_record::schema::{Basis, Better, Ground, Labels, Metric, Record};
+use pageout_record::schema::{Basis, Better, Ground, Labels, Record};
 use std::hint::black_box;
 use std::iter::repeat_with;
 use std::marker::PhantomData;
