@@ -17,9 +17,9 @@ use super::given::Given;
 use super::initrd::{Carried, Guest};
 use super::kernel::Kernel;
 use super::pages::Pages;
-use super::plan::{Bench, Clock};
+use super::plan::Bench;
 use super::plugin::{self, Counting, Plugin};
-use super::profile::{Profile, RECLAIM};
+use super::profile::Profile;
 use super::qemu::{self, Machine};
 use super::regions::Regions;
 use super::selftest;
@@ -245,16 +245,9 @@ impl Lab<'_> {
         result: impl Fn(Built, &Job, &AtomicBool, Result<Brought, LabError>) -> Result<R, LabError>
         + Sync,
     ) -> Result<Done<R>, LabError> {
-        let clock = |bench: &Bench| match &runs.profile {
-            Some(_) => Clock::Reclaim,
-            None => bench.clock(runs.counts),
-        };
-        let counting = |bench: &Bench| match clock(bench) {
-            Clock::Emulator => None,
-            Clock::Reclaim => {
-                Some(Counting::Under(runs.profile.clone().unwrap_or_else(|| RECLAIM.to_owned())))
-            }
-            Clock::Regions => Some(Counting::Regions),
+        let counting = |bench: &Bench| match &runs.profile {
+            Some(root) => Some(Counting::Under(root.clone())),
+            None => bench.counting(runs.counts),
         };
         let counts = runs.plan.iter().any(|bench| counting(bench).is_some());
         let plugins = counts.then(|| plugin::compiled(&self.cache, self.progress)).transpose()?;
@@ -276,7 +269,7 @@ impl Lab<'_> {
                     config,
                     cpu,
                     place,
-                    line: bench.line(&kernel.name, runs.samples, clock(bench)),
+                    line: bench.line(&kernel.name, runs.samples, counting(bench).as_ref()),
                     session: None,
                     selftest: selftest(bench, kernel, config),
                     given: bench.given().and_then(|_| program(config.arch())),

@@ -3,6 +3,7 @@
 use super::given::Given;
 use super::kconfig::ConfigOption;
 use super::pages::Pages;
+use super::plugin::Counting;
 use super::profile;
 use super::regions;
 use super::scenario::Scenario;
@@ -26,28 +27,6 @@ pub struct Needs {
 impl Needs {
     /// Only swap.
     pub const SWAP: Self = Self { swap: true, options: Vec::new() };
-}
-
-/// The instrument that counts the instructions of a run.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Clock {
-    /// The emulator's clock, which the program reads.
-    Emulator,
-    /// The plugin that counts under the function that reclaims, or another one.
-    Reclaim,
-    /// The plugin that counts between the marks of a workload's regions.
-    Regions,
-}
-
-impl Clock {
-    /// Returns its name among the program's arguments.
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Emulator => "instructions",
-            Self::Reclaim => "plugin",
-            Self::Regions => "regions",
-        }
-    }
 }
 
 /// A run of the benchmark.
@@ -131,13 +110,23 @@ impl Bench {
     }
 
     /// Returns the program and its arguments on a kernel of this name. Workloads that take no
-    /// samples ignore `samples`.
-    pub(super) fn line(&self, kernel: &str, samples: Option<u16>, clock: Clock) -> String {
+    /// samples ignore `samples`. If no plugin counts, the emulator's clock does.
+    pub(super) fn line(
+        &self,
+        kernel: &str,
+        samples: Option<u16>,
+        counting: Option<&Counting>,
+    ) -> String {
         let mut line = format!("{} {}", self.program(), self.workload.name());
         for (field, value) in &self.fields {
             line += &format!(" {field}={value}");
         }
-        line += &format!(" kernel={kernel} clock={}", clock.name());
+        let clock = match counting {
+            None => "instructions",
+            Some(Counting::Under(_)) => "plugin",
+            Some(Counting::Regions) => "regions",
+        };
+        line += &format!(" kernel={kernel} clock={clock}");
         if let Some(samples) = samples.filter(|_| self.workload.is_sampled()) {
             line += &format!(" runs={samples}");
         }
@@ -156,11 +145,11 @@ impl Bench {
     /// work.
     pub fn costs(&self) -> Vec<String> {
         let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
-        match (self.clock(false), &self.workload) {
-            (Clock::Reclaim, _) => owned(profile::costs(self.cpus())),
+        match (self.counting(false), &self.workload) {
+            (Some(Counting::Under(_)), _) => owned(profile::costs(self.cpus())),
             (_, Workload::Ours(scenario)) => owned(scenario.whole().into_iter().collect()),
-            (Clock::Emulator, Workload::Given(given)) => owned(given.costs()),
-            (Clock::Regions, Workload::Given(given)) => regions::costs(given, self.cpus()),
+            (None, Workload::Given(given)) => owned(given.costs()),
+            (Some(Counting::Regions), Workload::Given(given)) => regions::costs(given, self.cpus()),
         }
     }
 
@@ -178,15 +167,17 @@ impl Bench {
         }
     }
 
-    /// Returns the clock of its records. On more than one CPU a plugin counts, unless the workload
-    /// counts other things than instructions, and wherever all costs are asked for.
-    pub(super) fn clock(&self, all_costs: bool) -> Clock {
+    /// Returns the work that a plugin counts for its records. It does so on more than one CPU,
+    /// unless the workload counts other things than instructions, and wherever all costs are asked
+    /// for.
+    pub(super) fn counting(&self, all_costs: bool) -> Option<Counting> {
         let by_plugin = all_costs || self.cpus() > 1;
         match &self.workload {
-            Workload::Ours(Scenario::HotPages | Scenario::Selftest) => Clock::Emulator,
-            Workload::Ours(_) if by_plugin => Clock::Reclaim,
-            Workload::Given(given) if by_plugin && given.has_region() => Clock::Regions,
-            _ => Clock::Emulator,
+            Workload::Ours(Scenario::HotPages | Scenario::Selftest) => None,
+            Workload::Ours(_) => by_plugin.then(|| Counting::Under(profile::RECLAIM.to_owned())),
+            Workload::Given(given) => {
+                (by_plugin && given.has_region()).then_some(Counting::Regions)
+            }
         }
     }
 
@@ -249,7 +240,7 @@ mod tests {
     fn lines(scenario: Scenario, fields: &str) -> Result<Vec<String>, String> {
         let fields: Vec<String> = fields.split_whitespace().map(str::to_owned).collect();
         let all = Bench::parse(scenario, &fields).map_err(|error| error.to_string())?;
-        Ok(all.iter().map(|bench| bench.line("s1", None, bench.clock(false))).collect())
+        Ok(all.iter().map(|bench| bench.line("s1", None, bench.counting(false).as_ref())).collect())
     }
 
     #[test]
@@ -268,7 +259,7 @@ mod tests {
     fn samples_are_taken_or_refused() {
         let line = |scenario| {
             let bench = Bench::parse(scenario, &[]).unwrap().remove(0);
-            bench.line("s1", Some(5), Clock::Emulator)
+            bench.line("s1", Some(5), None)
         };
         assert_eq!(
             line(Scenario::MixedMappings),
@@ -329,7 +320,8 @@ mod tests {
         assert_eq!(line[0], "bench selftest cpus=2 kernel=s1 clock=instructions");
         let given = Workload::named("fork-copy").unwrap();
         let bench = Bench::parse(given.clone(), &[]).unwrap().remove(0);
-        assert_eq!([false, true].map(|all| bench.clock(all)), [Clock::Emulator, Clock::Regions]);
+        let counting = [false, true].map(|all| bench.counting(all));
+        assert_eq!(counting, [None, Some(Counting::Regions)]);
         let cpus = |fields: &[String]| {
             let plan = Bench::parse(Scenario::ReclaimFile, fields).unwrap();
             plan.iter().map(Bench::cpus).collect::<Vec<_>>()

@@ -85,11 +85,12 @@ impl Parts<'_> {
         let folders: BTreeSet<&str> = folders.collect();
         let made: String =
             folders.iter().map(|folder| format!("mkdir -p {}\n", quoted(folder))).collect();
+        // From the last place to the first, so that no text put in is taken for a place.
         SCRIPT
-            .replacen("@WORKLOAD@", &self.variables, 1)
-            .replacen("@ARGUMENTS@", self.arguments, 1)
-            .replacen("@ABOUT@", &self.about, 1)
             .replacen("@SOURCES@\n", &(made + &files), 1)
+            .replacen("@ABOUT@", &self.about, 1)
+            .replacen("@ARGUMENTS@", self.arguments, 1)
+            .replacen("@WORKLOAD@", &self.variables, 1)
     }
 }
 

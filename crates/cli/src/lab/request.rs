@@ -27,17 +27,7 @@ impl Request {
         let rest = &words[kernels.len()..];
         let scenario = rest.first().and_then(|word| Workload::named(word));
         let fields = rest[usize::from(scenario.is_some())..].to_vec();
-        let workload = match (given, scenario) {
-            (Some(_), Some(scenario)) => {
-                return Err(CliError::LabTwoWorkloads { scenario: scenario.name().to_owned() });
-            }
-            (Some(path), None) => {
-                let workload = Workload::from(Given::read(path)?);
-                declared::declare(&workload);
-                Some(workload)
-            }
-            (None, scenario) => scenario.cloned(),
-        };
+        let workload = chosen(scenario, given)?;
         Ok(Self { kernels, workload, fields })
     }
 
@@ -61,26 +51,38 @@ impl Request {
         let left_out = default.iter().filter(|field| !given.contains(&name(field)));
         let left_out = left_out.map(|field| (*field).to_owned());
         let fields: Vec<String> = self.fields.iter().cloned().chain(left_out).collect();
-        let default = Workload::named(DEFAULT).expect("a scenario of the lab's");
-        Ok(Bench::parse(default.clone(), &fields)?)
+        Ok(Bench::parse(default_workload().clone(), &fields)?)
     }
 }
 
-/// Returns the workload of a name or of a file of the user's; the benchmark's default scenario if
-/// neither is given.
+/// Returns the workload of a name or of a file of the user's; the default scenario if neither is
+/// given.
 pub(super) fn workload(name: Option<&str>, given: Option<&Path>) -> Result<Workload, CliError> {
-    let name = match (name, given) {
-        (Some(name), Some(_)) => {
-            return Err(CliError::LabTwoWorkloads { scenario: name.to_owned() });
+    let named = |name: &str| {
+        let unknown = || UnknownName::new("scenario", name, Workload::names());
+        Workload::named(name).ok_or_else(|| unknown().listed_by("pageout lab --help"))
+    };
+    let workload = chosen(name.map(named).transpose()?, given)?;
+    Ok(workload.unwrap_or_else(|| default_workload().clone()))
+}
+
+/// Returns the scenario or the workload of the user's, of which one is given at most.
+fn chosen(scenario: Option<&Workload>, given: Option<&Path>) -> Result<Option<Workload>, CliError> {
+    match (given, scenario) {
+        (Some(_), Some(scenario)) => {
+            Err(CliError::LabTwoWorkloads { scenario: scenario.name().to_owned() })
         }
-        (None, Some(path)) => return Ok(Workload::from(Given::read(path)?)),
-        (name, None) => name.unwrap_or(DEFAULT),
-    };
-    let unknown = || {
-        let unknown = UnknownName::new("scenario", name, Workload::names());
-        unknown.listed_by("pageout lab --help").into()
-    };
-    Workload::named(name).cloned().ok_or_else(unknown)
+        (Some(path), None) => {
+            let workload = Workload::from(Given::read(path)?);
+            declared::declare(&workload);
+            Ok(Some(workload))
+        }
+        (None, scenario) => Ok(scenario.cloned()),
+    }
+}
+
+fn default_workload() -> &'static Workload {
+    Workload::named(DEFAULT).expect("a scenario of the lab's")
 }
 
 /// Returns the names of the scenarios, for messages.

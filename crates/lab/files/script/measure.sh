@@ -98,7 +98,7 @@ esac
 
 # --- cleaning up, whatever happens ----------------------------------------------------------------
 
-work='' cgroup='' lru_before='' running=''
+work='' cgroup='' running=''
 clean_up() {
     status=$?
     trap '' HUP INT TERM
@@ -116,7 +116,6 @@ clean_up() {
         sleep 1
         rmdir "$left" || say "could not remove the cgroup $left"
     done
-    [ -z "$lru_before" ] || echo "$lru_before" >"$lru_gen"
     put_back
     [ -z "$work" ] || rm -rf "$work"
     exit "$status"
@@ -130,10 +129,9 @@ stop_swapping() {
     done
 }
 
-# Keeps a setting, so that it can be put back, and changes it: FILE VALUE.
-change() {
+# Keeps a setting, so that it can be put back. Of a choice, the one in brackets is the setting.
+keep() {
     printf '%s %s\n' "$1" "$(sed 's/.*\[\(.*\)\].*/\1/' "$1")" >>"$work/settings"
-    echo "$2" >"$1"
 }
 
 put_back() {
@@ -213,24 +211,22 @@ fi
 
 compile_and_check
 cgroup=$cgroups/pageout-measure.$$
-if [ -e "$lru_gen" ]; then lru_before=$(cat "$lru_gen"); fi
+[ ! -e "$lru_gen" ] || keep "$lru_gen"
 if [ -n "$workload" ]; then
     # Anonymous folios as after a boot, which is what a workload sets out from.
     for file in /sys/kernel/mm/transparent_hugepage/hugepages-*kB/enabled; do
-        case $file in
-        *-\*kB/*) ;;
-        *-2048kB/*) change "$file" always ;;
-        *) change "$file" never ;;
-        esac
+        [ -e "$file" ] || continue
+        keep "$file"
+        case $file in *-2048kB/*) echo always >"$file" ;; *) echo never >"$file" ;; esac
     done
     file=/sys/class/bdi/$(findmnt -n -o MAJ:MIN -T "$dir")/read_ahead_kb
-    [ ! -e "$file" ] || change "$file" "$(cat "$file")"
+    [ ! -e "$file" ] || keep "$file"
 fi
 if [ $# -gt 0 ]; then
     measure "$@"
 else
     measure reclaim-file order=4 lru=classic
-    [ -z "$lru_before" ] || measure reclaim-file order=4 lru=mglru
+    [ ! -e "$lru_gen" ] || measure reclaim-file order=4 lru=mglru
 fi
 if [ -n "$output" ]; then
     print_records >"$work/complete.json" && mv "$work/complete.json" "$output"

@@ -279,23 +279,23 @@ void lab_count_scans(struct lab_scans since)
 /* Files of the cgroup, so that no region has to put their paths together. */
 static char reclaim[PATH_MAX];
 
-static void cgroup_file(char *path, const char *directory, int length, const char *name)
+static void cgroup_file(char *path, const char *name)
 {
-	snprintf(path, PATH_MAX, "%.*s/%s", length, directory, name);
+	snprintf(path, PATH_MAX, "%s/%s", place_cgroup, name);
 }
 
 void lab_cgroup(void)
 {
 	char path[PATH_MAX];
 
-	cgroup_file(path, place_cgroup, strrchr(place_cgroup, '/') - place_cgroup,
-		    "cgroup.subtree_control");
+	snprintf(path, sizeof(path), "%.*s/cgroup.subtree_control",
+		 (int)(strrchr(place_cgroup, '/') - place_cgroup), place_cgroup);
 	write_text(path, "+memory");
 	if (mkdir(place_cgroup, 0755))
 		fail("cannot make the cgroup", place_cgroup);
-	cgroup_file(path, place_cgroup, strlen(place_cgroup), "cgroup.procs");
+	cgroup_file(path, "cgroup.procs");
 	write_text(path, "0");
-	cgroup_file(reclaim, place_cgroup, strlen(place_cgroup), "memory.reclaim");
+	cgroup_file(reclaim, "memory.reclaim");
 }
 
 void lab_reclaim(size_t bytes)
@@ -312,7 +312,7 @@ void lab_limit(size_t bytes)
 {
 	char path[PATH_MAX], text[32];
 
-	cgroup_file(path, place_cgroup, strlen(place_cgroup), "memory.max");
+	cgroup_file(path, "memory.max");
 	snprintf(text, sizeof(text), "%zu", bytes);
 	write_text(path, text);
 }
