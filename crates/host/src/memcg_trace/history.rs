@@ -48,10 +48,11 @@ impl History {
     pub(super) fn new(pages: &Pages) -> Self {
         let rows = nr_rows(pages.nr());
         let starts: Vec<usize> = (0..rows).map(|row| first_of(row, pages.nr())).collect();
+        let by_address = pages.by_address();
         Self {
             used_in: vec![0; pages.nr()],
-            places: pages.places(),
-            parts: pages.parts(&starts),
+            places: by_address.places(),
+            parts: by_address.parts(&starts),
             epoch: 0,
             span: 1,
             used: Grid::default(),

@@ -6,22 +6,25 @@ use pageout_trace::Kind;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Names of areas without a file.
-const NAMES: [&str; 4] = ["anonymous", "heap", "stack", "unmapped"];
-const ANONYMOUS: u32 = 0;
-const HEAP: u32 = 1;
-const STACK: u32 = 2;
-const UNMAPPED: u32 = 3;
-
 /// The most characters of a file's name.
 const MOST_CHARACTERS: usize = 40;
+
+/// The area that a page lies in.
+#[derive(Clone, Copy, Debug)]
+enum Area {
+    Anonymous,
+    Heap,
+    Stack,
+    Unmapped,
+    /// A file of the trace, by its index.
+    File(u32),
+}
 
 /// The pages in the order of their numbers.
 #[derive(Debug, Default)]
 pub(super) struct Pages {
     addresses: Vec<u64>,
-    /// For each page an index into `NAMES`, or beyond them into the trace's files.
-    areas: Vec<u32>,
+    areas: Vec<Area>,
     /// The names of files.
     files: Vec<String>,
 }
@@ -30,11 +33,11 @@ impl Pages {
     /// Adds a page that is first used at this page number, where `kind` is mapped.
     pub(super) fn push(&mut self, number: u64, kind: Option<Kind>) {
         let area = match kind {
-            Some(Kind::File { file, .. }) => NAMES.len() as u32 + file.index() as u32,
-            Some(Kind::Anonymous) => ANONYMOUS,
-            Some(Kind::Heap) => HEAP,
-            Some(Kind::Stack) => STACK,
-            Some(Kind::Unknown) | None => UNMAPPED,
+            Some(Kind::File { file, .. }) => Area::File(file.index() as u32),
+            Some(Kind::Anonymous) => Area::Anonymous,
+            Some(Kind::Heap) => Area::Heap,
+            Some(Kind::Stack) => Area::Stack,
+            Some(Kind::Unknown) | None => Area::Unmapped,
         };
         self.addresses.push(number);
         self.areas.push(area);
@@ -49,31 +52,51 @@ impl Pages {
         self.addresses.len()
     }
 
-    /// Returns the place of each page among all, in the order of their addresses.
+    /// Returns the pages in the order of their addresses.
+    pub(super) fn by_address(&self) -> ByAddress<'_> {
+        let mut sorted: Vec<usize> = (0..self.nr()).collect();
+        sorted.sort_by_key(|&page| self.addresses[page]);
+        ByAddress { pages: self, sorted }
+    }
+
+    fn name(&self, area: Area) -> &str {
+        match area {
+            Area::Anonymous => "anonymous",
+            Area::Heap => "heap",
+            Area::Stack => "stack",
+            Area::Unmapped => "unmapped",
+            Area::File(index) => &self.files[index as usize],
+        }
+    }
+}
+
+/// The pages in the order of their addresses.
+pub(super) struct ByAddress<'p> {
+    pages: &'p Pages,
+    /// The number of the page at each place.
+    sorted: Vec<usize>,
+}
+
+impl ByAddress<'_> {
+    /// Returns the place of each page among all.
     pub(super) fn places(&self) -> Vec<u32> {
-        let mut places = vec![0; self.nr()];
-        for (place, page) in (0..).zip(self.by_address()) {
+        let mut places = vec![0; self.sorted.len()];
+        for (place, &page) in (0..).zip(&self.sorted) {
             places[page] = place;
         }
         places
     }
 
-    fn by_address(&self) -> Vec<usize> {
-        let mut sorted: Vec<usize> = (0..self.nr()).collect();
-        sorted.sort_by_key(|&page| self.addresses[page]);
-        sorted
-    }
-
     /// Returns the areas of the pages, as parts of their places. `starts` are places at which
     /// ranges begin, the first of them 0; a range has the name of most of its pages.
     pub(super) fn parts(&self, starts: &[usize]) -> Vec<Part> {
-        let sorted = self.by_address();
+        let Self { pages, sorted } = self;
         let ends = starts.iter().skip(1).copied().chain([sorted.len()]);
         let mut parts: Vec<Part> = Vec::new();
         for (start, end) in starts.iter().copied().zip(ends) {
             let mut covered = BTreeMap::<&str, usize>::new();
             for page in &sorted[start..end] {
-                *covered.entry(self.name(self.areas[*page])).or_default() += 1;
+                *covered.entry(pages.name(pages.areas[*page])).or_default() += 1;
             }
             // Of equals the first in the alphabet is chosen.
             let most = covered.into_iter().rev().max_by_key(|(_, pages)| *pages);
@@ -83,11 +106,6 @@ impl Pages {
             }
         }
         parts
-    }
-
-    fn name(&self, area: u32) -> &str {
-        let area = area as usize;
-        NAMES.get(area).copied().unwrap_or_else(|| &self.files[area - NAMES.len()])
     }
 }
 
@@ -111,6 +129,7 @@ mod tests {
             pages.push(number, Some(kind));
         }
         pages.push(9, None);
+        let pages = pages.by_address();
         assert_eq!(pages.places(), [4, 3, 2, 1, 0, 5]);
         let part = |(name, start): (&str, f64)| Part { name: name.to_owned(), start };
         let found = pages.parts(&[0, 3, 5]);
