@@ -7,12 +7,13 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 use std::ops::Range;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 use crate::cmd;
+use crate::tidy::resolve;
 
 /// The newest mdBook that this was tried with. It is a program that is run, and no dependency: its
 /// licence is the MPL-2.0, and to compile it takes as long as the rest of `xtask`.
@@ -159,7 +160,7 @@ fn listed(text: &str, list: &str, depth: usize) -> Vec<Entry> {
             }
             Event::End(TagEnd::Link) => {
                 let Some((to, title)) = link.take() else { continue };
-                let path = resolved(list, &to).filter(|path| path.ends_with(".md"));
+                let path = resolve(list, &to).filter(|path| path.ends_with(".md"));
                 let is_ours = |path: &String| depth == 0 || path.starts_with(folder);
                 if let Some(path) = path.filter(is_ours).filter(|path| seen.insert(path.clone())) {
                     entries.push(Entry::Page { title, path, depth });
@@ -205,7 +206,7 @@ fn in_the_book(text: &str, path: &str, pages: &BTreeSet<&str>) -> String {
             Event::Start(Tag::Link { dest_url, .. }) if !dest_url.contains(':') => {
                 let target = dest_url.split('#').next().unwrap_or_default();
                 let stays = target.is_empty()
-                    || resolved(path, target).is_some_and(|to| pages.contains(to.as_str()));
+                    || resolve(path, target).is_some_and(|to| pages.contains(to.as_str()));
                 if stays {
                     let link = text[range.clone()].replace(FIRST, FIRST_IN_BOOK);
                     changes.push((range, link));
@@ -237,21 +238,6 @@ fn in_the_book(text: &str, path: &str, pages: &BTreeSet<&str>) -> String {
 fn name_in_the_book(path: &str) -> String {
     path.strip_suffix(FIRST)
         .map_or_else(|| path.to_owned(), |folder| folder.to_owned() + FIRST_IN_BOOK)
-}
-
-/// Returns the path from the root that a path on a page means.
-fn resolved(page: &str, to: &str) -> Option<String> {
-    let mut parts: Vec<&str> = page.split('/').collect();
-    parts.pop();
-    for part in Path::new(to).components() {
-        match part {
-            Component::Normal(name) => parts.push(name.to_str()?),
-            Component::ParentDir => drop(parts.pop()?),
-            Component::CurDir => {}
-            Component::RootDir | Component::Prefix(_) => return None,
-        }
-    }
-    Some(parts.join("/"))
 }
 
 /// Returns the links of pages to files of the book that are not there.

@@ -18,7 +18,7 @@ const NAMED: f64 = 12.0;
 pub(super) fn draw(records: &[Vec<Record>]) -> Result<String> {
     let run = records[0].first().context("the run has a record")?;
     let matrix = |name: &str| {
-        let metric = run.metrics.iter().find(|metric| metric.name == name);
+        let metric = run.metric(name);
         metric.and_then(|metric| metric.matrix.as_deref()).with_context(|| name.to_owned())
     };
     let used = matrix("pages used")?;

@@ -5,8 +5,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use anyhow::Result;
-
 use super::svg::Svg;
 use crate::tidy::Workspace;
 
@@ -21,8 +19,8 @@ const TOP: f64 = 30.0;
 type Imports = BTreeMap<String, BTreeSet<String>>;
 
 /// Draws the map of the workspace's crates.
-pub(crate) fn draw() -> Result<String> {
-    Ok(drawing(&direct(&Workspace::read()?.imports())))
+pub(crate) fn draw(workspace: &Workspace) -> String {
+    drawing(&direct(&workspace.imports()))
 }
 
 fn drawing(imports: &Imports) -> String {
@@ -32,11 +30,8 @@ fn drawing(imports: &Imports) -> String {
     let mut svg = Svg::new(WIDTH as u32, height as u32, about);
     let mut places = BTreeMap::new();
     for (at, row) in rows.iter().enumerate() {
-        let step = WIDTH / row.len() as f64;
-        for (column, name) in row.iter().enumerate() {
-            let middle = step * (column as f64 + 0.5);
-            places.insert(*name, (middle, TOP + ROW * at as f64));
-        }
+        let row = middles(row);
+        places.extend(row.map(|(name, middle)| (name, (middle, TOP + ROW * at as f64))));
     }
     for (name, on) in imports {
         let (x, y) = places[name.as_str()];
@@ -87,13 +82,17 @@ fn rows(imports: &Imports) -> Vec<Vec<&str>> {
             sum / below.len().max(1) as f64
         };
         row.sort_by(|a, b| wanted(a).total_cmp(&wanted(b)).then(a.cmp(b)));
-        let step = WIDTH / row.len() as f64;
-        let places = row.iter().enumerate().map(|(at, name)| (*name, step * (at as f64 + 0.5)));
-        place.extend(places);
+        place.extend(middles(&row));
         rows.push(row);
     }
     rows.reverse();
     rows
+}
+
+/// Returns the crates of a row, each with its middle.
+fn middles<'n>(row: &[&'n str]) -> impl Iterator<Item = (&'n str, f64)> {
+    let step = WIDTH / row.len() as f64;
+    row.iter().enumerate().map(move |(at, name)| (*name, step * (at as f64 + 0.5)))
 }
 
 /// Returns the longest way down from a crate.

@@ -6,6 +6,7 @@ use anyhow::{Context, Result};
 use pageout_record::schema::Record;
 
 use super::svg::{Scale, Svg};
+use super::value;
 
 /// Limits in per cent of a program's pages, with miss ratios in per cent.
 type Points = Vec<(f64, f64)>;
@@ -86,9 +87,7 @@ fn points(records: &[Record]) -> Result<BTreeMap<String, Points>> {
         let policy = record.variant.get("policy").context("a point has a policy")?;
         let limit = record.fields.get("limit").context("a point has a limit")?;
         let limit: f64 = limit.trim_end_matches('%').parse().context("limits are in per cent")?;
-        let ratio = record.metrics.iter().find(|metric| metric.name == "miss ratio");
-        let ratio = ratio.and_then(|metric| metric.values.first());
-        let ratio = ratio.context("a point has a miss ratio")?;
+        let ratio = value(record, "miss ratio")?;
         by_policy.entry(policy.clone()).or_default().push((limit, 100.0 * ratio));
     }
     by_policy.values_mut().for_each(|points| points.sort_by(|a, b| a.0.total_cmp(&b.0)));

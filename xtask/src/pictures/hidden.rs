@@ -45,7 +45,7 @@ pub(super) fn draw(records: &[Vec<Record>]) -> Result<String> {
 
 /// Returns the values below which a quarter, a half and three quarters of the samples are.
 fn quartiles(record: &Record) -> Result<[f64; 3]> {
-    let metric = record.metrics.iter().find(|metric| metric.name == "hidden loads");
+    let metric = record.metric("hidden loads");
     let mut values = metric.context("a row has its hidden loads")?.values.clone();
     values.sort_by(f64::total_cmp);
     let last = values.len().checked_sub(1).context("a row has samples")?;

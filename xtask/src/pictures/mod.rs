@@ -19,6 +19,7 @@ use anyhow::{Context, Result, bail};
 use pageout_record::schema::{Record, RecordFile};
 
 use crate::cmd;
+use crate::tidy::Workspace;
 use Source::{Printed, Stored};
 
 /// The folder of the pictures.
@@ -84,7 +85,7 @@ pub(crate) use crates::draw as map_of_crates;
 pub(crate) fn run() -> Result<()> {
     let folder = cmd::root().join(FOLDER);
     fs::create_dir_all(&folder)?;
-    fs::write(cmd::root().join(MAP_OF_CRATES), map_of_crates()?)?;
+    fs::write(cmd::root().join(MAP_OF_CRATES), map_of_crates(&Workspace::read()?))?;
     for (file, drawn) in all()? {
         fs::write(folder.join(&file), drawn)?;
         println!("{FOLDER}/{file}");
@@ -115,6 +116,12 @@ fn all() -> Result<Vec<(String, String)>> {
         all.push((file.to_owned(), draw(&records).with_context(|| file.to_owned())?));
     }
     Ok(all)
+}
+
+/// Returns the first value of a record's metric.
+fn value(record: &Record, name: &str) -> Result<f64> {
+    let values = record.metric(name).map(|metric| &metric.values);
+    values.and_then(|values| values.first()).copied().with_context(|| name.to_owned())
 }
 
 impl Source {

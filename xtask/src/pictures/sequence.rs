@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Result};
 use pageout_record::schema::{Record, StepKind};
+use textwrap::{WordSplitter, WrapAlgorithm};
 
 use super::svg::Svg;
 
@@ -9,7 +10,7 @@ const TOP: f64 = 64.0;
 const STEP: f64 = 46.0;
 const LANE: f64 = 380.0;
 /// The most characters of a line in a box.
-const LINE: usize = 50;
+const LINE: usize = 51;
 
 pub(super) fn draw(records: &[Vec<Record>]) -> Result<String> {
     let mut metrics = records[0].iter().flat_map(|record| &record.metrics);
@@ -25,18 +26,19 @@ pub(super) fn draw(records: &[Vec<Record>]) -> Result<String> {
         let middle = left + 6.0;
         svg.path("line", &[(middle, TOP - 8.0), (middle, height - 16.0)]);
     }
+    let options = textwrap::Options::new(LINE)
+        .break_words(false)
+        .word_splitter(WordSplitter::NoHyphenation)
+        .wrap_algorithm(WrapAlgorithm::FirstFit);
     for (at, step) in sequence.steps.iter().enumerate() {
         let (x, y) = (20.0 + LANE * step.actor as f64, TOP + STEP * at as f64);
-        let lines = textwrap(&step.text);
+        let lines = textwrap::wrap(&step.text, &options);
+        svg.rect("box", [x, y, LANE - 20.0, STEP - 8.0]);
         let number = match step.kind {
-            StepKind::Step => {
-                svg.rect("box", [x, y, LANE - 20.0, STEP - 8.0]);
-                format!("{}", at + 1)
-            }
+            StepKind::Step => format!("{}", at + 1),
             StepKind::Violation => {
                 let (right, bottom) = (x + LANE - 20.0, y + STEP - 8.0);
                 let corners = [(x, y), (right, y), (right, bottom), (x, bottom), (x, y)];
-                svg.rect("box", [x, y, LANE - 20.0, STEP - 8.0]);
                 svg.path("sbad", &corners);
                 "✗".to_owned()
             }
@@ -48,21 +50,4 @@ pub(super) fn draw(records: &[Vec<Record>]) -> Result<String> {
         }
     }
     Ok(svg.done())
-}
-
-/// Returns the text in lines.
-fn textwrap(text: &str) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let line = lines.last_mut().expect("there is a line");
-        if line.chars().count() + word.chars().count() > LINE {
-            lines.push(word.to_owned());
-        } else {
-            if !line.is_empty() {
-                line.push(' ');
-            }
-            line.push_str(word);
-        }
-    }
-    lines
 }

@@ -1,9 +1,10 @@
 //! The time of a reclaim by its stages, for each variant.
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use pageout_record::schema::{Labels, Record};
 
 use super::svg::{Scale, Svg};
+use super::value;
 
 const STAGES: [(&str, &str); 6] = [
     ("rmap walk", "a"),
@@ -48,11 +49,6 @@ pub(super) fn draw(records: &[Vec<Record>]) -> Result<String> {
         svg.text("", (x.at(sum) + 8.0, y + row / 2.0 + 1.0), &format!("{whole:.0}"));
     }
     Ok(svg.done())
-}
-
-fn value(record: &Record, name: &str) -> Result<f64> {
-    let metric = record.metrics.iter().find(|metric| metric.name == name);
-    metric.and_then(|metric| metric.values.first()).copied().with_context(|| name.to_owned())
 }
 
 /// Returns a variant's name in the field's words.

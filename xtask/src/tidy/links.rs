@@ -72,7 +72,7 @@ fn broken(
 }
 
 /// Returns the path from the root that a path on a page means; `None` if it leads outside the tree.
-fn resolve(page: &str, path: &str) -> Option<String> {
+pub(crate) fn resolve(page: &str, path: &str) -> Option<String> {
     let mut parts: Vec<&str> = page.split('/').collect();
     parts.pop();
     for part in path.split('/') {

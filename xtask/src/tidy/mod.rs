@@ -24,6 +24,7 @@ use anyhow::{Result, bail};
 
 use crate::{cmd, pictures};
 use finding::Finding;
+pub(crate) use links::resolve;
 use source::Source;
 pub(crate) use walls::Workspace;
 
@@ -43,7 +44,7 @@ pub(crate) fn run() -> Result<()> {
     findings.extend(unsafety::crate_roots(&workspace, &sources));
     findings.extend(text::crates_are_on_the_map(&workspace, &sources));
     findings.extend(links::check(&sources, &paths));
-    findings.extend(map_of_crates()?);
+    findings.extend(map_of_crates(&workspace));
     for finding in &findings {
         eprintln!("{finding}");
     }
@@ -55,12 +56,12 @@ pub(crate) fn run() -> Result<()> {
 }
 
 /// Checks that the map of the crates shows what they import.
-fn map_of_crates() -> Result<Option<Finding>> {
-    let drawn = pictures::map_of_crates()?;
+fn map_of_crates(workspace: &Workspace) -> Option<Finding> {
+    let drawn = pictures::map_of_crates(workspace);
     let stored = std::fs::read_to_string(cmd::root().join(pictures::MAP_OF_CRATES));
     let is_stale = stored.ok() != Some(drawn);
     let stale = "shows other imports than the manifests have: run `cargo xtask pictures`";
-    Ok(is_stale.then(|| Finding::new(pictures::MAP_OF_CRATES, 0, stale)))
+    is_stale.then(|| Finding::new(pictures::MAP_OF_CRATES, 0, stale))
 }
 
 /// Runs the checks that need only one file.
