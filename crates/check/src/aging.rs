@@ -247,7 +247,7 @@ impl<'a, S: Subject, F: Format> Stage<'a, S, F> {
     /// the number of PTE tables entered.
     fn age(&mut self, cpu: &mut CpuCtx, force: bool) -> u64 {
         let before = self.maps.mm_stats(MemcgId::ROOT).nonleaf_found;
-        self.maps.lru_gen_use_mm(self.mm);
+        self.maps.lru_gen_use_mm(self.mm).expect("it lives");
         let (maps, aging) = (self.maps, self.aging());
         let opened = maps.on(&self.env, cpu, Tuning { aging, ..TUNING }).try_to_inc_max_seq(
             MemcgId::ROOT,

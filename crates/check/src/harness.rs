@@ -87,7 +87,7 @@ impl<'a, S: Subject, F: Format> Harness<'a, S, F> {
         };
         let memcg = engine.add_memcg(MemcgId::ROOT).expect("there is room");
         let mapping = engine.add_mapping(kind).expect("there is room");
-        maps.mapping(mapping).set_order(scenario.order());
+        maps.mapping(mapping).expect("it lives").set_order(scenario.order());
         for page in 0..scenario.order().nr_pages() as u64 {
             let content = if kind == MappingKind::File { 100 + page } else { 0 };
             let place = Place::File(mapping, FIRST_PAGE + page);
@@ -99,8 +99,8 @@ impl<'a, S: Subject, F: Format> Harness<'a, S, F> {
         let mut process = |asid| {
             let root = world.add_root(asid);
             let mm = engine.add_mm(root, asid).expect("there is room");
-            engine.set_memcg(mm, memcg);
-            maps.mm(mm).set_fault_around(F::PAGE_SIZE as u32 * F::PTES as u32);
+            engine.set_memcg(mm, memcg).expect("it lives");
+            maps.mm(mm).expect("it lives").set_fault_around(F::PAGE_SIZE as u32 * F::PTES as u32);
             let range = world.addr(0)..world.addr(scenario.order().nr_pages() as u64);
             let new = NewVma { mm, range, flags, mapping, pgoff: FIRST_PAGE };
             engine.mmap(&new).expect("the range is free");
@@ -241,10 +241,10 @@ impl<'a, S: Subject, F: Format> Harness<'a, S, F> {
     fn flush(&self, env: &Ground<'_, S, F>) {
         let cpu = &mut CpuCtx::new();
         let engine = &mut self.maps.on(env, cpu, TUNING);
-        if let Some(id) = engine.filemap_get_folio(self.mapping, FIRST_PAGE) {
+        if let Some(id) = engine.filemap_get_folio(self.mapping, FIRST_PAGE).expect("it lives") {
             // A folio that is clean, or on its way to storage, stays as it is.
             let _ = engine.write_back(id);
-            engine.release(id, 1);
+            engine.release(id, 1).expect("the caller has it");
         }
     }
 
@@ -287,7 +287,7 @@ impl<'a, S: Subject, F: Format> Harness<'a, S, F> {
     }
 
     fn age(&self, env: &Ground<'_, S, F>) {
-        self.maps.lru_gen_use_mm(self.mm);
+        self.maps.lru_gen_use_mm(self.mm).expect("it lives");
         let (cpu, (max_seq, _)) = (&mut CpuCtx::new(), self.maps.lru_gen_seqs(self.memcg));
         // Reclaim may have opened the next generation meanwhile.
         let _ = self.maps.on(env, cpu, TUNING).try_to_inc_max_seq(self.memcg, max_seq, 100, true);
@@ -296,7 +296,7 @@ impl<'a, S: Subject, F: Format> Harness<'a, S, F> {
     fn truncate(&self, env: &Ground<'_, S, F>, from: u64) {
         let cpu = &mut CpuCtx::new();
         env.agent().pause();
-        self.maps.mapping(self.mapping).set_size(FIRST_PAGE + from);
+        self.maps.mapping(self.mapping).expect("it lives").set_size(FIRST_PAGE + from);
         self.size.alone(env.agent(), || {
             let engine = &mut self.maps.on(env, cpu, TUNING);
             while let Err(error) = engine.truncate(self.mapping, FIRST_PAGE + from) {

@@ -144,9 +144,12 @@ fn references<W: World>(
     } else {
         let found = maps
             .on(world, cpu, Tuning::recommended(FlushPolicy::GENERIC))
-            .filemap_get_folio(folio.mapping(), folio.index());
+            .filemap_get_folio(maps.mapping_of(folio), folio.index())
+            .expect("it lives");
         if let Some(found) = found {
-            maps.on(world, cpu, Tuning::recommended(FlushPolicy::GENERIC)).release(found, 1);
+            maps.on(world, cpu, Tuning::recommended(FlushPolicy::GENERIC))
+                .release(found, 1)
+                .expect("the caller has it");
         }
         // Shared memory on its way to swap or back is in the swap cache, like anonymous memory.
         let cached = FolioFlags::SWAPCACHE | FolioFlags::SWAPBACKED;

@@ -100,7 +100,7 @@ impl<'a, F: Arch> AgeCell<'a, F> {
         let percent = self.scenario.young_percent;
         let env = &self.layout.ground.env;
         for mm in &self.layout.mms {
-            let root = self.layout.ground.maps.mm(*mm).root();
+            let root = self.layout.ground.maps.mm(*mm).expect("it lives").root();
             make_young(env, root, self.layout.range.clone(), |_| random.u8(0..100) < percent);
         }
     }
@@ -121,7 +121,7 @@ impl<'a, F: Arch> AgeCell<'a, F> {
         let nr = spec(&self.scenario).order.nr_pages();
         let mut young = 0;
         for mm in &self.layout.mms {
-            let mm = self.layout.ground.maps.mm(*mm);
+            let mm = self.layout.ground.maps.mm(*mm).expect("it lives");
             let check =
                 YoungCheck { env, algorithm: aging.algorithm, flush: aging.flush, asid: mm.asid() };
             for span in spans(env, mm.root(), self.layout.range.clone()) {

@@ -143,8 +143,8 @@ impl<'s, 'a, F: Arch> Machine<'s, 'a, F> {
         let engine = &mut maps.on(env, &mut self.cpu, self.tuning);
         let root = supply.alloc_table().expect(SIZED);
         let mm = engine.add_mm(root, asid).expect(SIZED);
-        engine.set_memcg(mm, memcg);
-        maps.mm(mm).set_fault_around(FAULT_AROUND);
+        engine.set_memcg(mm, memcg).expect("it lives");
+        maps.mm(mm).expect("it lives").set_fault_around(FAULT_AROUND);
         mm
     }
 
@@ -167,7 +167,7 @@ impl<'s, 'a, F: Arch> Machine<'s, 'a, F> {
                 let mapping = engine.add_mapping(MappingKind::Anon);
                 let mapping = mapping.expect(SIZED);
                 let order = Order::new(order).expect("sessions have small orders");
-                maps.mapping(mapping).set_order(order);
+                maps.mapping(mapping).expect("it lives").set_order(order);
                 (mapping, start >> F::PAGE_SHIFT, flags)
             }
         };
@@ -182,26 +182,27 @@ impl<'s, 'a, F: Arch> Machine<'s, 'a, F> {
         let File { pages, order, .. } = self.session.files[file];
         let (mapping, memcg) = (self.files[file], self.memcgs[memcg]);
         let order = Order::new(order).expect("sessions have small orders");
-        self.ground.maps.mapping(mapping).set_order(order);
+        self.ground.maps.mapping(mapping).expect("it lives").set_order(order);
         let mm = self.add_mm(FILLER, memcg);
         let range = FILLED_AT..FILLED_AT.add(pages << F::PAGE_SHIFT);
         let flags = VmFlags::READ | VmFlags::SHARED;
         let new = NewVma { mm, range: range.clone(), flags, mapping, pgoff: 0 };
         let Ground { env, maps, .. } = &self.ground;
         maps.on(env, &mut self.cpu, self.tuning).mmap(&new).expect(SIZED);
-        let root = maps.mm(mm).root();
+        let root = maps.mm(mm).expect("it lives").root();
         self.access(mm, FILLED_AT, 0..pages, Access::Read);
         let Ground { env, maps, supply } = &self.ground;
         make_young(env, root, range, |_| false);
         let engine = &mut maps.on(env, &mut self.cpu, self.tuning);
         for index in (0..pages).step_by(order.nr_pages()) {
-            let id = engine.filemap_get_folio(mapping, index).expect("it was read");
+            let id =
+                engine.filemap_get_folio(mapping, index).expect("it lives").expect("it was read");
             maps.folio(id).note_use(Recency::NONE, Recency::REFERENCED);
-            engine.release(id, 1);
+            engine.release(id, 1).expect("the caller has it");
         }
-        engine.exit_mm(mm);
+        engine.exit_mm(mm).expect("it lives");
         supply.free_table(root);
-        maps.mapping(mapping).set_order(Order::default());
+        maps.mapping(mapping).expect("it lives").set_order(Order::default());
     }
 
     /// Reads a page in that read(2) does not find.
@@ -219,7 +220,7 @@ impl<'s, 'a, F: Arch> Machine<'s, 'a, F> {
             engine.workingset_refault(id, shadow);
         }
         engine.lru_add(id);
-        engine.release(id, 1);
+        engine.release(id, 1).expect("the caller has it");
     }
 
     /// Reads pages. Each read is a call of its own through a shared descriptor: a read that
@@ -230,7 +231,9 @@ impl<'s, 'a, F: Arch> Machine<'s, 'a, F> {
             let mapping = self.files[file];
             let find = |machine: &mut Self| {
                 let Ground { env, maps, .. } = &machine.ground;
-                maps.on(env, &mut machine.cpu, machine.tuning).filemap_get_folio(mapping, index)
+                maps.on(env, &mut machine.cpu, machine.tuning)
+                    .filemap_get_folio(mapping, index)
+                    .expect("it lives")
             };
             let id = find(self).unwrap_or_else(|| {
                 self.read_in(memcg, file, index);
@@ -240,13 +243,13 @@ impl<'s, 'a, F: Arch> Machine<'s, 'a, F> {
             if last.replace(id) != Some(id) {
                 maps.on(env, &mut self.cpu, self.tuning).mark_accessed(id);
             }
-            maps.on(env, &mut self.cpu, self.tuning).release(id, 1);
+            maps.on(env, &mut self.cpu, self.tuning).release(id, 1).expect("the caller has it");
         }
     }
 
     fn touch(&mut self, region: usize, pages: Range<u64>, write: bool) {
         let mm = self.processes[self.session.regions[region].process];
-        self.ground.maps.lru_gen_use_mm(mm);
+        self.ground.maps.lru_gen_use_mm(mm).expect("it lives");
         let start = VirtAddr::new(self.session.address(region));
         self.access(mm, start, pages, if write { Access::Write } else { Access::Read });
     }
@@ -254,7 +257,7 @@ impl<'s, 'a, F: Arch> Machine<'s, 'a, F> {
     /// Accesses each page, counted from `start`.
     fn access(&mut self, mm: MmId, start: VirtAddr, pages: Range<u64>, access: Access) {
         let Ground { env, maps, .. } = &self.ground;
-        let root = maps.mm(mm).root();
+        let root = maps.mm(mm).expect("it lives").root();
         for page in pages {
             let addr = start.add(page << F::PAGE_SHIFT);
             let mut faults = 0;

@@ -91,10 +91,10 @@ impl<'a, F: Arch> Setup<'a, F> {
         let memcg = engine.add_memcg(MemcgId::ROOT).expect(SIZED);
         let root = supply.alloc_table().expect(SIZED);
         let mm = engine.add_mm(root, Asid(0)).expect(SIZED);
-        engine.set_memcg(mm, memcg);
+        engine.set_memcg(mm, memcg).expect("it lives");
         let mapping = engine.add_mapping(MappingKind::Anon).expect(SIZED);
         let order = Order::new(one.order.in_format(one.format)).expect("parsed orders are small");
-        maps.mapping(mapping).set_order(order);
+        maps.mapping(mapping).expect("it lives").set_order(order);
         let range: VirtRange = MAP_START..MAP_START.add(one.bytes);
         let flags = VmFlags::READ | VmFlags::WRITE;
         let new = NewVma { mm, range: range.clone(), flags, mapping, pgoff: 0 };
@@ -117,7 +117,7 @@ impl<'a, F: Arch> Setup<'a, F> {
             let stored = touch(env, root, start, true);
             assert_eq!(stored, Touch::Done, "what is given up stays mapped for writing");
         }
-        maps.lru_gen_use_mm(mm);
+        maps.lru_gen_use_mm(mm).expect("it lives");
         Self { ground, memcg, free }
     }
 

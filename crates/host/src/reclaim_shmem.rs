@@ -137,7 +137,7 @@ impl<'a, F: Arch> Setup<'a, F> {
             let root = supply.alloc_table().expect(SIZED);
             let engine = &mut maps.on(env, cpu, Tuning::recommended(F::FLUSH));
             let mm = engine.add_mm(root, Asid(process)).expect(SIZED);
-            engine.set_memcg(mm, memcg);
+            engine.set_memcg(mm, memcg).expect("it lives");
             let flags = VmFlags::READ | VmFlags::WRITE | VmFlags::SHARED;
             let new = NewVma { mm, range: range.clone(), flags, mapping: shmem, pgoff: 0 };
             let vma = engine.mmap(&new).expect(SIZED);
@@ -147,7 +147,7 @@ impl<'a, F: Arch> Setup<'a, F> {
             make_young(env, root, range.clone(), young(one, seed, process));
             roots.push(root);
             // The process ran, and sleeps from now on.
-            maps.lru_gen_use_mm(mm);
+            maps.lru_gen_use_mm(mm).expect("it lives");
         }
         Self { ground, memcg, roots }
     }
@@ -198,7 +198,7 @@ fn add_folios<F: Arch>(
         engine.filemap_add_folio(id).expect("every page is added once");
         engine.lru_add(id);
         maps.folio(id).note_use(Recency::NONE, Recency::REFERENCED);
-        engine.release(id, 1);
+        engine.release(id, 1).expect("the caller has it");
         id
     };
     (0..one.bytes / one.folio_bytes()).map(&mut add).collect()

@@ -472,7 +472,7 @@ impl<'a, F: Arch> Program<'a, F> {
             let (start, next) = cuts.interval(page);
             if let Some((vma, mapping)) = self.vmas.remove(&start) {
                 engine.munmap(vma);
-                engine.remove_mapping(mapping);
+                engine.remove_mapping(mapping).expect("it lives");
             }
             page = next;
         }

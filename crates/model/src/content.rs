@@ -335,14 +335,14 @@ fn add_spaces<F: Arch>(ground: &Ground<'_, F>) -> (MemcgId, Spaces) {
     let spaces = [0, 1].map(|space| {
         let root = supply.alloc_table().expect(SIZED);
         let mm = engine.add_mm(root, Asid(space)).expect(SIZED);
-        engine.set_memcg(mm, memcg);
+        engine.set_memcg(mm, memcg).expect("it lives");
         let anon = engine.add_mapping(MappingKind::Anon).expect(SIZED);
         let flags = VmFlags::READ | VmFlags::WRITE;
         for (area, flags, mapping) in [(0, flags, anon), (1, flags | VmFlags::SHARED, file)] {
             let range = page::<F>(area, 0)..page::<F>(area, PAGES);
             engine.mmap(&NewVma { mm, range, flags, mapping, pgoff: 0 }).expect(SIZED);
         }
-        maps.lru_gen_use_mm(mm);
+        maps.lru_gen_use_mm(mm).expect("it lives");
         (mm, root)
     });
     (memcg, spaces)

@@ -45,6 +45,12 @@ pub trait Env {
     fn need_resched(&self) -> bool {
         false
     }
+    /// Takes note of damage that a call found in its own state or in what the environment gave it.
+    /// An embedder halts here, or logs and returns; the default panics.
+    #[cold]
+    fn corrupted(&self, damage: &dyn core::error::Error) {
+        panic!("{damage}");
+    }
     /// Returns the observer, which is notified of the engine's stages.
     fn observer(&self) -> &Self::Observer;
 }

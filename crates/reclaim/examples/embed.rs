@@ -181,7 +181,11 @@ pub(crate) fn run() -> ([Round; 2], u32) {
     let rounds = USES.map(|uses| {
         for (mm, used) in file.mms.into_iter().zip(uses) {
             for k in used {
-                touch(&os, maps.mm(mm), START.add(k << ORDER << Arm64_4K::PAGE_SHIFT));
+                touch(
+                    &os,
+                    maps.mm(mm).expect("it lives"),
+                    START.add(k << ORDER << Arm64_4K::PAGE_SHIFT),
+                );
             }
         }
         reclaim(engine, &file)

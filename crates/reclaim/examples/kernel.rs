@@ -151,8 +151,8 @@ pub(crate) fn run(pages: Range<u64>) -> Result<machine::Report, Fault> {
     let report = machine::run_process(&mut engine, &kernel, mm, pages)?;
     maps.set_high_watermark(kernel.free_pages() as u64 + 16);
     assert!((0..8).any(|_| engine.balance()), "16 pages are to be had");
-    engine.exit_mm(mm);
-    engine.remove_mapping(mapping);
+    engine.exit_mm(mm).expect("it lives");
+    engine.remove_mapping(mapping).expect("it lives");
     kernel.free_table(root);
     assert_eq!(kernel.free_pages(), RAM, "all is free again");
     Ok(report)

@@ -80,7 +80,9 @@ impl<'e, 'm> Os<'e, 'm> {
         let cgroup = engine.add_memcg(MemcgId::ROOT).expect(ROOM);
         maps.memcg(cgroup).set_max(LIMIT);
         let file = engine.add_mapping(MappingKind::File).expect(ROOM);
-        maps.mapping(file).set_order(Order::new(2).expect("folios of four pages"));
+        maps.mapping(file)
+            .expect("it lives")
+            .set_order(Order::new(2).expect("folios of four pages"));
         let (processes, stored) = (Vec::new(), HashMap::new());
         Self { maps, machine, cpus, cgroup, file, processes, stored, stores: 0 }
     }
@@ -97,7 +99,7 @@ impl<'e, 'm> Os<'e, 'm> {
         let root = self.machine.alloc_table().expect(ROOM);
         let mut engine = self.engine();
         let mm = engine.add_mm(root, asid).expect(ROOM);
-        engine.set_memcg(mm, cgroup);
+        engine.set_memcg(mm, cgroup).expect("it lives");
         let heap = engine.add_mapping(MappingKind::Anon).expect(ROOM);
         let flags = VmFlags::READ | VmFlags::WRITE;
         for (pages, mapping, flags) in [(FILE, file, flags | VmFlags::SHARED), (HEAP, heap, flags)]
@@ -123,15 +125,15 @@ impl<'e, 'm> Os<'e, 'm> {
     /// Ends a process, and frees all it had.
     fn exit(&mut self, process: usize) {
         let mm = self.processes[process];
-        let root = self.maps.mm(mm).root();
-        self.engine().exit_mm(mm);
+        let root = self.maps.mm(mm).expect("it lives").root();
+        self.engine().exit_mm(mm).expect("it lives");
         self.machine.free_table(root);
     }
 
     /// Makes a CPU run a process, whose memory the next walk for young bits then visits.
     fn switch_to(&mut self, cpu: usize, process: usize) {
         self.machine.cpus.current.set(cpu);
-        self.maps.lru_gen_use_mm(self.processes[process]);
+        self.maps.lru_gen_use_mm(self.processes[process]).expect("it lives");
     }
 
     /// Loads or stores a word of a process, with faults until the access succeeds.
@@ -139,7 +141,8 @@ impl<'e, 'm> Os<'e, 'm> {
         let mm = self.processes[process];
         let access = if store.is_some() { Access::Write } else { Access::Read };
         loop {
-            if let Some(word) = self.machine.access(self.maps.mm(mm), at, store) {
+            if let Some(word) = self.machine.access(self.maps.mm(mm).expect("it lives"), at, store)
+            {
                 return word;
             }
             match self.engine().handle_fault(mm, address(at.page), access) {
@@ -163,8 +166,8 @@ impl<'e, 'm> Os<'e, 'm> {
         let mut engine = self.engine();
         for (io, write) in &ended {
             match write {
-                true => engine.write_done(io.folio, true),
-                false => engine.read_done(io.folio, true),
+                true => engine.write_done(io.folio, true).expect("it goes on"),
+                false => engine.read_done(io.folio, true).expect("it goes on"),
             }
         }
         ended.len()
@@ -176,7 +179,7 @@ impl<'e, 'm> Os<'e, 'm> {
         let maps = self.maps;
         let mut engine = self.engine();
         for index in 0..FILE.end - FILE.start {
-            let Some(id) = engine.filemap_get_folio(file, index) else {
+            let Some(id) = engine.filemap_get_folio(file, index).expect("it lives") else {
                 continue;
             };
             if let Some(guard) = maps.folio(id).try_lock() {
@@ -187,7 +190,7 @@ impl<'e, 'm> Os<'e, 'm> {
                     tlb_batch.finish(&mut engine);
                 }
             }
-            engine.release(id, 1);
+            engine.release(id, 1).expect("the caller has it");
         }
     }
 

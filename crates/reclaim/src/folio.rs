@@ -1,6 +1,6 @@
 //! Folios: the unit of reclaim, 2^order frames with one state.
 
-use crate::id::{MappingId, MemcgId, SwapSlot};
+use crate::id::{MappingNr, MemcgId, SwapSlot};
 use crate::lock::{Lock, WriteGuard};
 use crate::recency::Recency;
 use core::sync::atomic::{
@@ -104,7 +104,7 @@ impl Folio {
         &self,
         pfn: Pfn,
         order: Order,
-        mapping: MappingId,
+        mapping: MappingNr,
         index: u64,
         flags: FolioFlags,
     ) {
@@ -161,21 +161,22 @@ impl Folio {
         1 << self.order.load(Relaxed)
     }
 
-    /// Returns the offset of the first page in the mapping, in pages.
+    /// Returns the offset of the first page in the mapping
+    /// ([`MmState::mapping_of`](crate::MmState::mapping_of)), in pages.
     #[inline]
     pub fn index(&self) -> u64 {
         self.index.load(Relaxed)
     }
 
-    /// Returns the mapping in which [`Folio::index`] is an offset.
+    /// Returns the entry of the mapping in which [`Folio::index`] is an offset.
     #[inline]
-    pub fn mapping(&self) -> MappingId {
-        MappingId(self.mapping.load(Relaxed))
+    pub(crate) fn mapping(&self) -> MappingNr {
+        MappingNr(self.mapping.load(Relaxed))
     }
 
     /// Assigns the folio to the pages of `mapping` from page `index` on. The caller holds its lock,
     /// and no entry maps it.
-    pub(crate) fn set_place(&self, mapping: MappingId, index: u64) {
+    pub(crate) fn set_place(&self, mapping: MappingNr, index: u64) {
         self.mapping.store(mapping.0, Relaxed);
         self.index.store(index, Relaxed);
     }
@@ -345,6 +346,14 @@ impl Folio {
         let before = self.refs.fetch_sub(nr, AcqRel);
         debug_assert!(before >= nr, "{before} references cover the {nr} given up");
         before == nr
+    }
+
+    /// Returns true if the references that are left after `nr` cover the entries that map the
+    /// folio, and the index or the swap cache.
+    pub(crate) fn can_spare(&self, nr: u32) -> bool {
+        let refs = self.refs();
+        let cached = self.flags().intersects(FolioFlags::INDEXED | FolioFlags::SWAPCACHE);
+        refs >= nr.saturating_add(self.mapcount()).saturating_add(u32::from(cached))
     }
 
     /// Drops all `expected` references at once, so that no one can take another. Returns false and

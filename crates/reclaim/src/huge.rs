@@ -257,7 +257,7 @@ impl<W: World> Engine<'_, W> {
         let taken = self.split_huge_pmd(&pt, of, addr);
         drop(pt);
         if let Some(id) = taken {
-            self.release(id, 1);
+            self.put_folio(id, 1);
         }
     }
 

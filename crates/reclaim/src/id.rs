@@ -13,13 +13,46 @@ pub struct FolioId(pub u32);
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct VmaId(pub u32);
 
-/// The index of an address space in the caller's table.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct MmId(pub u32);
+/// The index of an address space in the caller's table. Only the engine has it: the caller has a
+/// [`MmId`], which also says which of the entry's address spaces is meant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct MmNr(pub(crate) u32);
 
-/// The index of a mapping in the caller's table.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct MappingId(pub u32);
+/// The index of a mapping in the caller's table; see [`MmNr`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct MappingNr(pub(crate) u32);
+
+/// An address space: the index of its entry in the caller's table, and the entry's generation. The
+/// engine gives it out ([`Engine::add_mm`](crate::Engine::add_mm)), and refuses it by
+/// [`BadId`](crate::BadId) once the address space has ended. An entry must be used 2^31 times more
+/// before an old id is taken for a new one.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct MmId {
+    pub(crate) nr: u32,
+    pub(crate) generation: u32,
+}
+
+/// A mapping: the index of its entry in the caller's table, and the entry's generation, as in
+/// [`MmId`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct MappingId {
+    pub(crate) nr: u32,
+    pub(crate) generation: u32,
+}
+
+impl MmId {
+    /// Returns the index in the caller's table. Another address space has it after this one ends.
+    pub const fn index(self) -> usize {
+        self.nr as usize
+    }
+}
+
+impl MappingId {
+    /// Returns the index in the caller's table. Another mapping has it after this one ends.
+    pub const fn index(self) -> usize {
+        self.nr as usize
+    }
+}
 
 /// The index of a cgroup in the caller's table.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -71,7 +71,7 @@ impl<E: Env> Engine<'_, E> {
         let vma = maps.vma(vma);
         let folio = maps.folio(id);
         let (range, skipped) = vma.range_of::<E::Format>(folio).ok_or(MapError::Outside)?;
-        let root = maps.mm(vma.mm()).root();
+        let root = maps.mm_at(vma.mm()).root();
         let flags = vma.flags();
         let prot = Prot {
             write: flags.contains(VmFlags::WRITE),
@@ -173,7 +173,7 @@ impl<E: Env> Engine<'_, E> {
         let Some((range, _)) = vma.range_of::<E::Format>(folio) else {
             return zapped;
         };
-        let mm = maps.mm(vma.mm());
+        let mm = maps.mm_at(vma.mm());
         let target = RmapTarget {
             root: mm.root(),
             range: range.clone(),

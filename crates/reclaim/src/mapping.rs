@@ -1,6 +1,7 @@
 //! Mappings: files, shared memory and anonymous memory, whose pages VMAs map.
 
 use crate::folio::FolioFlags;
+use crate::life::Generation;
 use crate::lock::Lock;
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
 use pageout_paging::Order;
@@ -43,6 +44,7 @@ pub struct Mapping {
     /// The orders of the folios that the file index ever had of it, one bit each. In a free
     /// mapping, the next free one.
     pub(crate) orders: AtomicU32,
+    pub(crate) generation: Generation,
     kind: AtomicU8,
     order: AtomicU8,
     size: AtomicU64,

@@ -276,6 +276,12 @@ impl fmt::Display for TableKind {
 #[error("no room in the table of {0}")]
 pub struct OutOfTable(pub TableKind);
 
+/// The error that an id names nothing in its table: what it named has ended, or the id was given
+/// out by another engine (EINVAL).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("the id names nothing in the table of {0}: it has ended, or another engine gave it out")]
+pub struct BadId(pub TableKind);
+
 /// The resource that ran out (ENOMEM), after reclaim if that can help.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum OutOfMemory {

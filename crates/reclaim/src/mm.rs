@@ -1,6 +1,6 @@
 //! Address spaces.
-
-use crate::id::{MappingId, MemcgId, NONE};
+use crate::id::{MappingNr, MemcgId, NONE};
+use crate::life::Generation;
 use crate::lock::Lock;
 use crate::mglru::mm_list::Membership;
 use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -23,6 +23,7 @@ pub struct Mm {
     /// The reverse map of private copies of files' pages. Forking shares it with the family.
     anon: AtomicU32,
     fault_around: AtomicU32,
+    pub(crate) generation: Generation,
     /// The deferred invalidations that are not known to be complete.
     pub(crate) flush_batch: FlushBatch,
     memcg: AtomicU16,
@@ -96,19 +97,19 @@ impl Mm {
         self.fault_around.store(parent.fault_around.load(Relaxed), Relaxed);
     }
 
-    pub(crate) fn anon(&self) -> Option<MappingId> {
+    pub(crate) fn anon(&self) -> Option<MappingNr> {
         let id = self.anon.load(Relaxed);
-        (id != NONE).then_some(MappingId(id))
+        (id != NONE).then_some(MappingNr(id))
     }
 
-    pub(crate) fn set_anon(&self, mapping: Option<MappingId>) {
+    pub(crate) fn set_anon(&self, mapping: Option<MappingNr>) {
         self.anon.store(mapping.map_or(NONE, |id| id.0), Relaxed);
     }
 
     /// Sets the reverse map of private copies unless there is one. Returns the one that is set
     /// then.
-    pub(crate) fn propose_anon(&self, mapping: MappingId) -> MappingId {
+    pub(crate) fn propose_anon(&self, mapping: MappingNr) -> MappingNr {
         let set = self.anon.compare_exchange(NONE, mapping.0, Relaxed, Relaxed);
-        set.map_or_else(MappingId, |_| mapping)
+        set.map_or_else(MappingNr, |_| mapping)
     }
 }

@@ -1,9 +1,9 @@
 //! The VMAs of an address space: finding, adding, removing, splitting and merging them.
 
 use crate::engine::Engine;
-use crate::id::{NONE, VmaId};
-use crate::lock::WriteGuard;
-use crate::memory::OutOfTable;
+use crate::id::{MmId, NONE, VmaId};
+use crate::lock::{ReadGuard, WriteGuard};
+use crate::memory::{BadId, OutOfTable};
 use crate::mm::Mm;
 use crate::mm_state::MmState;
 use crate::rank::{Rank, Ranked};
@@ -23,6 +23,9 @@ pub enum MmapError {
     /// The caller's table of VMAs is full (ENOMEM).
     #[error(transparent)]
     OutOfTable(OutOfTable),
+    /// The address space or the mapping has ended.
+    #[error(transparent)]
+    BadId(#[from] BadId),
 }
 
 /// Returns true if `range` is page-aligned and not empty.
@@ -42,20 +45,20 @@ impl<'e, E: Env> Engine<'e, E> {
         }
         let pages = (new.range.end.get() - new.range.start.get()) >> E::Format::PAGE_SHIFT;
         new.pgoff.checked_add(pages).ok_or(MmapError::BadRange)?;
-        let mm = self.maps.mm(new.mm);
-        let guard = self.lock_mmap(mm);
-        let made = self.add_vma(new);
+        let (mm, guard) = self.lock_mm(new.mm)?;
+        let made = self.add_vma(mm, new);
         drop(guard);
         made
     }
 
-    fn add_vma(&mut self, new: &NewVma) -> Result<VmaId, MmapError> {
+    fn add_vma(&mut self, mm: &Mm, new: &NewVma) -> Result<VmaId, MmapError> {
         let maps = self.maps;
-        if maps.first_vma_after(maps.mm(new.mm), new.range.start, new.range.end).is_some() {
+        let kind = maps.mapping(new.mapping)?.kind();
+        if maps.first_vma_after(mm, new.range.start, new.range.end).is_some() {
             return Err(MmapError::Overlap);
         }
         let id = self.take_vma().map_err(MmapError::OutOfTable)?;
-        maps.vma(id).init(new, maps.mapping(new.mapping).kind());
+        maps.vma(id).init(new, kind);
         self.list_vma(id);
         Ok(id)
     }
@@ -67,10 +70,29 @@ impl<'e, E: Env> Engine<'e, E> {
     /// If it is not one of its address space's VMAs.
     pub fn munmap(&mut self, id: VmaId) {
         let maps = self.maps;
-        let mm = maps.mm(maps.vma(id).mm());
+        let mm = maps.mm_at(maps.vma(id).mm());
         let guard = self.lock_mmap(mm);
         self.remove_vma(id);
         drop(guard);
+    }
+
+    /// Takes the mmap lock of an address space for writing.
+    ///
+    /// # Errors
+    /// [`BadId`] if the address space has ended, or ends while this waits for its lock.
+    pub(crate) fn lock_mm(&self, id: MmId) -> Result<(&'e Mm, Ranked<'e, WriteGuard<'e>>), BadId> {
+        let guard = self.lock_mmap(self.maps.mm(id)?);
+        Ok((self.maps.mm(id)?, guard))
+    }
+
+    /// Takes the mmap lock of an address space to read.
+    ///
+    /// # Errors
+    /// As [`Engine::lock_mm`].
+    #[inline]
+    pub(crate) fn read_mm(&self, id: MmId) -> Result<(&'e Mm, Ranked<'e, ReadGuard<'e>>), BadId> {
+        let guard = self.lock_read(Rank::Mmap, &self.maps.mm(id)?.lock);
+        Ok((self.maps.mm(id)?, guard))
     }
 
     /// Takes the mmap lock for writing.
@@ -124,7 +146,7 @@ impl<E: Env> Engine<'_, E> {
 impl<'m> MmState<'m> {
     fn insert_by_address(&self, id: VmaId) {
         let vma = self.vma(id);
-        let mut link = &self.mm(vma.mm()).head;
+        let mut link = &self.mm_at(vma.mm()).head;
         while let Some(next) = self.vma_at(link).filter(|next| next.start() < vma.start()) {
             link = &next.next;
         }
@@ -133,7 +155,7 @@ impl<'m> MmState<'m> {
     }
 
     fn remove_by_address(&self, id: VmaId) {
-        let mm = self.mm(self.vma(id).mm());
+        let mm = self.mm_at(self.vma(id).mm());
         let mut link = &mm.head;
         while link.load(Relaxed) != id.0 {
             let next = self.vma_at(link);

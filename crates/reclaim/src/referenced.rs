@@ -91,7 +91,7 @@ struct ReferencedScan {
 impl<'e, E: Env> Engine<'e, E> {
     fn ask_vmas(&mut self, folio: &Folio, target: Option<MemcgId>) -> Referenced {
         let maps = self.maps;
-        let mapping = maps.mapping(folio.mapping());
+        let mapping = maps.mapping_at(folio.mapping());
         let Some(_guard) = self.try_lock_read(Rank::Rmap, &mapping.lock) else {
             self.cpu.events.rmap_lock_failed += 1;
             return Referenced { refs: Refs::Unknown, vm_flags: VmFlags::empty() };
@@ -126,7 +126,7 @@ impl<'e, E: Env> Engine<'e, E> {
             return ControlFlow::Continue(());
         }
         let Aging { algorithm, flush } = self.tuning.aging;
-        let mm = maps.mm(vma.mm());
+        let mm = maps.mm_at(vma.mm());
         if scan.target.is_some_and(|target| !maps.is_within(mm.memcg(), target)) {
             return ControlFlow::Continue(());
         }

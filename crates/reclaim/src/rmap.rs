@@ -1,7 +1,7 @@
 //! Reverse maps: from a mapping's pages to the VMAs that map them.
 
 use crate::engine::Engine;
-use crate::id::{MappingId, NONE, VmaId};
+use crate::id::{MappingNr, NONE, VmaId};
 use crate::lock::WriteGuard;
 use crate::mapping::Mapping;
 use crate::mm_state::MmState;
@@ -30,8 +30,8 @@ impl<'m> MmState<'m> {
 impl<'e, E: Env> Engine<'e, E> {
     /// Takes the locks of the VMA's reverse maps for writing, the file's first.
     pub(crate) fn lock_rmaps(&self, vma: &Vma) -> RmapGuards<'e> {
-        let take = |rank, id: Option<MappingId>| {
-            id.map(|id| self.lock_write(rank, &self.maps.mapping(id).lock))
+        let take = |rank, id: Option<MappingNr>| {
+            id.map(|id| self.lock_write(rank, &self.maps.mapping_at(id).lock))
         };
         let file = take(Rank::Rmap, vma.file());
         RmapGuards { _file: file, _anon: take(Rank::RmapOfAnon, vma.anon()) }
@@ -48,8 +48,8 @@ impl<'m> MmState<'m> {
     }
 
     /// Adds a VMA to one of its reverse maps, whose lock is held.
-    pub(crate) fn rmap_insert_in(&self, mapping: MappingId, id: VmaId) {
-        let (mapping, vma) = (self.mapping(mapping), self.vma(id));
+    pub(crate) fn rmap_insert_in(&self, mapping: MappingNr, id: VmaId) {
+        let (mapping, vma) = (self.mapping_at(mapping), self.vma(id));
         let kind = mapping.kind();
         let mut link = &mapping.head;
         while let Some(next) = self.vma_at(link).filter(|next| next.pgoff() < vma.pgoff()) {
@@ -65,7 +65,7 @@ impl<'m> MmState<'m> {
     /// If it is not in them.
     pub(crate) fn rmap_remove(&self, id: VmaId) {
         let vma = self.vma(id);
-        for mapping in [vma.file(), vma.anon()].into_iter().flatten().map(|m| self.mapping(m)) {
+        for mapping in [vma.file(), vma.anon()].into_iter().flatten().map(|m| self.mapping_at(m)) {
             let kind = mapping.kind();
             let mut link = &mapping.head;
             while link.load(Relaxed) != id.0 {

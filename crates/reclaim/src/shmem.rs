@@ -11,7 +11,7 @@ use crate::cache::index::{Found, find, link_slot, unlink_slot};
 use crate::cache::index::{link, unlink};
 use crate::engine::Engine;
 use crate::folio::{FolioFlags, FolioGuard};
-use crate::id::{FolioId, MappingId, SwapSlot};
+use crate::id::{FolioId, MappingNr, SwapSlot};
 use crate::swap::cache::{self, alloc_slots};
 use core::sync::atomic::Ordering::Relaxed;
 use pageout_paging::{Env, Rules};
@@ -19,7 +19,7 @@ use pageout_paging::{Env, Rules};
 impl<E: Env> Engine<'_, E> {
     /// Returns the index's entry for a page. A folio comes with a reference that the caller gives
     /// up (Linux 7.3.4).
-    pub(crate) fn filemap_get_entry(&mut self, mapping: MappingId, index: u64) -> Option<Found> {
+    pub(crate) fn filemap_get_entry(&mut self, mapping: MappingNr, index: u64) -> Option<Found> {
         let maps = self.maps;
         loop {
             let locked = self.lock_index();
@@ -97,7 +97,7 @@ impl<E: Env> Engine<'_, E> {
     pub(crate) fn shmem_forget_slot(
         &mut self,
         slot: SwapSlot,
-        (mapping, index): (MappingId, u64),
+        (mapping, index): (MappingNr, u64),
     ) -> bool {
         let maps = self.maps;
         let locked = self.lock_index();

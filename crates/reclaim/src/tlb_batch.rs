@@ -9,6 +9,7 @@ use crate::engine::Engine;
 use crate::folio::{FolioFlags, FolioGuard};
 use crate::folio_list::FolioList;
 use crate::id::FolioId;
+use crate::memory::{BadId, TableKind};
 use crate::mm::Mm;
 use crate::mm_state::MmState;
 use crate::tuning::{FlushTiming, Tuning};
@@ -182,7 +183,7 @@ impl<'e, W: World> TlbBatch<'e, W> {
             self.flush();
         }
         for (id, refs) in &self.puts[..mem::take(&mut self.waiting)] {
-            engine.release(*id, *refs);
+            engine.put_folio(*id, *refs);
         }
         engine.free_folios(mem::take(&mut self.frozen));
         self.flush();
@@ -220,11 +221,41 @@ impl MmState<'_> {
     }
 }
 
+/// The reason why references were not given up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum ReleaseError {
+    /// The folio is gone.
+    #[error(transparent)]
+    BadId(#[from] BadId),
+    /// The caller has fewer references than it gives up: the rest would not cover the entries that
+    /// map the folio, and the index or the swap cache.
+    #[error("the caller has fewer references than it gives up")]
+    TooMany,
+}
+
 impl<W: World> Engine<'_, W> {
-    /// Gives up references, for whose entries no flush is owed any more. A folio that only the swap
-    /// cache still holds, and whose slots no entry names, leaves the swap cache (Linux 7.3.4,
-    /// free_folio_and_swap_cache).
-    pub fn release(&mut self, id: FolioId, refs: u32) {
+    /// Gives up references that the caller has, for whose entries no flush is owed any more. A
+    /// folio that only the swap cache still holds, and whose slots no entry names, leaves the swap
+    /// cache (Linux 7.3.4, free_folio_and_swap_cache).
+    ///
+    /// # Errors
+    /// [`ReleaseError`]; nothing is changed then. References that another task holds for a moment
+    /// hide that the caller has too few.
+    pub fn release(&mut self, id: FolioId, refs: u32) -> Result<(), ReleaseError> {
+        let folio = self.maps.try_folio(id)?;
+        if folio.refs() == 0 {
+            return Err(BadId(TableKind::Folios).into());
+        }
+        // Entries and references change while this looks: only what it finds twice is an error.
+        if !folio.can_spare(refs) && !folio.can_spare(refs) {
+            return Err(ReleaseError::TooMany);
+        }
+        self.put_folio(id, refs);
+        Ok(())
+    }
+
+    /// Gives up references that the engine has, as [`Engine::release`] does.
+    pub(crate) fn put_folio(&mut self, id: FolioId, refs: u32) {
         let folio = self.maps.folio(id);
         if folio.flags().contains(FolioFlags::SWAPCACHE)
             && folio.mapcount() == 0

@@ -77,7 +77,7 @@ impl<W: World> Engine<'_, W> {
         };
         let mut refs = 0;
         world.observer().enter(Stage::Unmap);
-        let lock = &maps.mapping(folio.mapping()).lock;
+        let lock = &maps.mapping_at(folio.mapping()).lock;
         if let Some(_lock) = self.try_lock_read(Rank::Rmap, lock) {
             let unmap = Unmap { engine: self, guard, leaves, tlb_batch, refs: 0, cleared: false };
             refs = unmap.all();
@@ -98,7 +98,7 @@ impl<W: World> Engine<'_, W> {
         let (maps, world) = (self.maps, self.world);
         let folio = guard.folio();
         world.observer().enter(Stage::Unmap);
-        let _lock = self.lock_read(Rank::Rmap, &maps.mapping(folio.mapping()).lock);
+        let _lock = self.lock_read(Rank::Rmap, &maps.mapping_at(folio.mapping()).lock);
         let leaves = Leaves::Migration;
         let refs = Unmap { engine: self, guard, leaves, tlb_batch, refs: 0, cleared: false }.all();
         Unmapped { all: folio.mapcount() == 0, refs }
@@ -121,7 +121,7 @@ impl<W: World> Unmap<'_, '_, '_, W> {
     fn all(mut self) -> u32 {
         let (maps, folio) = (self.engine.maps, self.guard.folio());
         let past = folio.index() + folio.nr_pages() as u64;
-        let mapping = maps.mapping(folio.mapping());
+        let mapping = maps.mapping_at(folio.mapping());
         for vma in maps.vmas_of(mapping).take_while(|vma| vma.pgoff() < past) {
             if self.one(vma).is_break() || folio.mapcount() == 0 {
                 break;
@@ -136,7 +136,7 @@ impl<W: World> Unmap<'_, '_, '_, W> {
         let Some((range, _)) = vma.range_of::<W::Format>(folio) else {
             return ControlFlow::Continue(());
         };
-        let mm = self.engine.maps.mm(vma.mm());
+        let mm = self.engine.maps.mm_at(vma.mm());
         let (start, nr) = (range.start, pages::<W::Format>(&range));
         // A task may be in the middle of replacing entries of a large folio by others.
         let lock = if folio.nr_pages() > 1 { LockWhen::Always } else { LockWhen::Plausible };

@@ -1,7 +1,7 @@
 //! VMAs: ranges of an address space that map a run of a mapping's pages.
 
 use crate::folio::Folio;
-use crate::id::{MappingId, MmId, NONE};
+use crate::id::{MappingId, MappingNr, MmId, MmNr, NONE};
 use crate::mapping::MappingKind;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use pageout_paging::{Format, VirtAddr, VirtRange};
@@ -79,17 +79,17 @@ impl Vma {
     pub(crate) fn init(&self, new: &NewVma, kind: MappingKind) {
         self.set_range(&new.range, new.pgoff);
         self.set_flags(new.flags);
-        self.mm.store(new.mm.0, Relaxed);
+        self.mm.store(new.mm.nr, Relaxed);
         let (file, anon) = match kind {
-            MappingKind::File | MappingKind::Shmem => (new.mapping.0, NONE),
-            MappingKind::Anon => (NONE, new.mapping.0),
+            MappingKind::File | MappingKind::Shmem => (new.mapping.nr, NONE),
+            MappingKind::Anon => (NONE, new.mapping.nr),
         };
         self.file.store(file, Relaxed);
         self.anon.store(anon, Relaxed);
     }
 
     /// Makes this VMA map `range` from page `pgoff` on, otherwise as `other` does.
-    pub(crate) fn init_like(&self, other: &Vma, mm: MmId, range: &VirtRange, pgoff: u64) {
+    pub(crate) fn init_like(&self, other: &Vma, mm: MmNr, range: &VirtRange, pgoff: u64) {
         self.set_range(range, pgoff);
         self.set_flags(other.flags());
         self.mm.store(mm.0, Relaxed);
@@ -118,20 +118,20 @@ impl Vma {
 
     /// Returns the file or the shared memory that it maps, or `None` for anonymous memory.
     #[inline]
-    pub fn file(&self) -> Option<MappingId> {
+    pub(crate) fn file(&self) -> Option<MappingNr> {
         let id = self.file.load(Relaxed);
-        (id != NONE).then_some(MappingId(id))
+        (id != NONE).then_some(MappingNr(id))
     }
 
     /// Returns the reverse map of its anonymous pages. A file's VMA has none before its first such
     /// page.
     #[inline]
-    pub fn anon(&self) -> Option<MappingId> {
+    pub(crate) fn anon(&self) -> Option<MappingNr> {
         let id = self.anon.load(Relaxed);
-        (id != NONE).then_some(MappingId(id))
+        (id != NONE).then_some(MappingNr(id))
     }
 
-    pub(crate) fn set_anon(&self, mapping: MappingId) {
+    pub(crate) fn set_anon(&self, mapping: MappingNr) {
         self.anon.store(mapping.0, Relaxed);
     }
 
@@ -167,8 +167,8 @@ impl Vma {
 
     /// Returns the address space.
     #[inline]
-    pub fn mm(&self) -> MmId {
-        MmId(self.mm.load(Relaxed))
+    pub(crate) fn mm(&self) -> MmNr {
+        MmNr(self.mm.load(Relaxed))
     }
 
     /// Returns the addresses.

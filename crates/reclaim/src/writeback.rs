@@ -4,15 +4,27 @@ use crate::engine::Engine;
 use crate::folio::{FolioFlags, FolioGuard};
 use crate::huge::{leaf_at, rewrite_leaf};
 use crate::id::FolioId;
+use crate::memory::BadId;
 use crate::mm::Mm;
 use crate::mm_state::MmState;
-use crate::rank::Rank;
+use crate::rank::{Rank, Ranked};
 use crate::recency::Recency;
 use crate::vma::Vma;
 use crate::world::{Io, Place, Submitted, World};
 use pageout_paging::contig::{Getter, get_and_clear_ptes, set_ptes};
 use pageout_paging::walk::{Hit, LockWhen, Match, RmapTarget};
 use pageout_paging::{Format, Level, LockedTable, Pte, VirtAddr, tlb};
+
+/// The reason why a transfer was not ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum TransferError {
+    /// No such transfer of the folio goes on: it has ended already, or none was begun.
+    #[error("no such transfer of the folio goes on")]
+    NotPending,
+    /// The folio is gone.
+    #[error(transparent)]
+    BadId(#[from] BadId),
+}
 
 impl MmState<'_> {
     /// Returns the transfer that would fill or save the folio.
@@ -21,7 +33,7 @@ impl MmState<'_> {
         let folio = self.folio(id);
         let place = match folio.flags().contains(FolioFlags::SWAPCACHE) {
             true => Place::Swap(folio.swap()),
-            false => Place::File(folio.mapping(), folio.index()),
+            false => Place::File(self.mapping_of(folio), folio.index()),
         };
         Io { folio: id, place, pfn: folio.pfn(), nr: folio.nr_pages() }
     }
@@ -49,7 +61,7 @@ impl MmState<'_> {
     }
 }
 
-impl<W: World> Engine<'_, W> {
+impl<'e, W: World> Engine<'e, W> {
     /// Starts to write out a dirty folio of a file. Flushers call it, with a reference of their own
     /// to the folio. First, every entry that maps the folio is made clean and read-only (Linux
     /// 7.3.4, folio_clear_dirty_for_io and folio_mkclean). A later store then faults and makes the
@@ -73,7 +85,7 @@ impl<W: World> Engine<'_, W> {
         let maps = self.maps;
         let folio = guard.folio();
         let past = folio.index() + folio.nr_pages() as u64;
-        let mapping = maps.mapping(folio.mapping());
+        let mapping = maps.mapping_at(folio.mapping());
         let _lock = self.lock_read(Rank::Rmap, &mapping.lock);
         let vmas = maps.vmas_of(mapping).take_while(|vma| vma.pgoff() < past);
         // Private entries of a file's pages never permit stores.
@@ -86,7 +98,7 @@ impl<W: World> Engine<'_, W> {
         let Some((range, _)) = vma.range_of::<W::Format>(folio) else {
             return;
         };
-        let mm = self.maps.mm(vma.mm());
+        let mm = self.maps.mm_at(vma.mm());
         let target = RmapTarget {
             root: mm.root(),
             range,
@@ -125,25 +137,46 @@ impl<W: World> Engine<'_, W> {
     /// Ends a write that [`Backing::write`](crate::Backing::write) left pending. `ok` is false if
     /// it failed. If reclaim waits for the folio and it is not dirty again, it moves to the place
     /// where reclaim takes it next (Linux 7.3.4, folio_end_writeback).
-    pub fn write_done(&mut self, id: FolioId, ok: bool) {
-        let guard = self.lock_folio(id);
+    ///
+    /// # Errors
+    /// [`TransferError`]; nothing is changed then.
+    pub fn write_done(&mut self, id: FolioId, ok: bool) -> Result<(), TransferError> {
+        let guard = self.lock_transfer(id, FolioFlags::WRITEBACK)?;
         let awaited = end_write(&guard, ok) && !guard.is_dirty();
         drop(guard);
         if awaited {
             self.rotate(id);
         }
-        self.release(id, 1);
+        self.put_folio(id, 1);
+        Ok(())
     }
 
-    /// Ends the read of a folio marked `READING`, which has a reference for it. `ok` is false if it
+    /// Ends a read that [`Backing::read`](crate::Backing::read) left pending. `ok` is false if it
     /// failed.
-    pub fn read_done(&mut self, id: FolioId, ok: bool) {
-        let guard = self.lock_folio(id);
-        let was = guard.test_and_clear(FolioFlags::READING);
-        assert!(!was.is_empty(), "a read that ends was going on");
+    ///
+    /// # Errors
+    /// [`TransferError`]; nothing is changed then.
+    pub fn read_done(&mut self, id: FolioId, ok: bool) -> Result<(), TransferError> {
+        let guard = self.lock_transfer(id, FolioFlags::READING)?;
+        guard.test_and_clear(FolioFlags::READING);
         guard.set(if ok { FolioFlags::UPTODATE } else { FolioFlags::ERROR });
         drop(guard);
-        self.release(id, 1);
+        self.put_folio(id, 1);
+        Ok(())
+    }
+
+    /// Locks a folio whose transfer ends. Its flag, `kind`, says that one goes on.
+    fn lock_transfer(
+        &self,
+        id: FolioId,
+        kind: FolioFlags,
+    ) -> Result<Ranked<'e, FolioGuard<'e>>, TransferError> {
+        self.maps.try_folio(id)?;
+        let guard = self.lock_folio(id);
+        match guard.folio().flags().contains(kind) {
+            true => Ok(guard),
+            false => Err(TransferError::NotPending),
+        }
     }
 }
 
@@ -168,8 +201,7 @@ fn without_stores<W: World>(pte: Pte) -> Pte {
 /// dirty.
 #[inline]
 fn end_write(guard: &FolioGuard<'_>, ok: bool) -> bool {
-    let was = guard.test_and_clear(FolioFlags::WRITEBACK);
-    assert!(!was.is_empty(), "a write that ends was going on");
+    guard.test_and_clear(FolioFlags::WRITEBACK);
     let before = guard.folio().note_use(Recency::NONE, Recency::RECLAIM);
     if !ok {
         guard.set(FolioFlags::DIRTY | FolioFlags::ERROR);

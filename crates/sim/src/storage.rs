@@ -46,7 +46,7 @@ impl Home {
 
 /// Returns the content of a page of a file that was never written to.
 pub fn pristine(file: MappingId, index: u64) -> u64 {
-    1 << 63 | u64::from(file.0) << 40 | index
+    1 << 63 | (file.index() as u64) << 40 | index
 }
 
 /// The contents in storage, and the transfers in progress.

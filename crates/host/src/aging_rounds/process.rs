@@ -92,11 +92,13 @@ impl<'a, F: Arch> Process<'a, F> {
         maps.memcg(memcg).set_max(scenario.limit_bytes() >> F::PAGE_SHIFT);
         let root = supply.alloc_table().expect(SIZED);
         let mm = engine.add_mm(root, Asid(0)).expect(SIZED);
-        engine.set_memcg(mm, memcg);
-        maps.mm(mm).set_fault_around(FAULT_AROUND);
+        engine.set_memcg(mm, memcg).expect("it lives");
+        maps.mm(mm).expect("it lives").set_fault_around(FAULT_AROUND);
         let file = engine.add_mapping(MappingKind::File).expect(SIZED);
         let order = scenario.order.in_format(scenario.format);
-        maps.mapping(file).set_order(Order::new(order).expect("parsed orders are small"));
+        maps.mapping(file)
+            .expect("it lives")
+            .set_order(Order::new(order).expect("parsed orders are small"));
         let beside = if scenario.aligned { 0 } else { F::PAGE_SIZE };
         let start = MAP_START.add(OFF_TABLES + beside);
         let range = start..start.add(scenario.bytes);
@@ -143,7 +145,7 @@ impl<'a, F: Arch> Process<'a, F> {
     }
 
     fn round(&mut self) {
-        self.maps.lru_gen_use_mm(self.mm);
+        self.maps.lru_gen_use_mm(self.mm).expect("it lives");
         self.use_pattern();
         self.scan();
         let before = self.generations();
@@ -185,7 +187,7 @@ impl<'a, F: Arch> Process<'a, F> {
                 Fault::Done(FaultKind::Major) => {
                     read += self.folio_pages();
                     // The process waited for the read, and a CPU switched back to it.
-                    self.maps.lru_gen_use_mm(self.mm);
+                    self.maps.lru_gen_use_mm(self.mm).expect("it lives");
                 }
                 Fault::Done(FaultKind::Minor) => {}
                 other => panic!("clean pages of a file can make room for others: {other:?}"),
@@ -215,9 +217,9 @@ impl<'a, F: Arch> Process<'a, F> {
     fn generation_at(&self, page: u64) -> Option<u64> {
         let cpu = &mut CpuCtx::new();
         let engine = &mut self.maps.on(&self.hardware, cpu, self.tuning);
-        let id = engine.filemap_get_folio(self.file, page)?;
+        let id = engine.filemap_get_folio(self.file, page).expect("it lives")?;
         let generation = self.maps.folio(id).recency().generation();
-        engine.release(id, 1);
+        engine.release(id, 1).expect("the caller has it");
         let youngest = self.maps.lru_gen_seqs(self.memcg).0;
         let gens = MAX_NR_GENS as u64;
         generation.map(|generation| youngest - (youngest + gens - generation as u64) % gens)

@@ -149,7 +149,7 @@ impl<'a, F: Arch> Walked<'a, F> {
         let memcg = engine.add_memcg(MemcgId::ROOT).expect(SIZED);
         let root = ground.supply.alloc_table().expect(SIZED);
         let mm = engine.add_mm(root, Asid(0)).expect(SIZED);
-        engine.set_memcg(mm, memcg);
+        engine.set_memcg(mm, memcg).expect("it lives");
         let mapping = engine.add_mapping(MappingKind::Anon).expect(SIZED);
         let (mapped, populated) = layout.sizes();
         let range = MAP_START..MAP_START.add(mapped);
@@ -180,7 +180,7 @@ impl<'a, F: Arch> Walked<'a, F> {
                     make_young(env, *root, chunk.clone(), |_| true);
                 }
             }
-            maps.lru_gen_use_mm(*mm);
+            maps.lru_gen_use_mm(*mm).expect("it lives");
         }
     }
 

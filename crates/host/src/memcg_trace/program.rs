@@ -80,9 +80,9 @@ impl<'a, F: Arch> Program<'a, F> {
         let mm = engine.add_mm(root, Asid(0)).expect(SIZED);
         let memcg = engine.add_memcg(MemcgId::ROOT).expect(SIZED);
         maps.memcg(memcg).set_max(setting.limit);
-        engine.set_memcg(mm, memcg);
+        engine.set_memcg(mm, memcg).expect("it lives");
         let anon = engine.add_mapping(MappingKind::Anon).expect(SIZED);
-        maps.mapping(anon).set_order(setting.order);
+        maps.mapping(anon).expect("it lives").set_order(setting.order);
         let Setting { cuts, order, tuning, pages, frames, lru, mappings, .. } = setting;
         let mistakes = Mistakes::new(pages.nr(), frames);
         let history = History::new(pages);
@@ -205,7 +205,7 @@ impl<'a, F: Arch> Program<'a, F> {
         store: bool,
     ) -> Result<(), ReplayError> {
         let addr = Self::address(at);
-        self.maps.lru_gen_use_mm(self.mm);
+        self.maps.lru_gen_use_mm(self.mm).expect("it lives");
         let mut faults = 0;
         while touch(&self.hardware, self.root, addr, store) == Touch::Fault {
             faults += 1;
@@ -230,7 +230,7 @@ impl<'a, F: Arch> Program<'a, F> {
     ) -> Result<Option<FolioId>, ReplayError> {
         let access = if store { Access::Write } else { Access::Read };
         // The program has run since the last fault, and no walk came before this one.
-        self.maps.lru_gen_use_mm(self.mm);
+        self.maps.lru_gen_use_mm(self.mm).expect("it lives");
         let fault = self.maps.on(world, cpu, self.tuning).handle_fault(self.mm, addr, access);
         // Only reclaim frees the program's frames here.
         for frame in self.journal.take_freed() {
@@ -320,7 +320,7 @@ impl<'a, F: Arch> Program<'a, F> {
             let cpu = &mut CpuCtx::new();
             let added =
                 self.maps.on(world, cpu, self.tuning).add_mapping(MappingKind::File).expect(SIZED);
-            self.maps.mapping(added).set_order(self.order);
+            self.maps.mapping(added).expect("it lives").set_order(self.order);
             added
         })
     }

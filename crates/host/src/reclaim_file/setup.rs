@@ -148,7 +148,7 @@ impl<'a, F: Arch> Setup<'a, F> {
                 make_young(&env, root, range, young::<F>(scenario, ANON_START, &orders, seed));
             }
             // The process ran, and sleeps from now on.
-            setup.ground.maps.lru_gen_use_mm(mm);
+            setup.ground.maps.lru_gen_use_mm(mm).expect("it lives");
             setup.spaces.push((mm, root));
         }
         setup
@@ -160,7 +160,7 @@ impl<'a, F: Arch> Setup<'a, F> {
         let cpu = &mut CpuCtx::new();
         let engine = &mut maps.on(env, cpu, Tuning::recommended(F::FLUSH));
         let mm = engine.add_mm(root, asid).expect(SIZED);
-        engine.set_memcg(mm, self.memcg);
+        engine.set_memcg(mm, self.memcg).expect("it lives");
         (mm, root)
     }
 
@@ -225,7 +225,7 @@ impl<'a, F: Arch> Setup<'a, F> {
             fastrand::Rng::with_seed(seed).shuffle(&mut folios);
         }
         for (start, order) in folios {
-            maps.mapping(mapping).set_order(order);
+            maps.mapping(mapping).expect("it lives").set_order(order);
             let fault = engine.handle_fault(mm, start, Access::Write);
             assert_eq!(fault, Fault::Done(FaultKind::Minor), "{SIZED}");
         }
@@ -260,7 +260,7 @@ impl<'a, F: Arch> Setup<'a, F> {
             engine.mark_accessed(folio);
             engine.lru_add(folio);
             maps.folio(folio).note_use(Recency::NONE, Recency::REFERENCED);
-            engine.release(folio, 1);
+            engine.release(folio, 1).expect("the caller has it");
         }
     }
 

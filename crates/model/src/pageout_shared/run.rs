@@ -56,7 +56,7 @@ impl<'g, 'a, F: Arch> Memory<'g, 'a, F> {
         let mapping = engine.add_mapping(MappingKind::Anon).expect(SIZED);
         let root = supply.alloc_table().expect(SIZED);
         let mm = engine.add_mm(root, Asid(0)).expect(SIZED);
-        engine.set_memcg(mm, memcg);
+        engine.set_memcg(mm, memcg).expect("it lives");
         let range = MAP_START..MAP_START.add(of.bytes);
         let flags = VmFlags::READ | VmFlags::WRITE;
         let new = NewVma { mm, range: range.clone(), flags, mapping, pgoff: 0 };
@@ -71,7 +71,7 @@ impl<'g, 'a, F: Arch> Memory<'g, 'a, F> {
             let child = engine.fork(mm, root, Asid(process)).expect(SIZED);
             memory.spaces.push((child, root));
         }
-        memory.spaces.iter().for_each(|(mm, _)| maps.lru_gen_use_mm(*mm));
+        memory.spaces.iter().for_each(|(mm, _)| maps.lru_gen_use_mm(*mm).expect("it lives"));
         memory
     }
 

@@ -60,6 +60,10 @@ impl<'m, E: Env, const HELD: usize> Env for Checked<'m, E, HELD> {
         self.machine.env().relax();
     }
 
+    fn corrupted(&self, damage: &dyn core::error::Error) {
+        self.machine.env().corrupted(damage);
+    }
+
     fn need_resched(&self) -> bool {
         self.machine.env().need_resched()
     }

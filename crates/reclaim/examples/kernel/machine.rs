@@ -145,7 +145,7 @@ pub(crate) fn run_process(
     mm: MmId,
     pages: Range<u64>,
 ) -> Result<Report, Fault> {
-    let root = engine.maps().mm(mm).root();
+    let root = engine.maps().mm(mm).map_err(Fault::BadId)?.root();
     let (mut found, mut faults) = (0, 0);
     let mut at = |page: u64, store: Option<u64>| loop {
         let addr = address(page);

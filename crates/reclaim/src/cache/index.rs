@@ -3,8 +3,9 @@
 use crate::cache::{Exists, SLOT, ShadowEntry};
 use crate::engine::Engine;
 use crate::folio::{Folio, FolioFlags};
-use crate::id::{FolioId, MappingId, NONE, SwapSlot};
+use crate::id::{FolioId, MappingId, MappingNr, NONE, SwapSlot};
 use crate::lock::WriteGuard;
+use crate::memory::BadId;
 use crate::mm_state::MmState;
 use crate::rank::{Rank, Ranked};
 use crate::swap::Slot;
@@ -29,7 +30,7 @@ const WAYS: usize = 4;
 /// The place of a folio: its number among the folios of its order in its file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Key {
-    mapping: MappingId,
+    mapping: MappingNr,
     order: u32,
     number: u64,
 }
@@ -40,12 +41,12 @@ impl Key {
         Self::at(folio.mapping(), folio.index(), folio.nr_pages().ilog2())
     }
 
-    fn at(mapping: MappingId, index: u64, order: u32) -> Self {
+    fn at(mapping: MappingNr, index: u64, order: u32) -> Self {
         Self { mapping, order, number: index >> order }
     }
 
     fn of_slot(slot: &Slot) -> Self {
-        Self::at(MappingId(slot.mapping.load(Relaxed)), slot.index.load(Relaxed), 0)
+        Self::at(MappingNr(slot.mapping.load(Relaxed)), slot.index.load(Relaxed), 0)
     }
 
     /// Returns a hash that is consecutive for consecutive folios. Each file and order begins
@@ -59,7 +60,7 @@ impl Key {
     /// Returns a fingerprint, never 0.
     #[inline]
     fn print(self, maps: &MmState<'_>) -> u64 {
-        let salt = u64::from(maps.mapping(self.mapping).salt.load(Relaxed)).rotate_right(24);
+        let salt = u64::from(maps.mapping_at(self.mapping).salt.load(Relaxed)).rotate_right(24);
         let mixed = (self.place() ^ u64::from(self.mapping.0) << 40 ^ salt)
             .wrapping_mul(0xff51_afd7_ed55_8ccd);
         mixed ^ mixed >> 33 | 1
@@ -80,7 +81,20 @@ impl<'e, E: Env> Engine<'e, E> {
 impl<E: Env> Engine<'_, E> {
     /// Returns the folio that holds page `index` of the file, with a reference that the caller
     /// gives up.
-    pub fn filemap_get_folio(&mut self, mapping: MappingId, index: u64) -> Option<FolioId> {
+    ///
+    /// # Errors
+    /// [`BadId`] if the file's mapping has ended.
+    pub fn filemap_get_folio(
+        &mut self,
+        mapping: MappingId,
+        index: u64,
+    ) -> Result<Option<FolioId>, BadId> {
+        self.maps.mapping(mapping)?;
+        Ok(self.filemap_get(MappingNr(mapping.nr), index))
+    }
+
+    /// Does the same for a mapping that lives at least as long as the call.
+    pub(crate) fn filemap_get(&mut self, mapping: MappingNr, index: u64) -> Option<FolioId> {
         let maps = self.maps;
         let locked = self.lock_index();
         let found = match find(maps, &locked, mapping, index) {
@@ -102,7 +116,7 @@ impl<E: Env> Engine<'_, E> {
         let folio = maps.folio(id);
         let key = Key::of(folio);
         let locked = self.lock_index();
-        let known = Orders(maps.mapping(key.mapping).orders.load(Relaxed));
+        let known = Orders(maps.mapping_at(key.mapping).orders.load(Relaxed));
         let taken = known.keys_within(folio).any(|key| lookup(maps, key).is_some());
         let done = if taken {
             Err(Exists)
@@ -136,7 +150,7 @@ impl<E: Env> Engine<'_, E> {
 /// index a reference to it.
 pub(crate) fn link(maps: &MmState<'_>, _: &Locked<'_>, id: FolioId) {
     let folio = maps.folio(id);
-    let (key, mapping) = (Key::of(folio), maps.mapping(folio.mapping()));
+    let (key, mapping) = (Key::of(folio), maps.mapping_at(folio.mapping()));
     chain(maps, key, &folio.chain, id.0);
     let past = folio.index() + folio.nr_pages() as u64;
     mapping.past.store(mapping.past.load(Relaxed).max(past), Relaxed);
@@ -178,7 +192,7 @@ pub(crate) fn link_slot(
     maps: &MmState<'_>,
     _: &Locked<'_>,
     slot: SwapSlot,
-    place: (MappingId, u64),
+    place: (MappingNr, u64),
 ) {
     let (mapping, index) = place;
     let entry = maps.slot(slot);
@@ -197,7 +211,7 @@ pub(crate) fn unlink_slot(maps: &MmState<'_>, _: &Locked<'_>, slot: SwapSlot) {
 /// Puts a number at the head of the chain of `key`, and notes the order in the mapping.
 #[inline]
 fn chain(maps: &MmState<'_>, key: Key, next: &AtomicU32, number: u32) {
-    let orders = &maps.mapping(key.mapping).orders;
+    let orders = &maps.mapping_at(key.mapping).orders;
     orders.store(orders.load(Relaxed) | 1 << key.order, Relaxed);
     let bucket = bucket(maps, key);
     next.store(bucket.load(Relaxed), Relaxed);
@@ -236,10 +250,10 @@ fn next_of<'a>(maps: &'a MmState<'_>, number: u32) -> &'a AtomicU32 {
 pub(crate) fn find(
     maps: &MmState<'_>,
     _: &Locked<'_>,
-    mapping: MappingId,
+    mapping: MappingNr,
     index: u64,
 ) -> Option<Found> {
-    let orders = Orders(maps.mapping(mapping).orders.load(Relaxed));
+    let orders = Orders(maps.mapping_at(mapping).orders.load(Relaxed));
     orders.into_iter().find_map(|order| lookup(maps, Key::at(mapping, index, order)))
 }
 
@@ -248,7 +262,7 @@ pub(crate) fn find(
 /// each page. Otherwise it looks into each bucket.
 #[derive(Debug)]
 pub(crate) struct IndexWalk {
-    mapping: MappingId,
+    mapping: MappingNr,
     from: u64,
     past: u64,
     buckets: bool,
@@ -262,8 +276,8 @@ pub(crate) struct IndexWalk {
 const STEP: u64 = 512;
 
 impl IndexWalk {
-    pub(crate) fn new(maps: &MmState<'_>, mapping: MappingId, from: u64) -> Self {
-        let past = maps.mapping(mapping).past.load(Relaxed);
+    pub(crate) fn new(maps: &MmState<'_>, mapping: MappingNr, from: u64) -> Self {
+        let past = maps.mapping_at(mapping).past.load(Relaxed);
         let buckets = past.saturating_sub(from) > nr_buckets(maps);
         let next = if buckets { 0 } else { from };
         Self { mapping, from, past, buckets, next, left: 0 }
@@ -330,8 +344,8 @@ impl IndexWalk {
 
 /// Forgets the shadows of a mapping from some page on. If that range has more pages than the table
 /// has entries, forgets all shadows of the mapping.
-pub(crate) fn forget_shadows(maps: &MmState<'_>, _: &Locked<'_>, mapping: MappingId, from: u64) {
-    let of = maps.mapping(mapping);
+pub(crate) fn forget_shadows(maps: &MmState<'_>, _: &Locked<'_>, mapping: MappingNr, from: u64) {
+    let of = maps.mapping_at(mapping);
     let (orders, past) = (Orders(of.orders.load(Relaxed)), of.past.load(Relaxed));
     if past.saturating_sub(from) > maps.stored.shadows.len() as u64 {
         return of.forget_shadows();
@@ -346,13 +360,13 @@ pub(crate) fn forget_shadows(maps: &MmState<'_>, _: &Locked<'_>, mapping: Mappin
 
 /// Notes that the index has nothing of a mapping from page `from` on, except the rest of a folio
 /// that begins before it.
-pub(crate) fn set_past(maps: &MmState<'_>, locked: &Locked<'_>, mapping: MappingId, from: u64) {
+pub(crate) fn set_past(maps: &MmState<'_>, locked: &Locked<'_>, mapping: MappingNr, from: u64) {
     let last = from.checked_sub(1).and_then(|last| find(maps, locked, mapping, last));
     let end = match last {
         Some(Found::Folio(id)) => maps.folio(id).index() + maps.folio(id).nr_pages() as u64,
         _ => from,
     };
-    let past = &maps.mapping(mapping).past;
+    let past = &maps.mapping_at(mapping).past;
     past.store(past.load(Relaxed).min(end), Relaxed);
 }
 

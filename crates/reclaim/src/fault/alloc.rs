@@ -1,10 +1,11 @@
 //! Folios for faults (frames, an entry in the table of folios, a charge), and page tables.
 
 use super::{At, CountedTables, Fault, FaultKind};
+use crate::corruption::Corruption;
 use crate::folio::FolioFlags;
-use crate::id::{FolioId, MappingId, MemcgId};
+use crate::id::{FolioId, MappingNr, MemcgId};
 use crate::memory::{OutOfMemory, OutOfTable, TableKind};
-use crate::mm_state::NewFolio;
+use crate::mm_state::AddFolioError;
 use crate::world::World;
 use pageout_paging::walk::make_table;
 use pageout_paging::{Level, Order, Pfn};
@@ -14,8 +15,8 @@ use pageout_paging::{Level, Order, Pfn};
 const RETRIES: u32 = 16;
 
 impl<W: World> At<'_, '_, W> {
-    pub(super) fn release(&mut self, id: FolioId, refs: u32) {
-        self.engine.release(id, refs);
+    pub(super) fn put_folio(&mut self, id: FolioId, refs: u32) {
+        self.engine.put_folio(id, refs);
     }
 
     /// Makes a new folio, charged and with undefined content. The caller gets its only reference.
@@ -23,7 +24,7 @@ impl<W: World> At<'_, '_, W> {
         &mut self,
         order: Order,
         memcg: MemcgId,
-        mapping: MappingId,
+        mapping: MappingNr,
         index: u64,
     ) -> Result<FolioId, Fault> {
         let pfn = self.alloc_frames(order)?;
@@ -36,23 +37,32 @@ impl<W: World> At<'_, '_, W> {
         pfn: Pfn,
         order: Order,
         memcg: MemcgId,
-        (mapping, index): (MappingId, u64),
+        (mapping, index): (MappingNr, u64),
     ) -> Result<FolioId, Fault> {
         let flags = FolioFlags::empty();
-        let new = NewFolio { pfn, order, mapping, index, flags };
         // A folio that is freed leaves its entry free. Large folios are not worth that reclaim.
         let retries = if order == Order::default() { RETRIES } else { 1 };
-        let added = self.reclaiming(retries, |at| match at.engine.add_folio(new) {
-            Err(OutOfTable(TableKind::Folios)) => None,
-            done => Some(done),
+        let added = self.reclaiming(retries, |at| {
+            match at.engine.add_folio_at(pfn, order, (mapping, index), flags) {
+                Err(AddFolioError::OutOfTable(OutOfTable(TableKind::Folios))) => None,
+                done => Some(done),
+            }
         });
-        let added = added.unwrap_or(Err(OutOfTable(TableKind::Folios)));
-        let id = added.map_err(|full| {
-            self.engine.world.free(pfn, order);
-            Fault::OutOfMemory(full.into())
-        })?;
+        let added = added.unwrap_or(Err(OutOfTable(TableKind::Folios).into()));
+        let id = match added {
+            Ok(id) => id,
+            Err(AddFolioError::OutOfTable(full)) => {
+                self.engine.world.free(pfn, order);
+                return Err(Fault::OutOfMemory(full.into()));
+            }
+            // The frames are not freed: they are another folio's.
+            Err(AddFolioError::FrameInUse | AddFolioError::BadId(_)) => {
+                self.engine.world.corrupted(&Corruption::FrameInUse(pfn));
+                return Err(Fault::OutOfMemory(OutOfMemory::Frames));
+            }
+        };
         if let Err(full) = self.engine.charge(id, memcg) {
-            self.release(id, 1);
+            self.put_folio(id, 1);
             return Err(Fault::OutOfMemory(full));
         }
         Ok(id)

@@ -38,7 +38,7 @@ impl<W: World> At<'_, '_, W> {
         if mapped {
             self.engine.lru_add(id);
         }
-        self.release(id, 1);
+        self.put_folio(id, 1);
         MINOR
     }
 
@@ -49,7 +49,7 @@ impl<W: World> At<'_, '_, W> {
             return Ok(found);
         }
         let mapping = self.anon_mapping()?;
-        let mut order = self.engine.maps.mapping(mapping).order().get();
+        let mut order = self.engine.maps.mapping_at(mapping).order().get();
         loop {
             let start = self.addr.align_down(W::Format::PAGE_SHIFT + u32::from(order));
             let size = Order::new(order).expect("no larger than the mapping's order");

@@ -35,7 +35,7 @@ impl<'e, W: World> At<'_, 'e, W> {
     fn loaded_pte(&self, pfn: Pfn) -> Pte {
         let flags = self.vma.flags();
         let shmem = || {
-            let kind = self.vma.file().map(|file| self.engine.maps.mapping(file).kind());
+            let kind = self.vma.file().map(|file| self.engine.maps.mapping_at(file).kind());
             kind == Some(MappingKind::Shmem)
         };
         let shared = flags & (VmFlags::SHARED | VmFlags::UFFD_WP) == VmFlags::SHARED;
@@ -48,7 +48,7 @@ impl<'e, W: World> At<'_, 'e, W> {
     /// Returns the end of the VMA, or of its file if that is earlier.
     pub(super) fn end(&self) -> VirtAddr {
         let (vma, end) = (self.vma, self.vma.end());
-        let size = vma.file().map_or(u64::MAX, |file| self.engine.maps.mapping(file).size());
+        let size = vma.file().map_or(u64::MAX, |file| self.engine.maps.mapping_at(file).size());
         let past = vma.pgoff_at::<W::Format>(end).saturating_sub(size.max(vma.pgoff()));
         VirtAddr::new(end.get() - (past << W::Format::PAGE_SHIFT))
     }
@@ -74,7 +74,7 @@ impl<'e, W: World> At<'_, 'e, W> {
                     break;
                 }
                 let index = self.vma.pgoff_at::<W::Format>(addr);
-                let id = self.engine.filemap_get_folio(file, index);
+                let id = self.engine.filemap_get(file, index);
                 let past = id.map_or(index + 1, |id| {
                     let folio = self.engine.maps.folio(id);
                     folio.index() + folio.nr_pages() as u64
@@ -91,7 +91,7 @@ impl<'e, W: World> At<'_, 'e, W> {
             }
             drop(pt);
             for (id, _) in found.iter().flatten() {
-                self.release(*id, 1);
+                self.put_folio(*id, 1);
             }
         }
     }

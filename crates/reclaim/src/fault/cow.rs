@@ -30,7 +30,7 @@ impl<'e, W: World> At<'_, 'e, W> {
         } else {
             self.copy(table, id, pfn, Some(pte))
         };
-        self.release(id, 1);
+        self.put_folio(id, 1);
         outcome
     }
 
@@ -97,10 +97,10 @@ impl<'e, W: World> At<'_, 'e, W> {
         if unchanged {
             self.engine.lru_add(id);
             if instead.is_some() {
-                self.release(source, 1);
+                self.put_folio(source, 1);
             }
         }
-        self.release(id, 1);
+        self.put_folio(id, 1);
         MINOR
     }
 

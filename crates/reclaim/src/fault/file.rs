@@ -1,8 +1,9 @@
 //! The first access to a page of a file: found in the file's index, or read.
 
 use super::{Access, At, Fault, FaultKind, MINOR, Outcome};
+use crate::corruption::Corruption;
 use crate::folio::{Folio, FolioFlags, FolioGuard};
-use crate::id::{FolioId, MappingId};
+use crate::id::{FolioId, MappingNr};
 use crate::mapping::MappingKind;
 use crate::rank::Ranked;
 use crate::vma::VmFlags;
@@ -14,21 +15,21 @@ use pageout_paging::{Format, Level, LockedTable, Order, Pfn, Pte, Rules, VirtAdd
 impl<'e, W: World> At<'_, 'e, W> {
     /// Maps the file's page, or for a store to a private VMA a copy of it (Linux 7.3.4,
     /// do_read_fault, do_cow_fault and do_shared_fault). Without a `table` it makes one, or a leaf.
-    pub(super) fn file_fault(&mut self, table: Option<Pfn>, file: MappingId) -> Outcome {
+    pub(super) fn file_fault(&mut self, table: Option<Pfn>, file: MappingNr) -> Outcome {
         let index = self.index();
-        if index >= self.engine.maps.mapping(file).size() {
+        if index >= self.engine.maps.mapping_at(file).size() {
             return Err(Fault::PastEnd);
         }
-        let shmem = self.engine.maps.mapping(file).kind() == MappingKind::Shmem;
+        let shmem = self.engine.maps.mapping_at(file).kind() == MappingKind::Shmem;
         let (id, kind) = if shmem {
             self.shmem_get_folio(file, index)?
-        } else if let Some(id) = self.engine.filemap_get_folio(file, index) {
+        } else if let Some(id) = self.engine.filemap_get(file, index) {
             self.await_content(id, self.place_of(id))?
         } else {
             self.read_new(file, index)?
         };
         let outcome = self.map_page(table, (id, kind), index);
-        self.release(id, 1);
+        self.put_folio(id, 1);
         outcome.map(|_| kind)
     }
 
@@ -72,7 +73,7 @@ impl<'e, W: World> At<'_, 'e, W> {
 
     fn place_of(&self, id: FolioId) -> Place {
         let folio = self.engine.maps.folio(id);
-        Place::File(folio.mapping(), folio.index())
+        Place::File(self.engine.maps.mapping_of(folio), folio.index())
     }
 
     /// Maps a folio for a store in a shared VMA: it is dirty from now on.
@@ -132,8 +133,15 @@ impl<'e, W: World> At<'_, 'e, W> {
         }
     }
 
+    /// Ends a read whose result [`Backing::read`](crate::Backing::read) returned.
+    fn end_read(&mut self, id: FolioId, ok: bool) {
+        if self.engine.read_done(id, ok).is_err() {
+            self.engine.world.corrupted(&Corruption::ReadEnded(id));
+        }
+    }
+
     /// Makes a folio for the page and starts to read it.
-    fn read_new(&mut self, file: MappingId, index: u64) -> Result<(FolioId, FaultKind), Fault> {
+    fn read_new(&mut self, file: MappingNr, index: u64) -> Result<(FolioId, FaultKind), Fault> {
         let id = self.add_new(file, index)?;
         self.submit_read(id, self.place_of(id))
     }
@@ -141,8 +149,8 @@ impl<'e, W: World> At<'_, 'e, W> {
     /// Makes a folio for the page and puts it into the index, with a reference for the caller. The
     /// folio is the largest of up to the file's order that lies in what the VMA maps and covers no
     /// other folio.
-    pub(super) fn add_new(&mut self, file: MappingId, index: u64) -> Result<FolioId, Fault> {
-        let mut order = self.engine.maps.mapping(file).order().get();
+    pub(super) fn add_new(&mut self, file: MappingNr, index: u64) -> Result<FolioId, Fault> {
+        let mut order = self.engine.maps.mapping_at(file).order().get();
         let past = self.vma.pgoff_at::<W::Format>(self.vma.end());
         loop {
             let size = Order::new(order).expect("no larger than the file's order");
@@ -155,10 +163,10 @@ impl<'e, W: World> At<'_, 'e, W> {
             match self.new_folio(size, self.mm.memcg(), file, first) {
                 Ok(id) => match self.insert(id) {
                     true => return Ok(id),
-                    false if order > 0 => self.release(id, 1),
+                    false if order > 0 => self.put_folio(id, 1),
                     false => {
                         // Another fault was first: the access finds its folio.
-                        self.release(id, 1);
+                        self.put_folio(id, 1);
                         return Err(Fault::Done(FaultKind::Minor));
                     }
                 },
@@ -209,16 +217,16 @@ impl<'e, W: World> At<'_, 'e, W> {
         }
         let fault = match submitted {
             Submitted::Done => {
-                self.engine.read_done(id, true);
+                self.end_read(id, true);
                 return Ok((id, FaultKind::Major));
             }
             Submitted::Pending => Fault::Pending(id),
             Submitted::Failed => {
-                self.engine.read_done(id, false);
+                self.end_read(id, false);
                 Fault::IoError
             }
         };
-        self.release(id, 1);
+        self.put_folio(id, 1);
         Err(fault)
     }
 
@@ -244,7 +252,7 @@ impl<'e, W: World> At<'_, 'e, W> {
             return self.submit_read(id, place);
         }
         if folio.flags().contains(FolioFlags::READING) {
-            self.release(id, 1);
+            self.put_folio(id, 1);
             return Err(Fault::Pending(id));
         }
         Ok((id, FaultKind::Minor))

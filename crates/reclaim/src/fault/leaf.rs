@@ -72,7 +72,7 @@ impl<'e, W: World> At<'_, 'e, W> {
             return Ok(false);
         };
         let Some(reserve) = self.engine.table_to_deposit() else {
-            self.release(id, 1);
+            self.put_folio(id, 1);
             return Ok(false);
         };
         let folio = self.engine.maps.folio(id);
@@ -89,7 +89,7 @@ impl<'e, W: World> At<'_, 'e, W> {
         } else {
             self.engine.world.free_table(reserve);
         }
-        self.release(id, 1);
+        self.put_folio(id, 1);
         Ok(true)
     }
 
@@ -146,7 +146,7 @@ impl<'e, W: World> At<'_, 'e, W> {
             // The page is copied when the access is tried again.
             self.engine.split_leaf(table, (self.mm, self.vma), self.addr);
         }
-        self.release(id, 1);
+        self.put_folio(id, 1);
         MINOR
     }
 

@@ -18,9 +18,9 @@ mod shmem;
 mod swapin;
 use crate::engine::Engine;
 use crate::folio::FolioFlags;
-use crate::id::{FolioId, MappingId, MmId, VmaId};
+use crate::id::{FolioId, MappingNr, MmId, VmaId};
 use crate::mapping::MappingKind;
-use crate::memory::OutOfMemory;
+use crate::memory::{BadId, OutOfMemory};
 use crate::mm::Mm;
 use crate::mm_state::MmState;
 use crate::rank::{Rank, Ranked};
@@ -83,6 +83,8 @@ pub enum Fault {
     /// The entry is one that faults do not handle: device memory, poisoned pages, pages without a
     /// folio.
     Unsupported,
+    /// The address space has ended.
+    BadId(BadId),
 }
 
 /// The result of a handler: the way the fault was resolved, or another outcome.
@@ -113,9 +115,11 @@ impl<W: World> Engine<'_, W> {
     /// the copy is left to a second fault.
     pub fn handle_fault(&mut self, mm: MmId, addr: VirtAddr, access: Access) -> Fault {
         let maps = self.maps;
-        let mm = maps.mm(mm);
         let addr = addr.align_down(W::Format::PAGE_SHIFT);
-        let guard = self.lock_read(Rank::Mmap, &mm.lock);
+        let (mm, guard) = match self.read_mm(mm) {
+            Ok(locked) => locked,
+            Err(bad) => return Fault::BadId(bad),
+        };
         let found = maps.find_vma(mm, addr).filter(|id| permits(maps.vma(*id).flags(), access));
         let outcome = match found {
             Some(id) => {
@@ -281,7 +285,7 @@ impl<'e, W: World> At<'_, 'e, W> {
 
     /// Returns the reverse map for the VMA's anonymous pages. A file's VMA uses that of the address
     /// space, which the first fault that needs it makes (Linux: anon_vma_prepare).
-    fn anon_mapping(&mut self) -> Result<MappingId, Fault> {
+    fn anon_mapping(&mut self) -> Result<MappingNr, Fault> {
         if let Some(mapping) = self.vma.anon() {
             return Ok(mapping);
         }
@@ -289,18 +293,19 @@ impl<'e, W: World> At<'_, 'e, W> {
         let mapping = match self.mm.anon() {
             Some(mapping) => mapping,
             None => {
-                let made = self.engine.add_mapping(MappingKind::Anon);
+                let made = self.engine.take_mapping(MappingKind::Anon);
                 let made = made.map_err(|full| Fault::OutOfMemory(full.into()))?;
                 let mapping = self.mm.propose_anon(made);
                 if mapping == made {
-                    maps.mapping(made).users.store(1, Relaxed);
+                    maps.mapping_at(made).users.store(1, Relaxed);
                 } else {
-                    self.engine.remove_mapping(made);
+                    let generation = maps.mapping_at(made).generation.now();
+                    assert!(self.engine.end_mapping(made, generation), "nobody else knows it");
                 }
                 mapping
             }
         };
-        let guard = self.engine.lock_write(Rank::Rmap, &maps.mapping(mapping).lock);
+        let guard = self.engine.lock_write(Rank::Rmap, &maps.mapping_at(mapping).lock);
         if self.vma.anon().is_none() {
             self.vma.set_anon(mapping);
             maps.rmap_insert_in(mapping, self.id);

@@ -3,7 +3,7 @@
 use super::{At, Fault, FaultKind};
 use crate::cache::index::Found;
 use crate::folio::FolioFlags;
-use crate::id::{FolioId, MappingId, SwapSlot};
+use crate::id::{FolioId, MappingNr, SwapSlot};
 use crate::world::{Place, World};
 use pageout_paging::Order;
 
@@ -13,7 +13,7 @@ impl<W: World> At<'_, '_, W> {
     /// before the caller locks it.
     pub(super) fn shmem_get_folio(
         &mut self,
-        mapping: MappingId,
+        mapping: MappingNr,
         index: u64,
     ) -> Result<(FolioId, FaultKind), Fault> {
         match self.engine.filemap_get_entry(mapping, index) {
@@ -28,7 +28,7 @@ impl<W: World> At<'_, '_, W> {
     /// shmem_swapin_folio).
     fn shmem_swapin_folio(
         &mut self,
-        place: (MappingId, u64),
+        place: (MappingNr, u64),
         slot: SwapSlot,
     ) -> Result<(FolioId, FaultKind), Fault> {
         let (id, kind) = match self.engine.swap_cache_get_folio(slot) {
@@ -44,14 +44,14 @@ impl<W: World> At<'_, '_, W> {
         if taken {
             return Ok((id, kind));
         }
-        self.release(id, 1);
+        self.put_folio(id, 1);
         Err(if writing { Fault::Pending(id) } else { Fault::Done(FaultKind::Minor) })
     }
 
     /// Makes a folio for a slot, charged to its page's cgroup, and starts to read it.
     fn shmem_read(
         &mut self,
-        (mapping, index): (MappingId, u64),
+        (mapping, index): (MappingNr, u64),
         slot: SwapSlot,
     ) -> Result<(FolioId, FaultKind), Fault> {
         let memcg = self.engine.maps.slot_memcg(slot);

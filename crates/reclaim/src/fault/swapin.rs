@@ -29,7 +29,7 @@ impl<W: World> At<'_, '_, W> {
             }
         }
         drop(guard);
-        self.release(id, 1);
+        self.put_folio(id, 1);
         Ok(kind)
     }
 
@@ -92,7 +92,7 @@ impl<W: World> At<'_, '_, W> {
         drop(guard);
         let Ok(shadow) = added else {
             // Another fault was first, or the entry is gone: the access finds the new state.
-            self.release(id, 1);
+            self.put_folio(id, 1);
             return Err(Fault::Done(FaultKind::Minor));
         };
         if let Some(shadow) = shadow {

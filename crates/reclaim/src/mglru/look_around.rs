@@ -86,8 +86,7 @@ fn window<F: Format>(addr: VirtAddr, vma: &Vma) -> VirtRange {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::id::MappingId;
-    use crate::id::MmId;
+    use crate::id::{MappingId, MmId};
     use crate::mapping::MappingKind;
     use crate::vma::{NewVma, VmFlags};
     use pageout_paging::pte::{Arm64_4K, SmallX86};
@@ -95,7 +94,8 @@ mod tests {
     /// Returns the window around a page of a VMA, in pages.
     fn pages<F: Format>(at: u64, vma: (u64, u64)) -> (u64, u64) {
         let page = |number: u64| VirtAddr::new(number << F::PAGE_SHIFT);
-        let (mm, flags, mapping) = (MmId(0), VmFlags::READ, MappingId(0));
+        let (mm, flags, mapping) =
+            (MmId { nr: 0, generation: 1 }, VmFlags::READ, MappingId { nr: 0, generation: 1 });
         let new = NewVma { mm, range: page(vma.0)..page(vma.1), flags, mapping, pgoff: 0 };
         let mapped = Vma::default();
         mapped.init(&new, MappingKind::File);

@@ -17,7 +17,7 @@ fn should_skip_vma(maps: &MmState<'_>, vma: &Vma, swappiness: u8) -> bool {
     if !accessible || flags.intersects(VmFlags::NO_RECENCY | VmFlags::LOCKED) {
         return true;
     }
-    match vma.file().map(|file| maps.mapping(file).kind()) {
+    match vma.file().map(|file| maps.mapping_at(file).kind()) {
         Some(MappingKind::File) => swappiness > MAX_SWAPPINESS,
         _ => swappiness == 0,
     }

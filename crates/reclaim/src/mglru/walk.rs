@@ -78,7 +78,7 @@ impl<E: Env> Engine<'_, E> {
         loop {
             match self.iterate_mm_list(walk, walked) {
                 Next::Mm(id) => {
-                    self.walk_mm(self.maps.mm(id), walk);
+                    self.walk_mm(self.maps.mm_at(id), walk);
                     walked = Some(id);
                 }
                 next => return next == Next::Open,

@@ -15,7 +15,7 @@ mod restore;
 use crate::engine::Engine;
 use crate::folio::{FolioFlags, FolioGuard};
 use crate::folio_list::FolioList;
-use crate::id::{FolioId, MemcgId};
+use crate::id::{FolioId, MemcgId, NONE};
 use crate::mm_state::MmState;
 use crate::rank::Rank;
 use crate::tlb_batch::TlbBatch;
@@ -23,6 +23,7 @@ use crate::unmap::Unmapped;
 use crate::vmstat::Counter;
 use crate::world::World;
 use core::ops::{AddAssign, Range};
+use core::sync::atomic::Ordering::Relaxed;
 use pageout_paging::{Observer, Order, Pfn, Rules, Stage};
 
 /// The number of folios that move after one flush (Linux 7.3.4, COMPACT_CLUSTER_MAX).
@@ -45,12 +46,16 @@ pub struct Migrated {
     /// The pages not moved. Their folio was locked, in a transfer, without a target, mapped by an
     /// entry that does not come off, or held by another reference.
     pub failed: u64,
+    /// A target that was refused, if one was: not all of its frames are in the table, it is not
+    /// aligned to its size, or a folio has one of its frames. The pages count as failed.
+    pub bad_target: Option<Pfn>,
 }
 
 impl AddAssign for Migrated {
     fn add_assign(&mut self, other: Self) {
         self.moved += other.moved;
         self.failed += other.failed;
+        self.bad_target = self.bad_target.or(other.bad_target);
     }
 }
 
@@ -112,7 +117,7 @@ impl<W: World> Engine<'_, W> {
         let mut batch = [const { None }; BATCH];
         let mut tlb_batch = TlbBatch::new(self);
         let rank = self.ranks.enter(Rank::Folio);
-        let mut migration = Migration { engine: self, targets };
+        let mut migration = Migration { engine: self, targets, bad_target: None };
         for slot in &mut batch {
             let Some(id) = isolated.pop(maps) else {
                 break;
@@ -133,6 +138,7 @@ impl<W: World> Engine<'_, W> {
                 false => done.failed += nr,
             }
         }
+        done.bad_target = migration.bad_target;
         drop(rank);
         tlb_batch.finish(self);
         self.putback(&mut settled);
@@ -144,6 +150,14 @@ impl<W: World> Engine<'_, W> {
 }
 
 impl MmState<'_> {
+    /// Returns true if a folio of 2^`order` pages may move to the frames from `to` on.
+    fn is_target(&self, to: Pfn, order: Order) -> bool {
+        let nr = order.nr_pages();
+        let frames = self.folios.frames(to, nr).unwrap_or_default();
+        let free = frames.iter().all(|frame| frame.load(Relaxed) == NONE);
+        !frames.is_empty() && free && to.get().is_multiple_of(nr as u64)
+    }
+
     /// Moves the folio to as many frames from `to` on, which belong to no folio. The caller has
     /// frozen it, and no entry maps it.
     fn move_frames(&self, id: FolioId, to: Pfn) {
@@ -166,6 +180,7 @@ struct Moving<'a> {
 struct Migration<'a, 'e, W> {
     engine: &'a mut Engine<'e, W>,
     targets: &'a mut dyn Targets,
+    bad_target: Option<Pfn>,
 }
 
 impl<'e, W: World> Migration<'_, 'e, W> {
@@ -177,12 +192,21 @@ impl<'e, W: World> Migration<'_, 'e, W> {
         if folio.flags().intersects(FolioFlags::WRITEBACK | FolioFlags::READING) {
             return None;
         }
-        let to = self.targets.take(folio.order())?;
+        let to = self.take_target(folio.order())?;
         let unmapped = match folio.mapcount() {
             0 => Unmapped { all: true, refs: 0 },
             _ => self.engine.try_to_migrate(&guard, tlb_batch),
         };
         Some(Moving { id, guard, to, unmapped })
+    }
+
+    fn take_target(&mut self, order: Order) -> Option<Pfn> {
+        let to = self.targets.take(order)?;
+        let good = self.engine.maps.is_target(to, order);
+        if !good {
+            self.bad_target = Some(to);
+        }
+        good.then_some(to)
     }
 
     /// Copies the folio to its new frames and maps it there, or maps it in the old ones again.
@@ -194,7 +218,12 @@ impl<'e, W: World> Migration<'_, 'e, W> {
         let flags = folio.flags();
         let cached = flags & (FolioFlags::ANON | FolioFlags::SWAPCACHE) != FolioFlags::ANON;
         let known = 1 + u32::from(cached);
-        let moves = unmapped.all && folio.freeze(known + unmapped.refs);
+        // Another folio of the batch has them if the target was given twice.
+        let free = maps.is_target(to, order);
+        if !free {
+            self.bad_target = Some(to);
+        }
+        let moves = free && unmapped.all && folio.freeze(known + unmapped.refs);
         if moves {
             world.copy(from, to, order.nr_pages());
             maps.move_frames(id, to);
@@ -212,7 +241,9 @@ impl<'e, W: World> Migration<'_, 'e, W> {
         if moves {
             world.free(from, order);
         } else {
-            self.targets.give_back(to, order);
+            if free {
+                self.targets.give_back(to, order);
+            }
             let last = unmapped.refs > 0 && folio.put(unmapped.refs);
             debug_assert!(!last, "whoever isolated the folio holds a reference");
         }

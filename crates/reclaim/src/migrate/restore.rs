@@ -19,7 +19,7 @@ impl<E: Env> Engine<'_, E> {
     pub(crate) fn remove_migration_ptes(&mut self, guard: &FolioGuard<'_>, from: Pfn) -> bool {
         let maps = self.maps;
         let folio = guard.folio();
-        let mapping = maps.mapping(folio.mapping());
+        let mapping = maps.mapping_at(folio.mapping());
         let past = folio.index() + folio.nr_pages() as u64;
         let _lock = self.lock_read(Rank::Rmap, &mapping.lock);
         let mut restore = Restore { engine: self, guard, from };
@@ -46,7 +46,7 @@ impl<E: Env> Restore<'_, '_, E> {
             return false;
         };
         let target = RmapTarget {
-            root: self.engine.maps.mm(vma.mm()).root(),
+            root: self.engine.maps.mm_at(vma.mm()).root(),
             range,
             pfn: self.from,
             nr_pages: folio.nr_pages(),
@@ -80,7 +80,7 @@ impl<E: Env> Restore<'_, '_, E> {
         }
         folio.add_mappings(1);
         let pte = self.restored(vma, pfn, entry);
-        let asid = self.engine.maps.mm(vma.mm()).asid();
+        let asid = self.engine.maps.mm_at(vma.mm()).asid();
         set_pte(self.engine.world, pt, asid, addr, pte, &frames(folio));
     }
 

@@ -3,14 +3,48 @@
 use super::free_list::FreeList;
 use super::{MmState, NewFolio};
 use crate::engine::Engine;
-use crate::id::{FolioId, MappingId, MmId, NONE, VmaId};
+use crate::folio::FolioFlags;
+use crate::id::{FolioId, MappingId, MappingNr, MmId, MmNr, NONE, VmaId};
 use crate::mapping::MappingKind;
-use crate::memory::{OutOfTable, TableKind};
+use crate::memory::{BadId, OutOfTable, TableKind};
+use crate::mm::Mm;
 use crate::rank::Rank;
 use core::iter::successors;
-use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use core::sync::atomic::{AtomicU32, Ordering::AcqRel, Ordering::Relaxed};
 use pageout_paging::mmu::Asid;
-use pageout_paging::{Env, Pfn};
+use pageout_paging::{Env, Order, Pfn};
+
+/// The reason why an address space or a mapping was not ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum RemoveError {
+    /// The id names nothing: what it named has ended already.
+    #[error(transparent)]
+    BadId(#[from] BadId),
+    /// A VMA is there still (EBUSY).
+    #[error("a VMA of it is there still")]
+    Mapped,
+    /// An address space keeps its private copies of files' pages there (EBUSY).
+    #[error("an address space keeps its private copies there")]
+    HasCopies,
+    /// The mapping is shared memory that was not truncated to nothing (EBUSY).
+    #[error("the shared memory was not truncated to nothing")]
+    HasPages,
+}
+
+/// The reason why a folio was not added.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum AddFolioError {
+    /// The table of folios is full, or the folio's frames lie outside of the table of frames or are
+    /// not aligned to its size.
+    #[error(transparent)]
+    OutOfTable(#[from] OutOfTable),
+    /// The mapping has ended.
+    #[error(transparent)]
+    BadId(#[from] BadId),
+    /// A frame of the run belongs to a folio (EEXIST).
+    #[error("a frame belongs to another folio")]
+    FrameInUse,
+}
 
 impl<E: Env> Engine<'_, E> {
     /// Adds an address space whose root table is in frame `root`.
@@ -18,25 +52,56 @@ impl<E: Env> Engine<'_, E> {
     /// # Errors
     /// [`OutOfTable`] if the table is full.
     pub fn add_mm(&mut self, root: Pfn, asid: Asid) -> Result<MmId, OutOfTable> {
-        let id = self.take_mm(root, asid)?;
-        self.lru_gen_add_mm(id);
-        Ok(id)
+        let nr = self.take_mm(root, asid)?;
+        self.lru_gen_add_mm(nr);
+        Ok(self.maps.mm_id(nr))
     }
 
     /// Adds an address space that no walk finds yet: only the caller knows it.
-    pub(crate) fn take_mm(&mut self, root: Pfn, asid: Asid) -> Result<MmId, OutOfTable> {
+    pub(crate) fn take_mm(&mut self, root: Pfn, asid: Asid) -> Result<MmNr, OutOfTable> {
         let maps = self.maps;
-        let id = self.take(&maps.spaces.free_mms, |i| &maps.spaces.mms[i].state);
-        let id = MmId(id.ok_or(OutOfTable(TableKind::Mms))?);
-        maps.mm(id).init(root, asid);
-        Ok(id)
+        let nr = self.take(&maps.spaces.free_mms, |i| &maps.spaces.mms[i].state);
+        let nr = MmNr(nr.ok_or(OutOfTable(TableKind::Mms))?);
+        let mm = maps.mm_at(nr);
+        mm.init(root, asid);
+        mm.generation.begin();
+        Ok(nr)
     }
 
-    /// Frees an address space that no VMA names.
-    pub fn remove_mm(&mut self, id: MmId) {
+    /// Ends an address space without VMAs. Nothing is flushed.
+    ///
+    /// # Errors
+    /// [`RemoveError::BadId`] if it has ended, and [`RemoveError::Mapped`] if it has a VMA; nothing
+    /// is changed then.
+    pub fn remove_mm(&mut self, id: MmId) -> Result<(), RemoveError> {
+        let (mm, guard) = self.lock_mm(id)?;
+        let vacant = mm.head.load(Relaxed) == NONE;
+        let ends = vacant && mm.generation.end(id.generation);
+        drop(guard);
+        if !ends {
+            return Err(if vacant { BadId(TableKind::Mms).into() } else { RemoveError::Mapped });
+        }
+        self.leave_copies(mm);
+        self.put_mm(MmNr(id.nr));
+        Ok(())
+    }
+
+    /// Frees the entry of an address space that has ended.
+    pub(crate) fn put_mm(&mut self, nr: MmNr) {
         let maps = self.maps;
-        self.lru_gen_exit_mm(id);
-        self.put(&maps.spaces.free_mms, &maps.mm(id).state, id.0);
+        self.lru_gen_exit_mm(nr);
+        self.put(&maps.spaces.free_mms, &maps.mm_at(nr).state, nr.0);
+    }
+
+    /// Ends an address space's use of the mapping of its private copies, if it has one.
+    pub(crate) fn leave_copies(&mut self, mm: &Mm) {
+        let maps = self.maps;
+        let Some(nr) = mm.anon() else { return };
+        mm.set_anon(None);
+        let mapping = maps.mapping_at(nr);
+        if mapping.users.fetch_sub(1, AcqRel) == 1 {
+            assert!(self.end_mapping(nr, mapping.generation.now()), "its users keep it");
+        }
     }
 
     /// Adds a mapping without VMAs or folios.
@@ -44,51 +109,83 @@ impl<E: Env> Engine<'_, E> {
     /// # Errors
     /// [`OutOfTable`] if the table is full.
     pub fn add_mapping(&mut self, kind: MappingKind) -> Result<MappingId, OutOfTable> {
-        let maps = self.maps;
-        let id = self.take(&maps.spaces.free_mappings, |i| &maps.spaces.mappings[i].orders);
-        let id = MappingId(id.ok_or(OutOfTable(TableKind::Mappings))?);
-        maps.mapping(id).init(kind);
-        Ok(id)
+        Ok(self.maps.mapping_id(self.take_mapping(kind)?))
     }
 
-    /// Frees a mapping that no VMA maps. Its number may be another mapping's from then on, so a
+    /// Adds a mapping that only the caller knows.
+    pub(crate) fn take_mapping(&mut self, kind: MappingKind) -> Result<MappingNr, OutOfTable> {
+        let maps = self.maps;
+        let nr = self.take(&maps.spaces.free_mappings, |i| &maps.spaces.mappings[i].orders);
+        let nr = MappingNr(nr.ok_or(OutOfTable(TableKind::Mappings))?);
+        let mapping = maps.mapping_at(nr);
+        mapping.init(kind);
+        mapping.generation.begin();
+        Ok(nr)
+    }
+
+    /// Ends a mapping that no VMA maps. Another mapping may have its entry from then on, so a
     /// file's pages must have left the index. An anonymous mapping's folios that reclaim still
     /// holds, or that are being written, are mapped by no entry and need no reverse map. A file's
-    /// shadows stay under the number, and do no harm.
+    /// shadows stay under the entry's number, and do no harm.
     ///
-    /// # Panics
-    /// If a VMA maps it or an address space keeps its private copies there. Likewise if it is
-    /// shared memory that was not truncated to nothing.
-    pub fn remove_mapping(&mut self, id: MappingId) {
+    /// # Errors
+    /// [`RemoveError`]; nothing is changed then.
+    pub fn remove_mapping(&mut self, id: MappingId) -> Result<(), RemoveError> {
+        let mapping = self.maps.mapping(id)?;
+        if mapping.head.load(Relaxed) != NONE {
+            return Err(RemoveError::Mapped);
+        }
+        if mapping.users.load(Relaxed) != 0 {
+            return Err(RemoveError::HasCopies);
+        }
+        if mapping.kind() == MappingKind::Shmem && mapping.past.load(Relaxed) != 0 {
+            return Err(RemoveError::HasPages);
+        }
+        let ended = self.end_mapping(MappingNr(id.nr), id.generation);
+        ended.then_some(()).ok_or(BadId(TableKind::Mappings).into())
+    }
+
+    /// Frees the entry of a mapping, unless that generation of it has ended. Returns true if it
+    /// did.
+    pub(crate) fn end_mapping(&mut self, nr: MappingNr, generation: u32) -> bool {
         let maps = self.maps;
-        let mapping = maps.mapping(id);
-        assert_eq!(mapping.head.load(Relaxed), NONE, "a mapping that is freed has no VMA");
-        assert_eq!(mapping.users.load(Relaxed), 0, "no address space keeps its copies there");
-        let shmem = mapping.kind() == MappingKind::Shmem;
-        let empty = !shmem || mapping.past.load(Relaxed) == 0;
-        assert!(empty, "shared memory that ends has no pages");
-        self.put(&maps.spaces.free_mappings, &mapping.orders, id.0);
+        let mapping = maps.mapping_at(nr);
+        let ends = mapping.generation.end(generation);
+        if ends {
+            self.put(&maps.spaces.free_mappings, &mapping.orders, nr.0);
+        }
+        ends
     }
 
     /// Adds a folio over free frames.
     ///
     /// # Errors
-    /// [`OutOfTable`] of folios if their table is full. [`OutOfTable`] of frames if the folio's
-    /// frames lie outside of the table or are not aligned to its size.
-    ///
-    /// # Panics
-    /// If one of its frames already belongs to a folio.
-    pub fn add_folio(&mut self, new: NewFolio) -> Result<FolioId, OutOfTable> {
+    /// [`AddFolioError`]; nothing is changed then.
+    pub fn add_folio(&mut self, new: NewFolio) -> Result<FolioId, AddFolioError> {
+        self.maps.mapping(new.mapping)?;
+        let NewFolio { pfn, order, mapping, index, flags } = new;
+        self.add_folio_at(pfn, order, (MappingNr(mapping.nr), index), flags)
+    }
+
+    /// Adds a folio of a mapping that lives at least as long as the call.
+    pub(crate) fn add_folio_at(
+        &mut self,
+        pfn: Pfn,
+        order: Order,
+        (mapping, index): (MappingNr, u64),
+        flags: FolioFlags,
+    ) -> Result<FolioId, AddFolioError> {
         let maps = self.maps;
-        let nr = new.order.nr_pages();
-        let frames = maps.folios.frames(new.pfn, nr);
-        let aligned = new.pfn.get().is_multiple_of(nr as u64);
+        let nr = order.nr_pages();
+        let frames = maps.folios.frames(pfn, nr);
+        let aligned = pfn.get().is_multiple_of(nr as u64);
         let frames = frames.filter(|_| aligned).ok_or(OutOfTable(TableKind::Frames))?;
-        let free = |frame: &AtomicU32| frame.load(Relaxed) == NONE;
-        assert!(frames.iter().all(free), "a frame belongs to one folio");
+        if frames.iter().any(|frame| frame.load(Relaxed) != NONE) {
+            return Err(AddFolioError::FrameInUse);
+        }
         let id = self.take_folio().ok_or(OutOfTable(TableKind::Folios))?;
-        let flags = new.flags | maps.mapping(new.mapping).kind().folio_flags();
-        maps.folios.table[id as usize].init(new.pfn, new.order, new.mapping, new.index, flags);
+        let flags = flags | maps.mapping_at(mapping).kind().folio_flags();
+        maps.folios.table[id as usize].init(pfn, order, mapping, index, flags);
         maps.folios.take_frames(FolioId(id));
         Ok(FolioId(id))
     }

@@ -57,7 +57,7 @@ impl<'m> Folios<'m> {
     }
 
     /// Returns the entries of `nr` frames, or `None` if some lie outside of the table.
-    pub(super) fn frames(&self, first: Pfn, nr: usize) -> Option<&'m [AtomicU32]> {
+    pub(crate) fn frames(&self, first: Pfn, nr: usize) -> Option<&'m [AtomicU32]> {
         let first = usize::try_from(first.offset_from(self.base)).ok()?;
         self.frames.get(first..)?.get(..nr)
     }

@@ -12,15 +12,16 @@ use crate::cache::SLOT;
 use crate::compaction::state::CompactionState;
 use crate::deposit::Deposits;
 use crate::folio::{Folio, FolioFlags};
-use crate::id::{FolioId, MappingId, MemcgId, MmId, NONE, VmaId};
+use crate::id::{FolioId, MappingId, MappingNr, MemcgId, MmId, MmNr, NONE, VmaId};
 use crate::lock::Lock;
 use crate::mapping::Mapping;
 use crate::memcg::Memcg;
-use crate::memory::{Memory, MemoryError, TableKind};
+use crate::memory::{BadId, Memory, MemoryError, TableKind};
 use crate::mm::Mm;
 use crate::vma::Vma;
 use cgroups::Cgroups;
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+pub use entries::{AddFolioError, RemoveError};
 use folios::Folios;
 use pageout_paging::{Order, Pfn};
 use spaces::Spaces;
@@ -105,12 +106,16 @@ impl<'m> MmState<'m> {
     /// Returns true if a VMA, the private copies of an address space, a folio, or a swap slot still
     /// name a mapping. It reads every frame and every slot, so it is meant for the end of a file or
     /// of shared memory.
-    pub fn mapping_is_used(&self, id: MappingId) -> bool {
-        let mapping = self.mapping(id);
-        mapping.head.load(Relaxed) != NONE
+    ///
+    /// # Errors
+    /// [`BadId`] if it has ended.
+    pub fn mapping_is_used(&self, id: MappingId) -> Result<bool, BadId> {
+        let mapping = self.mapping(id)?;
+        let nr = MappingNr(id.nr);
+        Ok(mapping.head.load(Relaxed) != NONE
             || mapping.users.load(Relaxed) > 0
-            || self.stored.holds_page_of(id)
-            || self.folios.of_all_frames().any(|folio| folio.mapping() == id)
+            || self.stored.holds_page_of(nr)
+            || self.folios.of_all_frames().any(|folio| folio.mapping() == nr))
     }
 
     /// Returns the folios charged to a cgroup itself.
@@ -146,6 +151,11 @@ impl<'m> MmState<'m> {
         self.folios.get(id)
     }
 
+    /// Returns a folio that a caller names.
+    pub(crate) fn try_folio(&self, id: FolioId) -> Result<&'m Folio, BadId> {
+        self.folios.table.get(id.0 as usize).ok_or(BadId(TableKind::Folios))
+    }
+
     /// Returns a VMA.
     #[inline]
     pub fn vma(&self, id: VmaId) -> &'m Vma {
@@ -153,15 +163,59 @@ impl<'m> MmState<'m> {
     }
 
     /// Returns an address space.
+    ///
+    /// # Errors
+    /// [`BadId`] if it has ended.
     #[inline]
-    pub fn mm(&self, id: MmId) -> &'m Mm {
-        &self.spaces.mms[id.0 as usize]
+    pub fn mm(&self, id: MmId) -> Result<&'m Mm, BadId> {
+        let mm = self.spaces.mms.get(id.index());
+        mm.filter(|mm| mm.generation.now() == id.generation).ok_or(BadId(TableKind::Mms))
     }
 
     /// Returns a mapping.
+    ///
+    /// # Errors
+    /// [`BadId`] if it has ended.
     #[inline]
-    pub fn mapping(&self, id: MappingId) -> &'m Mapping {
-        &self.spaces.mappings[id.0 as usize]
+    pub fn mapping(&self, id: MappingId) -> Result<&'m Mapping, BadId> {
+        let mapping = self.spaces.mappings.get(id.index());
+        let live = mapping.filter(|mapping| mapping.generation.now() == id.generation);
+        live.ok_or(BadId(TableKind::Mappings))
+    }
+
+    /// Returns the mapping in which [`Folio::index`] is an offset.
+    #[inline]
+    pub fn mapping_of(&self, folio: &Folio) -> MappingId {
+        self.mapping_id(folio.mapping())
+    }
+
+    /// Returns the address space of a VMA.
+    pub fn mm_of(&self, vma: &Vma) -> MmId {
+        self.mm_id(vma.mm())
+    }
+
+    /// Returns the entry of an address space.
+    #[inline]
+    pub(crate) fn mm_at(&self, nr: MmNr) -> &'m Mm {
+        &self.spaces.mms[nr.0 as usize]
+    }
+
+    /// Returns the entry of a mapping.
+    #[inline]
+    pub(crate) fn mapping_at(&self, nr: MappingNr) -> &'m Mapping {
+        &self.spaces.mappings[nr.0 as usize]
+    }
+
+    /// Returns the id of the address space that an entry has now.
+    #[inline]
+    pub(crate) fn mm_id(&self, nr: MmNr) -> MmId {
+        MmId { nr: nr.0, generation: self.mm_at(nr).generation.now() }
+    }
+
+    /// Returns the id of the mapping that an entry has now.
+    #[inline]
+    pub(crate) fn mapping_id(&self, nr: MappingNr) -> MappingId {
+        MappingId { nr: nr.0, generation: self.mapping_at(nr).generation.now() }
     }
 
     /// Returns a cgroup.

@@ -22,6 +22,8 @@ impl<'m> Spaces<'m> {
     /// Makes tables whose entries are all free.
     pub(super) fn new(vmas: &'m [Vma], mms: &'m [Mm], mappings: &'m [Mapping]) -> Self {
         mappings.iter().for_each(|mapping| mapping.head.store(NONE, Relaxed));
+        mappings.iter().for_each(|mapping| mapping.generation.clear());
+        mms.iter().for_each(|mm| mm.generation.clear());
         Self {
             vmas,
             mms,

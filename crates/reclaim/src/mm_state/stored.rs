@@ -1,7 +1,7 @@
 //! The records of pages that are not in memory: shadows of evicted folios, and swap slots.
 
 use crate::cache::ShadowEntry;
-use crate::id::MappingId;
+use crate::id::MappingNr;
 use crate::lock::Lock;
 use crate::swap::Slot;
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -36,7 +36,7 @@ impl<'m> Stored<'m> {
     }
 
     /// Returns true if a slot keeps a page of a mapping.
-    pub(super) fn holds_page_of(&self, mapping: MappingId) -> bool {
+    pub(super) fn holds_page_of(&self, mapping: MappingNr) -> bool {
         self.slots.iter().any(|slot| slot.mapping.load(Relaxed) == mapping.0)
     }
 }

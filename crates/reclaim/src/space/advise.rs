@@ -62,8 +62,7 @@ impl<W: World> Engine<'_, W> {
         range: &VirtRange,
         advice: Advice,
     ) -> Result<(), SpaceError> {
-        let mm = self.maps.mm(mm);
-        let guard = self.lock_mmap(mm);
+        let (mm, guard) = self.lock_mm(mm)?;
         let done = match self.may_advise(mm, range, advice) {
             Ok(()) => self.advise(mm, range, (advice, self.tuning)),
             Err(error) => Err(error),

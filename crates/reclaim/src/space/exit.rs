@@ -2,33 +2,39 @@
 
 use super::flush_mm;
 use crate::engine::Engine;
-use crate::id::MmId;
+use crate::id::{MmId, MmNr};
+use crate::memory::{BadId, TableKind};
 use crate::mm::Mm;
 use crate::world::World;
-use core::sync::atomic::Ordering::AcqRel;
 use pageout_paging::{Format, Level, Pfn, Pte, Table, VirtAddr};
 
 impl<W: World> Engine<'_, W> {
-    /// Removes an address space with all that it maps (Linux 7.3.4, exit_mmap). Its page tables go
+    /// Ends an address space with all that it maps (Linux 7.3.4, exit_mmap). Its page tables go
     /// too, except the root, which is the caller's and is left empty. No CPU runs in it any more.
-    pub fn exit_mm(&mut self, id: MmId) {
-        let maps = self.maps;
-        let mm = maps.mm(id);
+    ///
+    /// # Errors
+    /// [`BadId`] if it has ended, or another call is ending it.
+    pub fn exit_mm(&mut self, id: MmId) -> Result<(), BadId> {
+        let mm = self.maps.mm(id)?;
+        if !mm.generation.end(id.generation) {
+            return Err(BadId(TableKind::Mms));
+        }
+        self.exit(MmNr(id.nr));
+        Ok(())
+    }
+
+    /// Ends an address space whose id is not valid any more.
+    pub(super) fn exit(&mut self, nr: MmNr) {
+        let mm = self.maps.mm_at(nr);
         mm.set_exiting();
-        self.lru_gen_exit_mm(id);
+        self.lru_gen_exit_mm(nr);
         let guard = self.lock_mmap(mm);
         self.remove_range(mm, &(VirtAddr::new(0)..VirtAddr::new(u64::MAX)));
         free_tables(self.world, mm);
         self.free_spare_tables();
-        if let Some(mapping) = mm.anon() {
-            mm.set_anon(None);
-            let last = maps.mapping(mapping).users.fetch_sub(1, AcqRel) == 1;
-            if last {
-                self.remove_mapping(mapping);
-            }
-        }
+        self.leave_copies(mm);
         drop(guard);
-        self.remove_mm(id);
+        self.put_mm(nr);
     }
 }
 

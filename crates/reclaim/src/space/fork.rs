@@ -4,7 +4,7 @@ use crate::engine::Engine;
 use crate::fault::{WorldTables, prot_of};
 use crate::folio::FolioFlags;
 use crate::huge::leaf_at;
-use crate::id::{MmId, SwapSlot};
+use crate::id::{MmId, MmNr, SwapSlot};
 use crate::memory::OutOfMemory;
 use crate::mm::Mm;
 use crate::space::{SpaceError, after, flush_mm, read, run, set_absent};
@@ -40,29 +40,30 @@ impl<W: World> Engine<'_, W> {
     /// fault.
     pub fn fork(&mut self, parent: MmId, root: Pfn, asid: Asid) -> Result<MmId, SpaceError> {
         let maps = self.maps;
+        let (from, guard) = self.lock_mm(parent)?;
         let child = self.take_mm(root, asid)?;
-        let (from, to) = (maps.mm(parent), maps.mm(child));
+        let to = maps.mm_at(child);
         to.inherit_fault_around(from);
         if let Some(mapping) = from.anon() {
-            maps.mapping(mapping).users.fetch_add(1, Relaxed);
+            maps.mapping_at(mapping).users.fetch_add(1, Relaxed);
             to.set_anon(Some(mapping));
         }
-        let guard = self.lock_mmap(from);
         let copied = self.copy_vmas(from, child);
         // Stores to a page that both have now must fault.
         flush_mm(self.world, from);
         drop(guard);
         if let Err(error) = copied {
-            self.exit_mm(child);
+            to.generation.end(to.generation.now());
+            self.exit(child);
             return Err(error);
         }
         // This comes last, since the child was built without its mmap lock, which walks rely on.
         to.store_memcg(from.memcg());
         self.lru_gen_add_mm(child);
-        Ok(child)
+        Ok(maps.mm_id(child))
     }
 
-    fn copy_vmas(&mut self, from: &Mm, child: MmId) -> Result<(), SpaceError> {
+    fn copy_vmas(&mut self, from: &Mm, child: MmNr) -> Result<(), SpaceError> {
         let maps = self.maps;
         for id in maps.vma_ids(from) {
             let vma = maps.vma(id);
@@ -70,7 +71,7 @@ impl<W: World> Engine<'_, W> {
             maps.vma(copy).init_like(vma, child, &vma.range(), vma.pgoff());
             self.list_vma(copy);
             if vma.anon().is_some() {
-                self.copy_entries((from, vma), maps.mm(child), vma.range())?;
+                self.copy_entries((from, vma), maps.mm_at(child), vma.range())?;
             }
         }
         Ok(())

@@ -34,8 +34,7 @@ impl<W: World> Engine<'_, W> {
 
     fn set_locked(&mut self, mm: MmId, range: &VirtRange, locked: bool) -> Result<(), SpaceError> {
         let maps = self.maps;
-        let mm = maps.mm(mm);
-        let guard = self.lock_mmap(mm);
+        let (mm, guard) = self.lock_mm(mm)?;
         let begun = match maps.covers(mm, range) {
             true => self.begin(mm, range),
             false => Err(SpaceError::NotMapped),
@@ -97,7 +96,7 @@ impl<W: World> Engine<'_, W> {
                 Span::PmdLeaf { frame, range } => {
                     if let Some(id) = self.folio_of_leaf(frame, &range) {
                         work(self, id, 1);
-                        self.release(id, 1);
+                        self.put_folio(id, 1);
                     }
                     continue;
                 }
@@ -119,7 +118,7 @@ impl<W: World> Engine<'_, W> {
                 drop(pt);
                 if let Some(id) = whole {
                     work(self, id, nr as u32);
-                    self.release(id, 1);
+                    self.put_folio(id, 1);
                 }
                 addr = after::<W::Format>(addr, nr);
             }

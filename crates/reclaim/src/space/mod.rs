@@ -16,7 +16,7 @@ mod zap;
 use crate::engine::Engine;
 use crate::huge::leaf_start;
 use crate::id::VmaId;
-use crate::memory::{OutOfMemory, OutOfTable};
+use crate::memory::{BadId, OutOfMemory, OutOfTable};
 use crate::mm::Mm;
 use crate::mm_state::MmState;
 use crate::mmap::is_pages;
@@ -46,6 +46,9 @@ pub enum SpaceError {
     /// The given resource ran out (ENOMEM).
     #[error(transparent)]
     OutOfMemory(OutOfMemory),
+    /// The address space has ended.
+    #[error(transparent)]
+    BadId(#[from] BadId),
 }
 
 impl From<OutOfTable> for SpaceError {

@@ -88,8 +88,7 @@ impl<W: World> Engine<'_, W> {
         S: Fn(SwapEntry) -> SwapEntry,
     {
         let maps = self.maps;
-        let mm = maps.mm(mm);
-        let guard = self.lock_mmap(mm);
+        let (mm, guard) = self.lock_mm(mm)?;
         let covered = if maps.covers(mm, range) { Ok(()) } else { Err(SpaceError::NotMapped) };
         // This comes first, since a leaf that lies partly in the range would be taken out
         // otherwise.

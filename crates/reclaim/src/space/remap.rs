@@ -30,8 +30,7 @@ impl<W: World> Engine<'_, W> {
         if !is_pages::<W::Format>(old) || !is_pages::<W::Format>(new) {
             return Err(SpaceError::BadRange);
         }
-        let mm = self.maps.mm(mm);
-        let guard = self.lock_mmap(mm);
+        let (mm, guard) = self.lock_mm(mm)?;
         let done = if old.start == new.start {
             self.resize_in_place(mm, old, new.end)
         } else {

@@ -5,8 +5,9 @@ use crate::cache::index::unlink;
 use crate::cache::index::{Found, IndexWalk, forget_shadows, set_past};
 use crate::engine::Engine;
 use crate::folio::FolioFlags;
-use crate::id::{FolioId, MappingId};
+use crate::id::{FolioId, MappingId, MappingNr};
 use crate::mapping::MappingKind;
+use crate::memory::BadId;
 use crate::mm::Mm;
 use crate::rank::Rank;
 use crate::vma::Vma;
@@ -28,6 +29,9 @@ pub enum TruncateError {
     /// The mapping is anonymous memory, which has no index (EINVAL).
     #[error("anonymous memory is not truncated")]
     Anonymous,
+    /// The mapping has ended.
+    #[error(transparent)]
+    BadId(#[from] BadId),
 }
 
 impl<W: World> Engine<'_, W> {
@@ -46,9 +50,10 @@ impl<W: World> Engine<'_, W> {
     /// # Errors
     /// [`TruncateError`].
     pub fn truncate(&mut self, mapping: MappingId, from: u64) -> Result<(), TruncateError> {
-        if self.maps.mapping(mapping).kind() == MappingKind::Anon {
+        if self.maps.mapping(mapping)?.kind() == MappingKind::Anon {
             return Err(TruncateError::Anonymous);
         }
+        let mapping = MappingNr(mapping.nr);
         self.unmap_mapping_pages(mapping, from..u64::MAX);
         // A folio that begins before `from` is handled only here.
         let mut awaited = self.truncate_page(mapping, from, from);
@@ -79,7 +84,7 @@ impl<W: World> Engine<'_, W> {
 
     /// Takes the index's entry for a page out, in a mapping that ends at `from`. Returns the folio
     /// whose transfer has to end first, if there is one.
-    fn truncate_page(&mut self, mapping: MappingId, index: u64, from: u64) -> Option<FolioId> {
+    fn truncate_page(&mut self, mapping: MappingNr, index: u64, from: u64) -> Option<FolioId> {
         loop {
             match self.filemap_get_entry(mapping, index)? {
                 Found::Folio(id) => return self.truncate_folio(id, from),
@@ -103,11 +108,11 @@ impl<W: World> Engine<'_, W> {
                         // The folio is freed when its transfer has ended.
                         drop(guard);
                         self.free_slot(slot);
-                        self.release(id, 1);
+                        self.put_folio(id, 1);
                         return None;
                     }
                     drop(guard);
-                    self.release(id, 1);
+                    self.put_folio(id, 1);
                     if busy && !whole {
                         return Some(id);
                     }
@@ -147,7 +152,7 @@ impl<W: World> Engine<'_, W> {
                 refs += 1; // the index's
             }
             drop(guard);
-            self.release(id, refs);
+            self.put_folio(id, refs);
             return awaited;
         }
     }
@@ -164,9 +169,9 @@ fn part_of<F: Format>(vma: &Vma, pages: &Range<u64>) -> Option<VirtRange> {
 impl<W: World> Engine<'_, W> {
     /// Takes out all entries that map pages of a file or of shared memory, or private copies of
     /// them (Linux 7.3.4, unmap_mapping_range with even_cows). A PMD leaf is taken out whole.
-    fn unmap_mapping_pages(&mut self, mapping: MappingId, pages: Range<u64>) {
+    fn unmap_mapping_pages(&mut self, mapping: MappingNr, pages: Range<u64>) {
         let maps = self.maps;
-        let of = maps.mapping(mapping);
+        let of = maps.mapping_at(mapping);
         let mut at = pages.start;
         loop {
             let locked = self.lock_read(Rank::Rmap, &of.lock);
@@ -186,9 +191,9 @@ impl<W: World> Engine<'_, W> {
 
     /// Does the same for a few pages. Folios are released without the lock of the reverse map, so
     /// that VMAs may change meanwhile. The loop ends when a pass over all of them finds nothing.
-    fn unmap_window(&mut self, mapping: MappingId, window: &Range<u64>) {
+    fn unmap_window(&mut self, mapping: MappingNr, window: &Range<u64>) {
         let maps = self.maps;
-        let of = maps.mapping(mapping);
+        let of = maps.mapping_at(mapping);
         let (mut skip, mut all) = (0, true);
         loop {
             let locked = self.lock_read(Rank::Rmap, &of.lock);
@@ -197,7 +202,7 @@ impl<W: World> Engine<'_, W> {
                 .take_while(|(_, vma)| vma.pgoff() < window.end)
                 .filter_map(|(k, vma)| Some((k, vma, part_of::<W::Format>(vma, window)?)))
                 .find_map(|(k, vma, part)| {
-                    let batch = self.take_first(maps.mm(vma.mm()), &part)?;
+                    let batch = self.take_first(maps.mm_at(vma.mm()), &part)?;
                     Some((k, vma.flags(), batch))
                 });
             drop(locked);

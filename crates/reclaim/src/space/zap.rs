@@ -48,8 +48,7 @@ impl<W: World> Engine<'_, W> {
     /// # Errors
     /// [`SpaceError`]; nothing is changed then.
     pub fn munmap_range(&mut self, mm: MmId, range: &VirtRange) -> Result<(), SpaceError> {
-        let mm = self.maps.mm(mm);
-        let guard = self.lock_mmap(mm);
+        let (mm, guard) = self.lock_mm(mm)?;
         let begun = self.begin(mm, range);
         if begun.is_ok() {
             self.remove_range(mm, range);
@@ -129,7 +128,7 @@ impl<W: World> Engine<'_, W> {
             if file && W::Format::is_young(was) && !flags.intersects(VmFlags::NO_RECENCY) {
                 self.mark_accessed(id);
             }
-            self.release(id, nr);
+            self.put_folio(id, nr);
         }
         for slot in batch.slots.into_iter().flatten() {
             self.free_slot(slot);
@@ -221,7 +220,7 @@ impl<W: World> Engine<'_, W> {
             if let Some(guard) = self.try_lock_folio(id) {
                 self.try_to_free_swap(&guard);
             }
-            self.release(id, 1);
+            self.put_folio(id, 1);
         }
     }
 }

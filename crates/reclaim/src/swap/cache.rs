@@ -4,7 +4,7 @@ use crate::cache::Exists;
 use crate::cache::index::Locked;
 use crate::engine::Engine;
 use crate::folio::{FolioFlags, FolioGuard};
-use crate::id::{FolioId, MappingId, MemcgId, NONE, SwapSlot};
+use crate::id::{FolioId, MappingId, MappingNr, MemcgId, NONE, SwapSlot};
 use crate::mm_state::MmState;
 use crate::swap::Slot;
 use crate::workingset::Shadow;
@@ -34,7 +34,7 @@ impl MmState<'_> {
     pub fn slot_shmem(&self, slot: SwapSlot) -> Option<(MappingId, u64)> {
         let slot = self.slot(slot);
         let mapping = slot.mapping.load(Relaxed);
-        (mapping != NONE).then(|| (MappingId(mapping), slot.index.load(Relaxed)))
+        (mapping != NONE).then(|| (self.mapping_id(MappingNr(mapping)), slot.index.load(Relaxed)))
     }
 
     #[inline]

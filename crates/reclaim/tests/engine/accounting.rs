@@ -116,7 +116,8 @@ impl<'a, F: Format> Run<'a, F> {
             Op::Touch { vma, page } => {
                 let place = pick(&self.vmas, vma).filter(|(_, at, _)| at.start + page < at.end);
                 if let Some((vma, at, _)) = place {
-                    let (mm, page) = (self.world.maps.vma(vma).mm(), at.start + page);
+                    let (mm, page) =
+                        (self.world.maps.mm_of(self.world.maps.vma(vma)), at.start + page);
                     if !self.world.entry(mm, page).is_none() {
                         self.world.touch(mm, page);
                     }
@@ -153,7 +154,7 @@ impl<'a, F: Format> Run<'a, F> {
             flags: FolioFlags::empty(),
         });
         let full = self.folios.len() == SMALL.folios;
-        prop_assert_eq!(added.err(), full.then_some(OutOfTable(TableKind::Folios)));
+        prop_assert_eq!(added.err(), full.then_some(OutOfTable(TableKind::Folios).into()));
         self.folios.extend(added);
         Ok(())
     }

@@ -139,7 +139,7 @@ impl<'a, F: Format> Scene<'a, F> {
         vmas.sort_by_key(|(vma, _)| world.maps.vma(*vma).pgoff());
         for (k, mm) in mms.iter().enumerate() {
             if layout.exiting[k] {
-                world.maps.mm(*mm).set_exiting();
+                world.maps.mm(*mm).expect("it lives").set_exiting();
             }
             if layout.mirrored[k] {
                 world.attach(*mm, []);
@@ -171,7 +171,8 @@ impl<'a, F: Format> Scene<'a, F> {
         let (mut nr, mut vm_flags, mut asked) = (0, VmFlags::empty(), Vec::new());
         for (vma, at) in &self.vmas {
             let vma = self.world.maps.vma(*vma);
-            let hits = self.hits(vma.mm(), at, folio);
+            let mm = self.world.maps.mm_of(vma);
+            let hits = self.hits(mm, at, folio);
             if left == 0 {
                 break;
             }
@@ -186,13 +187,16 @@ impl<'a, F: Format> Scene<'a, F> {
                     let vm_flags = vm_flags | VmFlags::LOCKED;
                     return (Referenced { refs: Refs::Vmas(nr), vm_flags }, asked);
                 }
-            } else if self.world.maps.mm(vma.mm()).is_exiting() && alone && !hits.is_empty() {
+            } else if self.world.maps.mm(mm).expect("it lives").is_exiting()
+                && alone
+                && !hits.is_empty()
+            {
                 return (Referenced { refs: Refs::Unknown, vm_flags }, asked);
             } else {
                 for (page, pte) in hits {
                     referenced |= F::is_present(pte) && F::is_young(pte);
-                    referenced |= self.secondary_has(vma.mm(), page);
-                    asked.push((vma.mm(), page));
+                    referenced |= self.secondary_has(mm, page);
+                    asked.push((mm, page));
                 }
             }
             if referenced | std::mem::take(&mut taken) {
@@ -218,7 +222,7 @@ impl<'a, F: Format> Scene<'a, F> {
     /// Returns all entries of all VMAs, by address space and page.
     fn entries(&self) -> Vec<(MmId, u64, Pte)> {
         let of = |(vma, at): &(VmaId, Range<u64>)| {
-            let mm = self.world.maps.vma(*vma).mm();
+            let mm = self.world.maps.mm_of(self.world.maps.vma(*vma));
             at.clone().map(move |page| (mm, page)).collect::<Vec<_>>()
         };
         let pages = self.vmas.iter().flat_map(of);

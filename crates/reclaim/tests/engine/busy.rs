@@ -47,7 +47,7 @@ fn a_busy_process_leaves_nothing_behind<F: Format>() {
             for _ in 0..ROUNDS / 2 {
                 let root = supply.take().expect("a root table");
                 let child = maps.on(env, cpu, tuning()).fork(mm, root, Asid(1)).expect("room");
-                maps.on(env, cpu, tuning()).exit_mm(child);
+                maps.on(env, cpu, tuning()).exit_mm(child).expect("it lives");
                 supply.give_back(root);
             }
         });

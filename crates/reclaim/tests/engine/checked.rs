@@ -199,12 +199,12 @@ fn run<F: Format, R: Rules>(shootdown: Shootdown, mistake: Mistake) {
     }
     for (mm, root) in [(parent, root), (child, child_root)] {
         machine.rest();
-        engine.exit_mm(mm);
+        engine.exit_mm(mm).expect("it lives");
         tlbs.end(root);
         assert!(!tlbs.may_hold(root, range.start), "exit_mm flushes");
         world.free_table(root);
     }
-    engine.remove_mapping(mapping);
+    engine.remove_mapping(mapping).expect("it lives");
     while engine.memory_reclaim(MemcgId::ROOT, "4K").is_ok() {}
     assert_eq!(world.free_pages() as u64, PAGES, "all is free again");
 }
@@ -220,7 +220,7 @@ fn touch_all<'m, 't, F: Format, R: Rules>(
     mm: MmId,
     (first, access): (u64, Access),
 ) {
-    let root = engine.maps().mm(mm).root();
+    let root = engine.maps().mm(mm).expect("it lives").root();
     for number in first..first + 2 * PAGES {
         while !machine.access(root, page::<F>(number), access == Access::Write) {
             let fault = engine.handle_fault(mm, page::<F>(number), access);

@@ -77,7 +77,8 @@ impl<F: Format> World<'_, F> {
 
     /// Translates as hardware does for an access. Returns `None` for a fault.
     fn translate(&self, cpu: usize, mm: MmId, addr: VirtAddr, access: Access) -> Option<Held> {
-        let (asid, number) = (self.maps.mm(mm).asid(), addr.get() >> F::PAGE_SHIFT);
+        let (asid, number) =
+            (self.maps.mm(mm).expect("it lives").asid(), addr.get() >> F::PAGE_SHIFT);
         let mut tlbs = self.env.ground.tlbs.lock().unwrap();
         let tlb = &mut tlbs.cpus[cpu];
         let enough = |held: &&Held| match access {
@@ -88,11 +89,12 @@ impl<F: Format> World<'_, F> {
         if let Some(held) = tlb.of_page(asid, number).find(enough) {
             return Some(*held);
         }
-        let (table, i, level) = match descend(&self.env, self.maps.mm(mm).root(), addr) {
-            Descent::Absent(_) => return None,
-            Descent::PmdLeaf(table) => (table, F::index(Level::Pmd, addr), Level::Pmd),
-            Descent::PteTable(table, _) => (table, F::index(Level::Pte, addr), Level::Pte),
-        };
+        let (table, i, level) =
+            match descend(&self.env, self.maps.mm(mm).expect("it lives").root(), addr) {
+                Descent::Absent(_) => return None,
+                Descent::PmdLeaf(table) => (table, F::index(Level::Pmd, addr), Level::Pmd),
+                Descent::PteTable(table, _) => (table, F::index(Level::Pte, addr), Level::Pte),
+            };
         let table = self.env.tables.table(table);
         let raw = table.load(i);
         let now = self.as_walked(raw, access)?;
@@ -146,7 +148,10 @@ impl<F: Format> World<'_, F> {
     /// Makes anonymous memory of a process, in folios of up to an order.
     pub(crate) fn anon_at(&mut self, mm: MmId, at: Range<u64>, order: u8) -> MappingId {
         let anon = self.anon();
-        self.maps.mapping(anon).set_order(Order::new(order).expect("a small order"));
+        self.maps
+            .mapping(anon)
+            .expect("it lives")
+            .set_order(Order::new(order).expect("a small order"));
         self.vma(mm, at.clone(), RW, anon, at.start);
         anon
     }
@@ -154,22 +159,31 @@ impl<F: Format> World<'_, F> {
     /// Makes a file whose folios have up to an order.
     pub(crate) fn file_of(&mut self, order: u8) -> MappingId {
         let file = self.file();
-        self.maps.mapping(file).set_order(Order::new(order).expect("a small order"));
+        self.maps
+            .mapping(file)
+            .expect("it lives")
+            .set_order(Order::new(order).expect("a small order"));
         file
     }
 
     /// Makes shared memory whose folios have up to an order.
     pub(crate) fn shmem_of(&mut self, order: u8) -> MappingId {
         let shmem = self.mapping(MappingKind::Shmem);
-        self.maps.mapping(shmem).set_order(Order::new(order).expect("a small order"));
+        self.maps
+            .mapping(shmem)
+            .expect("it lives")
+            .set_order(Order::new(order).expect("a small order"));
         shmem
     }
 
     /// Ends shared memory that is mapped nowhere.
     pub(crate) fn end_shmem(&mut self, shmem: MappingId) {
         assert_eq!(self.engine().truncate(shmem, 0), Ok(()));
-        assert!(!self.maps.mapping_is_used(shmem), "no page and no slot is left");
-        self.engine().remove_mapping(shmem);
+        assert!(
+            !self.maps.mapping_is_used(shmem).expect("it lives"),
+            "no page and no slot is left"
+        );
+        self.engine().remove_mapping(shmem).expect("it lives");
     }
 
     /// Stores a different number to every page.

@@ -26,9 +26,10 @@ fn access(
     at: u64,
     id: MemcgId,
 ) {
-    if let Some(found) = maps.on(env, cpu, tuning()).filemap_get_folio(file, at) {
+    if let Some(found) = maps.on(env, cpu, tuning()).filemap_get_folio(file, at).expect("it lives")
+    {
         maps.on(env, cpu, tuning()).mark_accessed(found);
-        return maps.on(env, cpu, tuning()).release(found, 1);
+        return maps.on(env, cpu, tuning()).release(found, 1).expect("the caller has it");
     }
     let order = Order::new(0).expect("one page");
     let pfn = env.alloc(order).expect("frames enough");
@@ -45,7 +46,7 @@ fn access(
         maps.on(env, cpu, tuning()).lru_add(folio);
     }
     drop(guard);
-    maps.on(env, cpu, tuning()).release(folio, 1);
+    maps.on(env, cpu, tuning()).release(folio, 1).expect("the caller has it");
 }
 
 /// Returns a term of a cheap, fixed sequence.
@@ -171,8 +172,9 @@ fn all_is_accounted_for(maps: &MmState<'_>, env: &Env<'_>, files: [MappingId; 3]
     let cpu = &mut CpuCtx::new();
     let mut cached = 0;
     for (file, at) in files.into_iter().flat_map(|file| (0..PAGES).map(move |at| (file, at))) {
-        if let Some(id) = maps.on(env, cpu, tuning()).filemap_get_folio(file, at) {
-            maps.on(env, cpu, tuning()).release(id, 1);
+        if let Some(id) = maps.on(env, cpu, tuning()).filemap_get_folio(file, at).expect("it lives")
+        {
+            maps.on(env, cpu, tuning()).release(id, 1).expect("the caller has it");
             let folio = maps.folio(id);
             assert_eq!((folio.refs(), folio.memcg()), (1, top));
             cached += 1;

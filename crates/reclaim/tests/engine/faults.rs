@@ -78,10 +78,10 @@ fn what_was_read_for_another_page_is_found_by_its_own_reverse_map<F: Format>(_: 
     guard.set(FolioFlags::UPTODATE);
     drop(guard);
     world.engine().lru_add(read);
-    world.engine().release(read, 1);
+    world.engine().release(read, 1).expect("the caller has it");
     world.holds(mm, 0..4, 10);
     assert_eq!(world.folio_at(mm, 2), read);
-    assert_eq!((folio.mapping(), folio.index()), (mapping, 2));
+    assert_eq!((world.maps.mapping_of(folio), folio.index()), (mapping, 2));
     assert_eq!(world.advise(mm, 0..4, Advice::PageOut), Ok(()));
     world.all_pages_free();
     world.exit(mm);
@@ -147,7 +147,7 @@ fn pages_around_a_fault_are_mapped_if_they_are_in_memory<F: Format>(_: YoungAlgo
     for number in n..n + 6 {
         world.load(0, reader, number).expect("read");
     }
-    world.maps.mm(mm).set_fault_around(8 << F::PAGE_SHIFT);
+    world.maps.mm(mm).expect("it lives").set_fault_around(8 << F::PAGE_SHIFT);
     world.env.memory().storage.transfers();
     world.load(0, mm, n + 1).expect("in memory");
     let mapped: Vec<_> = (n..2 * n).filter(|k| F::is_valid(world.entry(mm, *k))).collect();
@@ -176,8 +176,8 @@ fn nothing_past_a_files_size_is_mapped<F: Format>(_: YoungAlgorithm) {
     for file in [world.file_of(2), world.shmem_of(2)] {
         let mm = world.process();
         world.vma(mm, 8..16, RW | VmFlags::SHARED, file, 0);
-        world.maps.mm(mm).set_fault_around(8 << F::PAGE_SHIFT);
-        world.maps.mapping(file).set_size(6);
+        world.maps.mm(mm).expect("it lives").set_fault_around(8 << F::PAGE_SHIFT);
+        world.maps.mapping(file).expect("it lives").set_size(6);
         world.load(0, mm, 8).expect("the first folio");
         world.load(0, mm, 12).expect("the second, which goes on past the end");
         let mapped: Vec<_> = (8..16).filter(|k| F::is_valid(world.entry(mm, *k))).collect();
@@ -185,7 +185,7 @@ fn nothing_past_a_files_size_is_mapped<F: Format>(_: YoungAlgorithm) {
         for access in [Access::Read, Access::Write] {
             assert_eq!(world.fault(mm, 14, access), Fault::PastEnd);
         }
-        world.maps.mapping(file).set_size(7);
+        world.maps.mapping(file).expect("it lives").set_size(7);
         assert_eq!(world.store(0, mm, 14, 3), Ok(()));
         assert_eq!(world.fault(mm, 15, Access::Read), Fault::PastEnd);
         world.exit(mm);
@@ -344,7 +344,7 @@ fn a_fault_says_what_ran_out<F: Format>(_: YoungAlgorithm) {
     let limit = first_failure::<F>(&ROOM, |world, mm| {
         group = world.engine().add_memcg(MemcgId::ROOT).expect("room for a cgroup");
         world.maps.memcg(group).set_max(4);
-        world.engine().set_memcg(mm, group);
+        world.engine().set_memcg(mm, group).expect("it lives");
     });
     assert_eq!(limit, out_of(OutOfMemory::Limit(group)));
     let tables = first_failure::<F>(&ROOM, |world, _| world.tables.set_left(Some(0)));

@@ -45,7 +45,7 @@ fn copies_of_files_pages_are_inherited<F: Format>(_: YoungAlgorithm) {
     world.holds(parent, 5..6, 20);
     world.exit(child);
     world.exit(parent);
-    world.engine().remove_mapping(file);
+    world.engine().remove_mapping(file).expect("it lives");
     world.all_is_free_but(8);
 }
 
@@ -99,18 +99,18 @@ fn anonymous_memory_that_was_shared_ends_with_the_last_process<F: Format>(_: You
     let mut world = arena.world::<F>();
     let parent = world.process();
     let anon = world.anon_at(parent, 0..4, 1);
-    assert!(world.maps.mapping_is_used(anon), "a VMA maps it");
+    assert!(world.maps.mapping_is_used(anon).expect("it lives"), "a VMA maps it");
     world.fill(parent, 0..4, 10);
     let child = world.fork(parent);
     let kept = world.folio_at(child, 0);
     world.exit(parent);
     world.holds(child, 0..4, 10);
     let page = world.maps.folio(kept).pfn();
-    assert!(world.maps.mapping_is_used(anon), "the child maps it");
+    assert!(world.maps.mapping_is_used(anon).expect("it lives"), "the child maps it");
     world.exit(child);
     assert_eq!(world.maps.folio_of(page), None);
-    assert!(!world.maps.mapping_is_used(anon));
-    world.engine().remove_mapping(anon);
+    assert!(!world.maps.mapping_is_used(anon).expect("it lives"));
+    world.engine().remove_mapping(anon).expect("it lives");
 }
 
 fn a_files_mapping_is_used_until_its_pages_left_the_index<F: Format>(_: YoungAlgorithm) {
@@ -120,11 +120,11 @@ fn a_files_mapping_is_used_until_its_pages_left_the_index<F: Format>(_: YoungAlg
     world.vma(mm, 0..2, VmFlags::READ, file, 0);
     assert!(world.load(0, mm, 1).is_ok());
     world.exit(mm);
-    assert!(world.maps.mapping_is_used(file), "a page is in memory");
-    let folio = world.engine().filemap_get_folio(file, 1).expect("that page");
+    assert!(world.maps.mapping_is_used(file).expect("it lives"), "a page is in memory");
+    let folio = world.engine().filemap_get_folio(file, 1).expect("it lives").expect("that page");
     world.engine().filemap_remove_folio(folio);
-    world.engine().release(folio, 2);
-    assert!(!world.maps.mapping_is_used(file));
+    world.engine().release(folio, 2).expect("the caller has it");
+    assert!(!world.maps.mapping_is_used(file).expect("it lives"));
 }
 
 on_every_format!(

@@ -75,7 +75,7 @@ fn once<F: Format>(algorithm: YoungAlgorithm) -> u64 {
                 if let Ok(child) = forked {
                     let first = page::<F>(1);
                     let _ = maps.on(env, cpu, tuning).handle_fault(child, first, Access::Write);
-                    maps.on(env, cpu, tuning).exit_mm(child);
+                    maps.on(env, cpu, tuning).exit_mm(child).expect("it lives");
                 }
                 env.free_table(root);
             }
@@ -112,9 +112,9 @@ fn once<F: Format>(algorithm: YoungAlgorithm) -> u64 {
     world.exit(mm);
     assert_eq!((world.tables.in_use(), world.maps.tables_in_reserve()), (0, 0), "page tables");
     for index in 0..LEAVES * n {
-        if let Some(id) = world.engine().filemap_get_folio(file, index) {
+        if let Some(id) = world.engine().filemap_get_folio(file, index).expect("it lives") {
             world.engine().filemap_remove_folio(id);
-            world.engine().release(id, 2);
+            world.engine().release(id, 2).expect("the caller has it");
         }
     }
     while world.env.free_pages() < LIMITS.frames {

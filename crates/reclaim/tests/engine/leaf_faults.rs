@@ -124,12 +124,16 @@ fn a_files_folio_is_mapped_by_a_leaf_where_it_fits<F: Format>(_: YoungAlgorithm)
             assert_eq!((F::is_write(entry), F::is_young(entry)), (write, true));
             let index = pgoff + number - at.start;
             assert_eq!(world.load(1, mm, number), Ok(pristine(file, index)));
-            let id = world.engine().filemap_get_folio(file, index).expect("it is there");
+            let id = world
+                .engine()
+                .filemap_get_folio(file, index)
+                .expect("it lives")
+                .expect("it is there");
             let pages = world.maps.folio(id).nr_pages() as u32;
             let mappings = if expected == Some(Level::Pmd) { 1 } else { pages };
             assert_eq!(world.mapcount(id), mappings, "a leaf, or an entry for each page");
             assert_eq!(world.engine().write_back(id).is_some(), write, "dirty if stored to");
-            world.engine().release(id, 1);
+            world.engine().release(id, 1).expect("the caller has it");
             world.exit(mm);
             assert_eq!(world.tables.in_use(), 0);
         }
@@ -144,7 +148,7 @@ fn no_leaf_goes_past_the_end_of_its_file<F: Format>(_: YoungAlgorithm) {
     for (size, found) in [(n, Level::Pmd), (n - 1, Level::Pte)] {
         let (mm, file) = (world.process(), world.file_of(F::TABLE_SHIFT as u8));
         world.vma(mm, n..2 * n, RW | VmFlags::SHARED, file, 0);
-        world.maps.mapping(file).set_size(size);
+        world.maps.mapping(file).expect("it lives").set_size(size);
         assert_eq!(fault(&mut world, mm, n, Access::Read), Fault::Done(FaultKind::Major));
         minor(&mut world, mm, n, Access::Read);
         assert_eq!(level(&world, mm, n), Some(found), "{size}");
@@ -165,9 +169,9 @@ fn a_store_makes_a_shared_files_leaf_dirty<F: Format>(_: YoungAlgorithm) {
     assert_eq!(level(&world, mm, n), Some(Level::Pmd));
     assert!(F::is_write(leaf) && F::is_dirty(leaf));
     world.fill(mm, n..2 * n, 10);
-    let id = world.engine().filemap_get_folio(file, 0).expect("it is there");
+    let id = world.engine().filemap_get_folio(file, 0).expect("it lives").expect("it is there");
     assert!(world.engine().write_back(id).is_some());
-    world.engine().release(id, 1);
+    world.engine().release(id, 1).expect("the caller has it");
     ends(&mut world, mm, n as usize);
 }
 

@@ -48,7 +48,7 @@ fn map_leaf<F: Format>(
         world.engine().filemap_add_folio(folio).expect("it is not there");
     }
     world.engine().lru_add(folio);
-    world.engine().release(folio, 1);
+    world.engine().release(folio, 1).expect("the caller has it");
     assert_eq!(level(world, mm, at), Some(Level::Pmd));
     folio
 }
@@ -383,7 +383,7 @@ fn a_leaf_taken_out_without_a_world_leaves_its_table_to_the_next<F: Format>(_: Y
     world.map_pmd(vma, folio);
     assert_eq!(world.tables.made(), made + 1);
     world.zap(vma, folio);
-    world.engine().release(folio, 1);
+    world.engine().release(folio, 1).expect("the caller has it");
     ends(&mut world, mm, 0);
 }
 

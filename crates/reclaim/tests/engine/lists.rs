@@ -156,7 +156,7 @@ impl<'a> Model<'a> {
                 }
             }
             _ => {
-                maps.on(env, cpu, tuning()).release(folio.id, 1);
+                maps.on(env, cpu, tuning()).release(folio.id, 1).expect("the caller has it");
                 self.folios.swap_remove(which % len);
             }
         }

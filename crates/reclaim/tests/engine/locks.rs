@@ -76,12 +76,12 @@ fn a_reverse_map_being_written_leaves_the_answer_unknown<F: Format>(algorithm: Y
     let mut world = arena.world::<F>();
     let (mm, file, folio) = one_young_folio(&mut world);
     let unknown = found(Refs::Unknown, VmFlags::empty());
-    let writer = world.maps.mapping(file).lock().try_write();
+    let writer = world.maps.mapping(file).expect("it lives").lock().try_write();
     assert_eq!(world.referenced(folio, algorithm), unknown);
     assert_eq!(world.cpu.events().rmap_lock_failed, 1);
     assert!(!world.walked(mm));
     drop(writer);
-    let reader = world.maps.mapping(file).lock().try_read();
+    let reader = world.maps.mapping(file).expect("it lives").lock().try_read();
     assert_eq!(world.referenced(folio, algorithm).refs, Refs::Vmas(1));
     assert_eq!(world.cpu.events().rmap_lock_failed, 1);
     drop(reader);
@@ -95,12 +95,12 @@ fn every_lock_is_given_back<F: Format>(algorithm: YoungAlgorithm) {
     let table = world.pte_table(mm, 4);
     let is_free = |world: &World<'_, F>| {
         assert!(world.maps.folio(folio).try_lock().is_some());
-        assert!(world.maps.mapping(file).lock().try_write().is_some());
+        assert!(world.maps.mapping(file).expect("it lives").lock().try_write().is_some());
         assert!(world.env.supply.lock(table).try_write().is_some());
     };
     world.referenced(folio, algorithm);
     is_free(&world);
-    let writer = world.maps.mapping(file).lock().try_write();
+    let writer = world.maps.mapping(file).expect("it lives").lock().try_write();
     world.referenced(folio, algorithm);
     drop(writer);
     is_free(&world);

@@ -265,7 +265,7 @@ fn of_two_walks_that_share_an_iteration_one_opens_the_generation() {
         enable(&mut world, "y").expect("it can be enabled");
         let group = world.engine().add_memcg(MemcgId::ROOT).expect("room");
         let (mm, file) = (world.process(), world.file());
-        world.engine().set_memcg(mm, group);
+        world.engine().set_memcg(mm, group).expect("it lives");
         map_one(&mut world, mm, file, 0, group);
         world.attach(mm, []);
         let (maps, env) = (&world.maps, &world.env);

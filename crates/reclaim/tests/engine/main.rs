@@ -18,6 +18,7 @@ mod faults;
 mod fork;
 mod formats;
 mod ground;
+mod ids;
 mod leaf_crowd;
 mod leaf_faults;
 mod leaves;

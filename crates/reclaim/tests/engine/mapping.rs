@@ -209,7 +209,7 @@ fn taking_out_invalidates_each_entry_and_tells_of_dirt<F: Format>(_: YoungAlgori
         let zapped = Zapped { entries: 2, dirty: dirty.is_some(), young: false };
         assert_eq!(world.zap(vma, folio), zapped);
         is_unmapped(&world, mm, folio);
-        let asid = world.maps.mm(mm).asid();
+        let asid = world.maps.mm(mm).expect("it lives").asid();
         let level = Level::Pte;
         let range = |number| {
             let start = page::<F>(number);
@@ -235,7 +235,7 @@ fn taking_out_a_leaf<F: Format>(_: YoungAlgorithm) {
     let zapped = Zapped { entries: 1, dirty: true, young: false };
     assert_eq!(world.zap(vma, folio), zapped);
     is_unmapped(&world, mm, folio);
-    let (asid, start) = (world.maps.mm(mm).asid(), page::<F>(n));
+    let (asid, start) = (world.maps.mm(mm).expect("it lives").asid(), page::<F>(n));
     let level = Level::Pmd;
     let leaf = Invalidate::Range { asid, start, nr: 1, level };
     assert_eq!(world.env.mmu.invalidations(), [leaf]);

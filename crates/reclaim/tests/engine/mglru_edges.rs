@@ -46,7 +46,7 @@ fn walked<F: Format, R: Rules>(
         world.attach(mm, []);
     }
     for seq in [3, 4] {
-        world.maps.lru_gen_use_mm(mm);
+        world.maps.lru_gen_use_mm(mm).expect("it lives");
         used.iter().for_each(|page| world.touch(mm, *page));
         let (env, cpu) = (world.env.ruled::<R>(&|_| {}), &mut world.cpu);
         let aging = aging(algorithm);
@@ -153,7 +153,7 @@ fn looked_around<F: Format, R: Rules>(near: &Near, algorithm: YoungAlgorithm) ->
         .folio_referenced(target, None, None);
     assert_eq!(found.refs, Refs::Vmas(1));
     let young = world.young(mm, near.vma.clone());
-    world.maps.lru_gen_use_mm(mm);
+    world.maps.lru_gen_use_mm(mm).expect("it lives");
     (young, world.age(4, algorithm).nonleaf_found > 0)
 }
 

@@ -53,7 +53,7 @@ pub(crate) fn read_one(world: &mut W<'_>, file: MappingId, index: u64, memcg: Me
     }
     world.flag(id, FolioFlags::UPTODATE);
     world.engine().lru_add(id);
-    world.engine().release(id, 1);
+    world.engine().release(id, 1).expect("the caller has it");
     id
 }
 
@@ -80,14 +80,16 @@ pub(crate) fn map_one(
     let flags = VmFlags::READ | VmFlags::WRITE;
     let vma = world.vma(mm, index..index + 1, flags, mapping, index);
     world.map(vma, id);
-    world.engine().release(id, 1);
+    world.engine().release(id, 1).expect("the caller has it");
     id
 }
 
 fn is_cached(world: &mut W<'_>, file: MappingId, index: u64) -> bool {
     let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
-    let found = maps.on(env, cpu, tuning()).filemap_get_folio(file, index);
-    found.inspect(|id| maps.on(env, cpu, tuning()).release(*id, 1)).is_some()
+    let found = maps.on(env, cpu, tuning()).filemap_get_folio(file, index).expect("it lives");
+    found
+        .inspect(|id| maps.on(env, cpu, tuning()).release(*id, 1).expect("the caller has it"))
+        .is_some()
 }
 
 fn ask(world: &mut W<'_>, memcg: MemcgId, text: &str, tuning: Tuning) -> Result<u64, Errno> {
@@ -219,7 +221,7 @@ fn a_mapped_folio_in_use_is_kept_as_long_as_it_is_used() {
         let (mm, file, group) = (world.process(), world.file(), memcg(world, ROOT));
         let folios: Vec<_> = (0..128).map(|n| map_one(world, mm, file, n, group)).collect();
         // Use by processes of other cgroups would not count.
-        world.engine().set_memcg(mm, group);
+        world.engine().set_memcg(mm, group).expect("it lives");
         world.touch(mm, 3);
         let got = reclaim(world, group, 32, None, tuning);
         assert!((32..64).contains(&got), "{got}");
@@ -239,14 +241,14 @@ fn a_mapped_folio_in_use_is_kept_as_long_as_it_is_used() {
 fn what_is_used_between_reclaims_outlives_what_is_not() {
     on_generations(|world, tuning| {
         let (mm, file, group) = (world.process(), world.file(), memcg(world, ROOT));
-        world.engine().set_memcg(mm, group);
+        world.engine().set_memcg(mm, group).expect("it lives");
         for index in 0..128 {
             map_one(world, mm, file, index, group);
         }
         // Without their use they would be evicted first.
         while usage(world, group) > 64 {
             (0..32).for_each(|index| world.touch(mm, index));
-            world.maps.lru_gen_use_mm(mm);
+            world.maps.lru_gen_use_mm(mm).expect("it lives");
             assert!(reclaim(world, group, 16, None, tuning) > 0);
             assert!((0..32).all(|index| is_cached(world, file, index)));
         }

@@ -55,7 +55,7 @@ fn counts<F: Format>(world: &World<'_, F>, mm: MmId, walked: &[Range<u64>]) -> M
     let mut stats = MmStats { leaf_young: young, ..MmStats::default() };
     for (table, pages) in tables {
         let first = table * F::PTES as u64;
-        let root = world.maps.mm(mm).root();
+        let root = world.maps.mm(mm).expect("it lives").root();
         let leads_on = pmd_table(&world.env, root, page::<F>(first)).is_ok();
         if world.place(mm, first).is_some() {
             stats.leaf_total += pages;

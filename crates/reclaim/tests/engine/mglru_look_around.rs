@@ -7,7 +7,7 @@ use pageout_paging::Format;
 use pageout_paging::pte::{Arm64_4K, SmallArm4, SmallX86, X86_64};
 use pageout_paging::young::YoungAlgorithm;
 use pageout_reclaim::mglru::LruGenCaps;
-use pageout_reclaim::{FolioId, Limits, MappingId, MmId, Recency, Refs, VmFlags};
+use pageout_reclaim::{FolioId, Limits, MmId, Recency, Refs, VmFlags};
 use std::ops::Range;
 
 /// Makes a process that maps anonymous pages in folios of an order, and isolates one of them.
@@ -86,7 +86,8 @@ fn the_table_and_the_vma_end_what_is_looked_at<F: Format>(algorithm: YoungAlgori
     let mut world = arena.world::<F>();
     world.use_generations();
     let (mm, target, _) = around(&mut world, 0, n - 2..n + 2, n - 1);
-    world.mapped(mm, MappingId(0), 0, n - 4..n - 2);
+    let first = world.maps.mapping_of(world.maps.folio(target));
+    world.mapped(mm, first, 0, n - 4..n - 2);
     (n - 4..n + 2).for_each(|page| world.touch(mm, page));
     assert_eq!(world.referenced(target, algorithm).refs, Refs::Vmas(1));
     assert_eq!(world.young(mm, n - 4..n + 2), [n - 4, n - 3, n, n + 1]);
@@ -148,7 +149,7 @@ fn notes<F: Format>(
     world.touch(mm, isolated);
     (0..young).for_each(|page| world.touch(mm, page));
     assert_eq!(world.referenced(target, algorithm).refs, Refs::Vmas(1));
-    world.maps.lru_gen_use_mm(mm);
+    world.maps.lru_gen_use_mm(mm).expect("it lives");
     world.age(4, algorithm).nonleaf_found == 1
 }
 

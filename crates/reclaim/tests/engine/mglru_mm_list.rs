@@ -7,9 +7,7 @@ use pageout_paging::mmu::Asid;
 use pageout_paging::pte::SmallX86;
 use pageout_paging::walk::TableFrames;
 use pageout_paging::young::YoungAlgorithm;
-use pageout_reclaim::{
-    CpuCtx, Limits, MappingId, MemcgBusy, MemcgId, MmId, NewVma, Tuning, VmFlags,
-};
+use pageout_reclaim::{CpuCtx, Limits, MemcgBusy, MemcgId, MmId, NewVma, Tuning, VmFlags};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
 
@@ -40,10 +38,10 @@ fn walks_visit_what_ran_and_what_joined() {
     let [a, b, c] = [0; 3].map(|_| process(&mut world));
     assert_eq!(walked(&mut world, root, 3, false, &[a, b, c]), [true; 3], "all have joined");
     assert_eq!(walked(&mut world, root, 4, false, &[a, b, c]), [false; 3]);
-    world.maps.lru_gen_use_mm(b);
+    world.maps.lru_gen_use_mm(b).expect("it lives");
     let d = process(&mut world);
     assert_eq!(walked(&mut world, root, 5, false, &[a, b, c, d]), [false, true, false, true]);
-    world.maps.lru_gen_use_mm(d);
+    world.maps.lru_gen_use_mm(d).expect("it lives");
     assert_eq!(walked(&mut world, root, 6, false, &[a, b, c, d]), [false, false, false, true]);
     assert_eq!(walked(&mut world, root, 7, true, &[a, b, c, d]), [true; 4], "forced");
     assert_eq!(walked(&mut world, root, 8, false, &[a, b, c, d]), [false; 4]);
@@ -52,7 +50,7 @@ fn walks_visit_what_ran_and_what_joined() {
     let f = process(&mut world);
     world.exit(b);
     assert_eq!(walked(&mut world, root, 9, false, &[a, c, d, f]), [false, false, false, true]);
-    world.maps.mm(f).set_exiting();
+    world.maps.mm(f).expect("it lives").set_exiting();
     assert_eq!(walked(&mut world, root, 10, true, &[a, c, d, f]), [true, true, true, false]);
 }
 
@@ -107,16 +105,16 @@ fn a_process_is_walked_for_the_cgroup_it_is_in() {
     let memcg = world.engine().add_memcg(MemcgId::ROOT).expect("room");
     let [mm, other] = [0; 2].map(|_| process(&mut world));
     assert_eq!(walked(&mut world, memcg, 3, true, &[mm, other]), [false; 2]);
-    world.engine().set_memcg(mm, memcg);
+    world.engine().set_memcg(mm, memcg).expect("it lives");
     assert_eq!(walked(&mut world, memcg, 4, false, &[mm, other]), [true, false], "it joined");
     assert_eq!(walked(&mut world, MemcgId::ROOT, 3, true, &[mm, other]), [false, true]);
     let child = world.fork(mm);
-    assert_eq!(world.maps.mm(child).memcg(), memcg);
+    assert_eq!(world.maps.mm(child).expect("it lives").memcg(), memcg);
     assert_eq!(walked(&mut world, memcg, 5, false, &[mm, child]), [false, true]);
     let removed = world.engine().remove_memcg(memcg);
     assert_eq!(removed, Err(MemcgBusy::HasProcesses));
     world.exit(child);
-    world.engine().set_memcg(mm, MemcgId::ROOT);
+    world.engine().set_memcg(mm, MemcgId::ROOT).expect("it lives");
     world.engine().remove_memcg(memcg).expect("it is empty");
     assert_eq!(walked(&mut world, MemcgId::ROOT, 4, false, &[mm, other]), [true, false]);
 }
@@ -126,16 +124,17 @@ fn filters_of_a_removed_cgroup_serve_another() {
     let mut arena = Arena::new::<SmallX86>(&ROOM);
     let mut world: Small<'_> = arena.world();
     world.use_generations();
+    let file = world.file();
     for _ in 0..3 {
         let memcg = world.engine().add_memcg(MemcgId::ROOT).expect("room");
-        let (mm, file) = (process(&mut world), MappingId(0));
-        world.engine().set_memcg(mm, memcg);
+        let (mm, file) = (process(&mut world), file);
+        world.engine().set_memcg(mm, memcg).expect("it lives");
         let vma = world.vma(mm, 64..66, VmFlags::READ, file, 0);
         let folio = world.folio(file, 1, 0);
         world.map(vma, folio);
         let mut found = Vec::new();
         for seq in 3..6 {
-            world.maps.lru_gen_use_mm(mm);
+            world.maps.lru_gen_use_mm(mm).expect("it lives");
             assert!(world.age_memcg(memcg, seq, 60, false, YoungAlgorithm::Line));
             found.push(world.maps.mm_stats(memcg).nonleaf_found);
         }
@@ -162,7 +161,7 @@ fn walks_at_once_share_an_iteration_and_one_opens_the_generation() {
             scope.spawn(|| {
                 let cpu = &mut CpuCtx::new();
                 for seq in 3..3 + SEQS {
-                    mms.iter().for_each(|mm| maps.lru_gen_use_mm(*mm));
+                    mms.iter().for_each(|mm| maps.lru_gen_use_mm(*mm).expect("it lives"));
                     let aging = aging(YoungAlgorithm::Line);
                     if maps.on(env, cpu, Tuning { aging, ..tuning() }).try_to_inc_max_seq(
                         MemcgId::ROOT,
@@ -219,7 +218,7 @@ fn a_process_ends_only_after_walks_have_left_it() {
             let flags = VmFlags::READ;
             let new = NewVma { mm, range, flags, mapping: file, pgoff: 0 };
             maps.on(env, cpu, tuning()).mmap(&new).expect("room");
-            maps.on(env, cpu, tuning()).exit_mm(mm);
+            maps.on(env, cpu, tuning()).exit_mm(mm).expect("it lives");
             supply.give_back(root);
         }
         stop.store(1, Relaxed);

@@ -8,7 +8,8 @@ use pageout_paging::pte::SmallX86;
 use pageout_paging::{Rules, Sound};
 use pageout_reclaim::mglru::{LruGenCaps, MAX_NR_GENS, MAX_NR_ZONES};
 use pageout_reclaim::{
-    Agent, CpuCtx, FolioFlags, FolioId, LruFlags, LruList, MemcgId, MmState, ReclaimOptions,
+    Agent, CpuCtx, FolioFlags, FolioId, LruFlags, LruList, MappingId, MemcgId, MmState,
+    ReclaimOptions,
 };
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -55,8 +56,7 @@ impl Drop for AtTheEnd<'_> {
 }
 
 /// Makes a page of a file that stays in memory, since a reference is held.
-fn pinned(world: &mut World<'_, SmallX86>, index: u64) -> FolioId {
-    let file = pageout_reclaim::MappingId(0);
+fn pinned(world: &mut World<'_, SmallX86>, file: MappingId, index: u64) -> FolioId {
     let id = world.folio(file, 0, index);
     let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
     maps.on(env, cpu, tuning()).charge(id, ROOT).expect("no limit");
@@ -85,8 +85,8 @@ fn listed_after<R: Rules>(to: LruGenCaps, goes_on: GoesOn) -> usize {
     let mut arena = Arena::new::<SmallX86>(&LIMITS);
     let mut world = arena.world::<SmallX86>();
     world.set_caps(to ^ LruGenCaps::CORE);
-    world.file();
-    let folios: Vec<_> = (0..FOLIOS).map(|index| pinned(&mut world, index)).collect();
+    let file = world.file();
+    let folios: Vec<_> = (0..FOLIOS).map(|index| pinned(&mut world, file, index)).collect();
     let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
     let stand = Stand::default();
     let is_isolated = |id: &FolioId| !maps.folio(*id).lru().contains(LruFlags::LRU);

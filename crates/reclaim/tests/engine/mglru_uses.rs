@@ -135,8 +135,9 @@ fn what_a_fault_brings_in_was_used_if_the_mapping_says_something() {
         let id = maps
             .on(env, cpu, tuning())
             .filemap_get_folio(file, 1)
+            .expect("it lives")
             .expect("the fault brought it in");
-        maps.on(env, cpu, tuning()).release(id, 1);
+        maps.on(env, cpu, tuning()).release(id, 1).expect("the caller has it");
         let recency = maps.folio(id).recency();
         let found = (recency.generation(), recency.contains(Recency::REFERENCED));
         assert_eq!(found, (generation, used), "{caps:?} {flags:?}");

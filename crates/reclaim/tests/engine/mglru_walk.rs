@@ -127,7 +127,7 @@ fn what_was_used_twice_is_promoted_and_what_was_not_is_left<F: Format>(algorithm
     for (seq, mark, generation, size) in
         [(3, Recency::REFERENCED, 2, (0, 18)), (4, Recency::WORKINGSET, 0, (9, 9))]
     {
-        world.maps.lru_gen_use_mm(mm);
+        world.maps.lru_gen_use_mm(mm).expect("it lives");
         [1, 11, 16].into_iter().for_each(|page| world.touch(mm, page));
         world.forget();
         let stats = world.age(seq, algorithm);
@@ -232,7 +232,7 @@ fn only_folios_in_the_cgroups_generations_are_asked() {
     world.use_generations();
     let memcg = world.engine().add_memcg(MemcgId::ROOT).expect("room");
     let (mm, file) = (world.process(), world.file());
-    world.engine().set_memcg(mm, memcg);
+    world.engine().set_memcg(mm, memcg).expect("it lives");
     let vma = world.vma(mm, 0..3, VmFlags::READ, file, 0);
     let [ours, theirs, isolated] = [0, 1, 2].map(|index| world.folio(file, 0, index));
     for (folio, to) in [(ours, memcg), (theirs, MemcgId::ROOT), (isolated, memcg)] {
@@ -283,7 +283,7 @@ fn a_leaf_counts_once_and_is_cleared_under_the_lock_of_its_table() {
         leaves.into_iter().for_each(|leaf| world.map_pmd(vma, leaf));
         let (table, ..) = world.place(mm, 8).expect("mapped");
         for seq in [3, 4] {
-            world.maps.lru_gen_use_mm(mm);
+            world.maps.lru_gen_use_mm(mm).expect("it lives");
             [8, 24].into_iter().for_each(|page| world.touch(mm, page));
             world.forget();
             let stats = world.age(seq, algorithm);
@@ -293,7 +293,7 @@ fn a_leaf_counts_once_and_is_cleared_under_the_lock_of_its_table() {
         }
         assert_eq!(leaves.map(|leaf| world.generation(leaf)), [Some(0), Some(2), Some(0)]);
         // The table's lock is taken: the leaves are left for another time.
-        world.maps.lru_gen_use_mm(mm);
+        world.maps.lru_gen_use_mm(mm).expect("it lives");
         world.touch(mm, 8);
         let guard = lock_of(&world, table).try_write().expect("it is free");
         assert_eq!(world.age(5, algorithm).leaf_young, 0);
@@ -342,7 +342,7 @@ fn tables_are_entered_that_were_worth_it_last_time() {
     let mut world = arena.world::<X86_64>();
     let mm = dense_and_sparse(&mut world);
     let mut age = |seq, dense: bool, force| {
-        world.maps.lru_gen_use_mm(mm);
+        world.maps.lru_gen_use_mm(mm).expect("it lives");
         (0..n).filter(|_| dense).for_each(|page| world.touch(mm, page));
         world.touch(mm, n);
         let before = world.maps.mm_stats(MemcgId::ROOT);
@@ -382,7 +382,7 @@ fn missing_filters_name_every_table() {
     let mut world = arena.world::<X86_64>();
     let mm = dense_and_sparse(&mut world);
     for seq in 3..6 {
-        world.maps.lru_gen_use_mm(mm);
+        world.maps.lru_gen_use_mm(mm).expect("it lives");
         assert_eq!(world.age(seq, YoungAlgorithm::Line).nonleaf_found, 2);
     }
 }
@@ -410,11 +410,12 @@ fn tables_behind_old_entries_are_passed_where_hardware_marks_them() {
         }
         let mut found = Vec::new();
         for seq in 3..7 {
-            world.maps.lru_gen_use_mm(mm);
+            world.maps.lru_gen_use_mm(mm).expect("it lives");
             if seq == 6 {
                 // Hardware walks through the entry.
                 let addr = crate::world::page::<SmallX86>(page);
-                let table = pmd_table(&world.env, world.maps.mm(mm).root(), addr);
+                let table =
+                    pmd_table(&world.env, world.maps.mm(mm).expect("it lives").root(), addr);
                 let table = world.env.tables.table(table.expect("mapped"));
                 let i = SmallX86::index(Level::Pmd, addr);
                 table.set(i, SmallX86::mkyoung_table(table.load(i)));
@@ -484,7 +485,7 @@ fn a_walk_pauses_when_it_has_moved_as_many_folios_as_are_handed_in_at_once() {
         world.mapped(mm, anon, 0, next..next + 1);
         // The first use marks the folios, and the second moves them.
         for (seq, generation, nr) in [(3, 2, 1), (4, 0, nr)] {
-            world.maps.lru_gen_use_mm(mm);
+            world.maps.lru_gen_use_mm(mm).expect("it lives");
             (0..moved).for_each(|page| world.touch(mm, page));
             world.env.mmu.resched_asked.store(0, Relaxed);
             let stats = world.age(seq, YoungAlgorithm::Batched);

@@ -51,7 +51,7 @@ fn move_one<F: Format>(world: &mut World<'_, F>, id: FolioId, how: Unmapping) ->
 }
 
 const fn moved(moved: u64) -> Migrated {
-    Migrated { moved, failed: 0 }
+    Migrated { moved, failed: 0, bad_target: None }
 }
 
 /// Returns the entries of pages, young and dirty gathered over blocks, without their frames.
@@ -130,7 +130,7 @@ fn list<F: Format>(world: &mut World<'_, F>, folio: FolioId) {
     let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
     maps.on(env, cpu, tuning()).filemap_add_folio(folio).expect("nothing is there");
     maps.on(env, cpu, tuning()).lru_add(folio);
-    maps.on(env, cpu, tuning()).release(folio, 1);
+    maps.on(env, cpu, tuning()).release(folio, 1).expect("the caller has it");
 }
 
 fn a_folio_referred_to_by_someone_else_stays<F: Format>(_: YoungAlgorithm) {
@@ -143,14 +143,15 @@ fn a_folio_referred_to_by_someone_else_stays<F: Format>(_: YoungAlgorithm) {
         let folio = world.folio_at(mm, 1);
         let before = states(&world, mm, 0..8);
         let (maps, env) = (&world.maps, &world.env);
-        let held = maps.on(env, &mut world.cpu, tuning()).filemap_get_folio(file, 0);
+        let held =
+            maps.on(env, &mut world.cpu, tuning()).filemap_get_folio(file, 0).expect("it lives");
         assert_eq!(held, Some(folio));
         let used = env.free_pages();
-        let stays = Migrated { moved: 0, failed: 4 };
+        let stays = Migrated { moved: 0, failed: 4, bad_target: None };
         assert_eq!(move_one(&mut world, folio, how), stays);
         assert_eq!(states(&world, mm, 0..8), before);
         assert_eq!(world.env.free_pages(), used, "the target is given back");
-        world.engine().release(folio, 1);
+        world.engine().release(folio, 1).expect("the caller has it");
         assert_eq!(move_one(&mut world, folio, how), moved(4));
         let guard = world.maps.folio(folio).try_lock().expect("free");
         assert_eq!(move_one(&mut world, folio, how), stays);
@@ -222,7 +223,7 @@ fn a_files_pmd_leaf_is_found_again_where_its_folio_went<F: Format>(_: YoungAlgor
     world.map(entries, folio);
     list(&mut world, folio);
     let before = states(&world, mm, 2 * n..3 * n);
-    let moves = Migrated { moved: n, failed: 0 };
+    let moves = Migrated { moved: n, failed: 0, bad_target: None };
     assert_eq!(move_one(&mut world, folio, tuning().unmapping), moves);
     assert_eq!(states(&world, mm, 2 * n..3 * n), before);
     assert_eq!(world.mapcount(folio), n as u32, "the leaf is taken out");

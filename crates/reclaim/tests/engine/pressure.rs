@@ -32,7 +32,7 @@ fn try_read(
     let id = world.folio(file, 0, index);
     let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
     if let Err(full) = maps.on(env, cpu, tuning()).charge(id, memcg) {
-        maps.on(env, cpu, tuning()).release(id, 1);
+        maps.on(env, cpu, tuning()).release(id, 1).expect("the caller has it");
         return Err(full);
     }
     let guard = maps.folio(id).try_lock().expect("no one else knows it");
@@ -44,7 +44,7 @@ fn try_read(
     guard.set(FolioFlags::UPTODATE);
     drop(guard);
     maps.on(env, cpu, tuning()).lru_add(id);
-    maps.on(env, cpu, tuning()).release(id, 1);
+    maps.on(env, cpu, tuning()).release(id, 1).expect("the caller has it");
     Ok(id)
 }
 
@@ -56,8 +56,10 @@ fn read(world: &mut W<'_>, file: MappingId, pages: u64, memcg: MemcgId) {
 
 fn is_cached(world: &mut W<'_>, file: MappingId, index: u64) -> bool {
     let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
-    let found = maps.on(env, cpu, tuning()).filemap_get_folio(file, index);
-    found.inspect(|id| maps.on(env, cpu, tuning()).release(*id, 1)).is_some()
+    let found = maps.on(env, cpu, tuning()).filemap_get_folio(file, index).expect("it lives");
+    found
+        .inspect(|id| maps.on(env, cpu, tuning()).release(*id, 1).expect("the caller has it"))
+        .is_some()
 }
 
 fn reclaim(world: &mut W<'_>, memcg: MemcgId, pages: u64) -> u64 {
@@ -181,7 +183,7 @@ fn a_charge_that_reclaim_cannot_help_fails_and_charges_nothing() {
     read(&mut world, file, 8, group);
     for index in 0..8 {
         // A task that found a page keeps it.
-        let found = world.engine().filemap_get_folio(file, index);
+        let found = world.engine().filemap_get_folio(file, index).expect("it lives");
         assert!(found.is_some());
     }
     let free = world.env.free_pages();

@@ -68,7 +68,7 @@ fn what_several_pmd_entries_map_is_forgotten_whole<F: Format>(_: YoungAlgorithm)
     let leaf = F::nr_pages(Level::Pmd) as u64;
     for (level, nr, range) in [(Level::Pte, 3, leaf..leaf + 3), (Level::Pmd, 3, leaf..4 * leaf)] {
         world.attach(mm, [leaf - 1, leaf, range.end - 1, range.end]);
-        let asid = world.maps.mm(mm).asid();
+        let asid = world.maps.mm(mm).expect("it lives").asid();
         forget_secondary(&world.env, asid, page::<F>(leaf), nr, level);
         assert_eq!(world.secondary(mm).asked(), [Asked::Invalidate(pages::<F>(range.clone()))]);
         let used: Vec<_> = world.secondary(mm).young.lock().unwrap().iter().copied().collect();
@@ -85,7 +85,7 @@ fn the_secondary_alone_costs_no_flush_of_the_primary<F: Format>(algorithm: Young
     assert_eq!(world.env.mmu.invalidations(), []);
     world.touch(mm, 2);
     world.referenced(folio, algorithm);
-    let asid = world.maps.mm(mm).asid();
+    let asid = world.maps.mm(mm).expect("it lives").asid();
     let (start, nr) = match (algorithm, F::CLEAR) {
         // Merged x86 and riscv code loops over the single check, which flushes its page.
         (YoungAlgorithm::Line, _) | (YoungAlgorithm::Batched, YoungClear::CompareAndSwap) => {
@@ -134,7 +134,7 @@ fn a_page_lent_to_a_device_is_taken_off_the_mapcount<F: Format>(algorithm: Young
     let lent = SwapEntry::new(SwapKind::DeviceExclusive, pfn).expect("a frame");
     world.change(mm, 3, |_| F::swap(lent));
     let last = world.process();
-    let file = world.maps.folio(folio).mapping();
+    let file = world.maps.mapping_of(world.maps.folio(folio));
     world.vma(last, 0..1, VmFlags::READ, file, 1);
     world.forget();
     world.referenced(folio, algorithm);

@@ -71,9 +71,12 @@ fn crowd<F: Format>(order: u8) {
     let swapped: Vec<_> = slots.filter_map(|slot| maps.slot_shmem(slot)).collect();
     let mut resident = 0;
     for index in 0..PAGES {
-        let found = maps.on(env, &mut world.cpu, tuning()).filemap_get_folio(shmem, index);
+        let found = maps
+            .on(env, &mut world.cpu, tuning())
+            .filemap_get_folio(shmem, index)
+            .expect("it lives");
         found.into_iter().for_each(|id| {
-            maps.on(env, &mut world.cpu, tuning()).release(id, 1);
+            maps.on(env, &mut world.cpu, tuning()).release(id, 1).expect("the caller has it");
             resident += 1;
         });
         let places = usize::from(found.is_some())

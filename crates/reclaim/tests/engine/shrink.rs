@@ -40,7 +40,7 @@ fn resident<F: Format>(
     world.engine().lru_add(id);
     let vma = world.vma(mm, index..index + (1 << order), READ_WRITE, mapping, index);
     world.map(vma, id);
-    world.engine().release(id, 1);
+    world.engine().release(id, 1).expect("the caller has it");
     id
 }
 
@@ -244,13 +244,13 @@ fn a_folio_someone_holds_stays_in_its_index<F: Format>(algorithm: YoungAlgorithm
         let mut world = arena.world::<F>();
         let (mm, file) = (world.process(), world.file());
         let id = resident(&mut world, mm, file, 2, 0);
-        let held = world.engine().filemap_get_folio(file, 3);
+        let held = world.engine().filemap_get_folio(file, 3).expect("it lives");
         assert_eq!(held, Some(id));
         assert_eq!(reclaim(&mut world, tuning(algorithm, how)), 0);
         assert_eq!(world.maps.folio(id).refs(), 2);
-        world.engine().release(id, 1);
+        world.engine().release(id, 1).expect("the caller has it");
         assert_eq!(reclaim(&mut world, tuning(algorithm, how)), 4);
-        assert_eq!(world.engine().filemap_get_folio(file, 3), None);
+        assert_eq!(world.engine().filemap_get_folio(file, 3).expect("it lives"), None);
     }
 }
 

@@ -93,7 +93,7 @@ fn a_leaf_is_split_twice<F: Format>(_: YoungAlgorithm) {
     world.engine().charge(folio, MemcgId::ROOT).expect("no limit");
     world.map_pmd(vma, folio);
     world.engine().lru_add(folio);
-    world.engine().release(folio, 1);
+    world.engine().release(folio, 1).expect("the caller has it");
     world.fill(mm, at.clone(), 10);
     assert_eq!(world.advise(mm, at.clone(), Advice::PageOut), Ok(()));
     assert_eq!(present(&world, mm, at.clone()).len(), 1, "there is no slot for it");

@@ -56,7 +56,7 @@ fn enlist(world: &mut W<'_>, group: MemcgId, id: pageout_reclaim::FolioId, file:
     }
     drop(guard);
     maps.on(env, cpu, tuning()).lru_add(id);
-    maps.on(env, cpu, tuning()).release(id, 1);
+    maps.on(env, cpu, tuning()).release(id, 1).expect("the caller has it");
 }
 
 impl Both<'_> {
@@ -127,7 +127,10 @@ fn hold_files(both: &mut Both<'_>) {
     let all = (0..ROOM.frames as u64).filter_map(|pfn| maps.folio_of(Pfn::new(pfn)));
     let files = all.filter(|id| !maps.folio(*id).flags().contains(FolioFlags::ANON));
     for folio in files.map(|id| maps.folio(id)) {
-        let found = maps.on(env, cpu, tuning()).filemap_get_folio(folio.mapping(), folio.index());
+        let found = maps
+            .on(env, cpu, tuning())
+            .filemap_get_folio(maps.mapping_of(folio), folio.index())
+            .expect("it lives");
         assert!(found.is_some(), "each is in its index");
     }
 }

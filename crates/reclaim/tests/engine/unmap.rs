@@ -106,7 +106,7 @@ fn a_batch_is_invalidated_at_once_and_completed_as_the_variant_says<F: Format>(_
         assert!(unmap(&mut world, folio, how).all);
         let told = world.env.mmu.invalidations();
         let completions = world.env.mmu.completions();
-        let asid = |mm| world.maps.mm(mm).asid();
+        let asid = |mm| world.maps.mm(mm).expect("it lives").asid();
         let of = |mm| {
             let mine = told.iter().filter(move |told| match told {
                 Invalidate::Range { asid: a, level: Level::Pte, .. } => *a == asid(mm),
@@ -139,7 +139,10 @@ fn interrupts_are_sent_once_for_all<F: Format>(_: YoungAlgorithm) {
     assert!(unmap(&mut world, folio, how(UnmapGranularity::Batched, FlushTiming::Deferred)).all);
     let deferred = world.env.mmu.deferred.lock().unwrap().clone();
     for mm in mms {
-        assert!(deferred.contains(&world.maps.mm(mm).asid()), "{mm:?} is flushed later");
+        assert!(
+            deferred.contains(&world.maps.mm(mm).expect("it lives").asid()),
+            "{mm:?} is flushed later"
+        );
     }
     assert_eq!(world.env.mmu.invalidations(), [Invalidate::Everything]);
     assert_eq!(world.env.mmu.completions(), 1);
@@ -179,7 +182,7 @@ fn a_locked_reverse_map_or_vma_keeps_entries<F: Format>(_: YoungAlgorithm) {
         let before = world.entries(mm, 0..4);
         {
             let maps = &world.maps;
-            let held = maps.mapping(file).lock().try_write().expect("free");
+            let held = maps.mapping(file).expect("it lives").lock().try_write().expect("free");
             let (env, cpu) = (&world.env, &mut world.cpu);
             let engine = &mut maps.on(env, cpu, Tuning { unmapping: how, ..tuning() });
             let mut tlb_batch = TlbBatch::new(engine);

@@ -131,7 +131,7 @@ fn an_exiting_process_leaves_its_own_memory_unknown<F: Format>(algorithm: YoungA
     let folio = world.folio(anon, 2, 0);
     let mm = mapper(&mut world, anon, folio, VmFlags::WRITE);
     world.touch(mm, 0);
-    world.maps.mm(mm).set_exiting();
+    world.maps.mm(mm).expect("it lives").set_exiting();
     let found = world.referenced(folio, algorithm);
     assert_eq!((found.refs, found.vm_flags), (Refs::Unknown, VmFlags::empty()));
     assert_eq!(world.young(mm, 0..4), [0]);
@@ -171,7 +171,7 @@ fn an_exiting_process_answers_for_what_others_may_use<F: Format>(algorithm: Youn
         let (mapping, folio) = make(&mut world);
         let mm = mapper(&mut world, mapping, folio, VmFlags::WRITE);
         world.touch(mm, 0);
-        world.maps.mm(mm).set_exiting();
+        world.maps.mm(mm).expect("it lives").set_exiting();
         assert_eq!(world.referenced(folio, algorithm).refs, Refs::Vmas(1), "{kind}");
         assert_eq!(world.young(mm, 0..4), [], "{kind}");
     }

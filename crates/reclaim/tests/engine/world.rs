@@ -10,9 +10,9 @@ use pageout_paging::walk::{Descent, TableFrames, descend};
 use pageout_paging::young::YoungAlgorithm;
 use pageout_paging::{Format, Level, Order, Pfn, Pte, Table, VirtAddr, VirtRange};
 use pageout_reclaim::{
-    Aging, CpuCtx, Engine, FlushTiming, FolioFlags, FolioId, Frames, Limits, MapAs, MapError,
-    MappingId, MappingKind, MmId, MmState, NewFolio, NewVma, OutOfTable, PmdLeaves, Referenced,
-    SpaceError, Thp, Tuning, UnmapGranularity, Unmapping, VmFlags, VmaId, Zapped,
+    AddFolioError, Aging, CpuCtx, Engine, FlushTiming, FolioFlags, FolioId, Frames, Limits, MapAs,
+    MapError, MappingId, MappingKind, MmId, MmState, NewFolio, NewVma, OutOfTable, PmdLeaves,
+    Referenced, SpaceError, Thp, Tuning, UnmapGranularity, Unmapping, VmFlags, VmaId, Zapped,
 };
 use pageout_sim::{EngineMemory, PageTables};
 use std::iter::repeat_with;
@@ -146,8 +146,8 @@ impl<'a, F: Format> World<'a, F> {
 
     /// Ends a process, which gives back all its tables.
     pub(crate) fn exit(&mut self, mm: MmId) {
-        let root = self.maps.mm(mm).root();
-        self.engine().exit_mm(mm);
+        let root = self.maps.mm(mm).expect("it lives").root();
+        self.engine().exit_mm(mm).expect("it lives");
         self.tables.give_back(root);
     }
 
@@ -171,7 +171,7 @@ impl<'a, F: Format> World<'a, F> {
         self.mapping(MappingKind::Anon)
     }
 
-    pub(crate) fn add_folio(&mut self, new: NewFolio) -> Result<FolioId, OutOfTable> {
+    pub(crate) fn add_folio(&mut self, new: NewFolio) -> Result<FolioId, AddFolioError> {
         self.engine().add_folio(new)
     }
 
@@ -236,8 +236,8 @@ impl<'a, F: Format> World<'a, F> {
             self.env.memory().end(transfer, ok);
             let (env, cpu, id) = (&self.env, &mut self.cpu, transfer.io.folio);
             match transfer.writes {
-                true => self.maps.on(env, cpu, tuning()).write_done(id, ok),
-                false => self.maps.on(env, cpu, tuning()).read_done(id, ok),
+                true => self.maps.on(env, cpu, tuning()).write_done(id, ok).expect("it goes on"),
+                false => self.maps.on(env, cpu, tuning()).read_done(id, ok).expect("it goes on"),
             }
         }
         late.len()
@@ -257,7 +257,7 @@ impl<'a, F: Format> World<'a, F> {
     }
 
     pub(crate) fn secondary(&self, mm: MmId) -> &Secondary {
-        &self.env.secondaries[self.maps.mm(mm).asid().0 as usize]
+        &self.env.secondaries[self.maps.mm(mm).expect("it lives").asid().0 as usize]
     }
 
     /// Attaches the secondary MMU of an address space, with these pages young.
@@ -271,11 +271,12 @@ impl<'a, F: Format> World<'a, F> {
     /// Returns the place of a page's entry: its table, its index and its level.
     pub(crate) fn place(&self, mm: MmId, number: u64) -> Option<(Pfn, usize, Level)> {
         let addr = page::<F>(number);
-        let (table, level) = match descend(&self.env, self.maps.mm(mm).root(), addr) {
-            Descent::Absent(_) => return None,
-            Descent::PmdLeaf(table) => (table, Level::Pmd),
-            Descent::PteTable(table, _) => (table, Level::Pte),
-        };
+        let (table, level) =
+            match descend(&self.env, self.maps.mm(mm).expect("it lives").root(), addr) {
+                Descent::Absent(_) => return None,
+                Descent::PmdLeaf(table) => (table, Level::Pmd),
+                Descent::PteTable(table, _) => (table, Level::Pte),
+            };
         Some((table, F::index(level, addr), level))
     }
 
@@ -326,7 +327,7 @@ impl<'a, F: Format> World<'a, F> {
 
     /// Returns true if the tables of an address space were walked since [`World::forget`].
     pub(crate) fn walked(&self, mm: MmId) -> bool {
-        let root = self.env.counts_of(self.maps.mm(mm).root());
+        let root = self.env.counts_of(self.maps.mm(mm).expect("it lives").root());
         root.accesses.load(Relaxed) > 0
     }
 

@@ -27,15 +27,17 @@ fn read(world: &mut W<'_>, file: MappingId, pages: u64) -> Vec<FolioId> {
     let folios: Vec<_> = (0..pages).map(one).collect();
     for id in folios.iter().rev() {
         world.engine().lru_add(*id);
-        world.engine().release(*id, 1);
+        world.engine().release(*id, 1).expect("the caller has it");
     }
     folios
 }
 
 fn is_cached(world: &mut W<'_>, file: MappingId, index: u64) -> bool {
     let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
-    let found = maps.on(env, cpu, tuning()).filemap_get_folio(file, index);
-    found.inspect(|id| maps.on(env, cpu, tuning()).release(*id, 1)).is_some()
+    let found = maps.on(env, cpu, tuning()).filemap_get_folio(file, index).expect("it lives");
+    found
+        .inspect(|id| maps.on(env, cpu, tuning()).release(*id, 1).expect("the caller has it"))
+        .is_some()
 }
 
 #[test]

@@ -229,10 +229,14 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             let there = self
                 .maps
                 .on(self, &mut cpu, self.tuning.get())
-                .filemap_get_folio(folio.mapping(), index);
-            there
-                .inspect(|there| self.maps.on(self, &mut cpu, self.tuning.get()).release(*there, 1))
-                == Some(id)
+                .filemap_get_folio(self.maps.mapping_of(folio), index)
+                .expect("it lives");
+            there.inspect(|there| {
+                self.maps
+                    .on(self, &mut cpu, self.tuning.get())
+                    .release(*there, 1)
+                    .expect("the caller has it");
+            }) == Some(id)
         };
         let first = leads(0);
         let alike = (1..folio.nr_pages() as u64).all(|k| leads(k) == first);
@@ -243,8 +247,8 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
     /// Returns true if the index has a folio for a page.
     fn has_folio(&self, (mapping, index): (MappingId, u64)) -> bool {
         self.with_engine(|engine| {
-            let found = engine.filemap_get_folio(mapping, index);
-            found.inspect(|id| engine.release(*id, 1)).is_some()
+            let found = engine.filemap_get_folio(mapping, index).expect("it lives");
+            found.inspect(|id| engine.release(*id, 1).expect("the caller has it")).is_some()
         })
     }
 
@@ -314,7 +318,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
                 entries = 1;
                 if let Some((id, k)) = cached.get(&slot) {
                     let folio = self.maps.folio(*id);
-                    let there = (folio.mapping(), folio.index() + k);
+                    let there = (self.maps.mapping_of(folio), folio.index() + k);
                     assert_eq!(there, place, "{id:?} is what {slot:?} holds: {folio:?}");
                 }
             }

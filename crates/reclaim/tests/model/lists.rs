@@ -130,7 +130,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             let living = truth.processes.iter().flatten().filter(|process| process.memcg == id);
             let mut living: Vec<_> = living.map(|process| process.mm).collect();
             let mut walked: Vec<_> = self.maps.lru_gen_mms(id).collect();
-            [&mut living, &mut walked].into_iter().for_each(|mms| mms.sort_by_key(|mm| mm.0));
+            [&mut living, &mut walked].into_iter().for_each(|mms| mms.sort());
             assert_eq!(walked, living, "address spaces listed in {id:?}, and in it");
         }
         let owned = memcgs.iter().flat_map(|(id, _)| self.maps.lru_gen_filters(*id));

@@ -354,7 +354,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
     /// Accesses a page as the program, with all faults it takes.
     pub(crate) fn reach(&self, process: usize, page: u64, store: bool) -> Ended {
         let mm = self.truth.borrow_mut().process(process).mm;
-        self.maps.lru_gen_use_mm(mm);
+        self.maps.lru_gen_use_mm(mm).expect("it lives");
         let pick = self.pick(page);
         for _ in 0..16 {
             if self.access(self.cpu.get(), process, page, store, pick) {
@@ -383,6 +383,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
                 }
                 Fault::Pending(_) | Fault::OutOfMemory(_) | Fault::IoError => {}
                 Fault::PastEnd => panic!("a file ends only while faults on it wait"),
+                Fault::BadId(bad) => panic!("process {process} lives: {bad}"),
             }
             if store {
                 self.truth.borrow_mut().may_be_copied(process, page);

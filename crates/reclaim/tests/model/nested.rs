@@ -85,7 +85,8 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             }
             Op::WriteFile { file, page } => {
                 let file = self.files.borrow()[file];
-                let found = self.with_engine(|engine| engine.filemap_get_folio(file, page));
+                let found = self
+                    .with_engine(|engine| engine.filemap_get_folio(file, page).expect("it lives"));
                 self.is_locked(found)
             }
             _ => false,
@@ -110,7 +111,9 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             Entry::Present | Entry::ProtNone => false,
             Entry::None | Entry::Swap(_) => match alive.pages.get(&page).map(|page| page.home) {
                 Some(Home::Private(file, index) | Home::Shared(file, index)) => {
-                    let found = self.with_engine(|engine| engine.filemap_get_folio(file, index));
+                    let found = self.with_engine(|engine| {
+                        engine.filemap_get_folio(file, index).expect("it lives")
+                    });
                     self.keeps_faults(found) || self.is_locked(self.swapped_out((file, index)))
                 }
                 Some(Home::Anonymous) | None => false,
@@ -136,7 +139,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             return false;
         };
         let locked = self.maps.folio(id).try_lock().is_none();
-        self.with_engine(|engine| engine.release(id, 1));
+        self.with_engine(|engine| engine.release(id, 1).expect("the caller has it"));
         locked
     }
 }

@@ -24,7 +24,10 @@ fn owing(forget: bool, check: impl Fn(&Test<'_, '_>, FolioId)) {
         model.audit();
         let file = model.files.borrow()[0];
         let id = model.with_engine(|engine| {
-            let id = engine.filemap_get_folio(file, 0).expect("the page is in memory");
+            let id = engine
+                .filemap_get_folio(file, 0)
+                .expect("it lives")
+                .expect("the page is in memory");
             let guard = model.maps.folio(id).try_lock().expect("no one holds the folio");
             let mut tlb_batch = TlbBatch::new(engine);
             let done = engine.try_to_unmap(&guard, &mut tlb_batch);
@@ -36,7 +39,7 @@ fn owing(forget: bool, check: impl Fn(&Test<'_, '_>, FolioId)) {
             } else {
                 drop(tlb_batch);
             }
-            engine.release(id, 1);
+            engine.release(id, 1).expect("the caller has it");
             id
         });
         check(model, id);

@@ -110,9 +110,9 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
     fn mark_accessed(&self, file: usize, page: u64) {
         let file = self.files.borrow()[file];
         self.with_engine(|engine| {
-            if let Some(id) = engine.filemap_get_folio(file, page) {
+            if let Some(id) = engine.filemap_get_folio(file, page).expect("it lives") {
                 engine.mark_accessed(id);
-                engine.release(id, 1);
+                engine.release(id, 1).expect("the caller has it");
             }
         });
     }

@@ -187,7 +187,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
 
     fn set_fault_around(&self, process: usize, pages: u32) {
         if let Some(process) = self.alive(process) {
-            self.maps.mm(process.mm).set_fault_around(pages << F::PAGE_SHIFT);
+            self.maps.mm(process.mm).expect("it lives").set_fault_around(pages << F::PAGE_SHIFT);
         }
     }
 
@@ -212,7 +212,10 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
 
     fn map_anonymous(&self, span: Span, order: u8) {
         let area = self.areas.borrow()[usize::from(order & 1)];
-        self.maps.mapping(area).set_order(Order::new(order).expect("a small order"));
+        self.maps
+            .mapping(area)
+            .expect("it lives")
+            .set_order(Order::new(order).expect("a small order"));
         let flags = VmFlags::READ | VmFlags::WRITE;
         let new = |mm| NewVma {
             mm,
@@ -233,7 +236,10 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         write: bool,
     ) {
         let file = self.files.borrow()[file];
-        self.maps.mapping(file).set_order(Order::new(order).expect("a small order"));
+        self.maps
+            .mapping(file)
+            .expect("it lives")
+            .set_order(Order::new(order).expect("a small order"));
         let mut flags = VmFlags::READ;
         flags.set(VmFlags::WRITE, write);
         flags.set(VmFlags::SHARED, shared);
@@ -266,6 +272,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             Err(MmapError::Overlap) => assert!(taken, "the range is free"),
             Err(MmapError::OutOfTable(_)) => {}
             Err(MmapError::BadRange) => panic!("the range is good"),
+            Err(MmapError::BadId(bad)) => panic!("both live: {bad}"),
         }
     }
 
@@ -435,7 +442,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         match self.with_engine(|engine| engine.add_mm(root, asid)) {
             Ok(mm) => {
                 let memcg = self.memcg(memcg);
-                self.with_engine(|engine| engine.set_memcg(mm, memcg));
+                self.with_engine(|engine| engine.set_memcg(mm, memcg).expect("it lives"));
                 let pages = Default::default();
                 let new = Process { mm, root, asid, memcg, pages };
                 self.truth.borrow_mut().processes[process] = Some(new);
@@ -475,7 +482,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         let taken = self.truth.borrow_mut().processes[process].take();
         if let Some(process) = taken {
             self.mirror(process.asid).invalidate(VirtAddr::new(0)..VirtAddr::new(u64::MAX));
-            self.with_engine(|engine| engine.exit_mm(process.mm));
+            self.with_engine(|engine| engine.exit_mm(process.mm).expect("it lives"));
             let tlbs = &mut self.hardware.borrow_mut().tlbs;
             tlbs.cpus.iter_mut().for_each(|tlb| tlb.leave(process.asid));
             self.free_table(process.root);
@@ -495,7 +502,9 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             Op::MoveProcess { process, memcg } => {
                 let memcg = self.memcg(memcg);
                 if let Some(process) = &mut self.truth.borrow_mut().processes[process] {
-                    self.with_engine(|engine| engine.set_memcg(process.mm, memcg));
+                    self.with_engine(|engine| {
+                        engine.set_memcg(process.mm, memcg).expect("it lives");
+                    });
                     process.memcg = memcg;
                 }
             }
@@ -531,8 +540,8 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             drop(hardware);
             let id = transfer.io.folio;
             self.with_engine(|engine| match transfer.writes {
-                true => engine.write_done(id, ok),
-                false => engine.read_done(id, ok),
+                true => engine.write_done(id, ok).expect("it goes on"),
+                false => engine.read_done(id, ok).expect("it goes on"),
             });
         }
     }
@@ -541,10 +550,10 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
     fn write_file(&self, file: usize, page: u64) {
         let file = self.files.borrow()[file];
         self.with_engine(|engine| {
-            if let Some(id) = engine.filemap_get_folio(file, page) {
+            if let Some(id) = engine.filemap_get_folio(file, page).expect("it lives") {
                 // A folio that is clean, or in a transfer, stays as it is.
                 let _ = engine.write_back(id);
-                engine.release(id, 1);
+                engine.release(id, 1).expect("the caller has it");
             }
         });
     }
@@ -554,7 +563,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
     fn truncate(&self, file: usize, from: u64) {
         let file = self.files.borrow()[file];
         self.script.borrow_mut().truncating = Some((file, from));
-        self.maps.mapping(file).set_size(from);
+        self.maps.mapping(file).expect("it lives").set_size(from);
         while let Err(why) = self.with_engine(|engine| engine.truncate(file, from)) {
             let TruncateError::Pending(id) = why else { panic!("{why}") };
             let hardware = self.hardware.borrow();
@@ -565,7 +574,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         }
         self.script.borrow_mut().truncating = None;
         // The file grows again at once.
-        self.maps.mapping(file).set_size(u64::MAX);
+        self.maps.mapping(file).expect("it lives").set_size(u64::MAX);
         self.hardware.borrow_mut().memory.storage.truncated(file, from);
         self.truth.borrow_mut().truncated(file, from);
     }
@@ -575,8 +584,11 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         for number in steps::FILES..steps::SHARED {
             self.truncate(number, 0);
             let shmem = self.files.borrow()[number];
-            assert!(!self.maps.mapping_is_used(shmem), "{shmem:?} has no page left");
-            self.with_engine(|engine| engine.remove_mapping(shmem));
+            assert!(
+                !self.maps.mapping_is_used(shmem).expect("it lives"),
+                "{shmem:?} has no page left"
+            );
+            self.with_engine(|engine| engine.remove_mapping(shmem).expect("it lives"));
         }
     }
 

@@ -168,7 +168,7 @@ impl Model {
                 maps.on(world, cpu, TUNING).putback(&mut list);
             }
             Step::Release(_) => {
-                maps.on(world, cpu, TUNING).release(id, 1);
+                maps.on(world, cpu, TUNING).release(id, 1).expect("the caller has it");
                 self.folios.swap_remove(at);
             }
             _ => self.young(id, memcg),

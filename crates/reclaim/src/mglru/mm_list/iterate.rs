@@ -1,8 +1,9 @@
 //! Changes of a cgroup's list of address spaces, and the iterations of its walks.
 
 use crate::engine::Engine;
-use crate::id::{MemcgId, MmId, NONE};
+use crate::id::{MemcgId, MmId, MmNr, NONE};
 use crate::lock::WriteGuard;
+use crate::memory::BadId;
 use crate::mglru::batch::{MmStats, MmWalk};
 use crate::mglru::bloom::{BloomFilter, PmdEntry};
 use crate::mglru::mm_list::{ALL, MmList};
@@ -16,7 +17,7 @@ use pageout_paging::Env;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Next {
     /// Walk this address space. It is not removed until the walk asks for the next one.
-    Mm(MmId),
+    Mm(MmNr),
     /// Open a new generation: this walk reached the end of the iteration.
     Open,
     /// Stop: the iteration has ended.
@@ -29,34 +30,42 @@ impl<'e, E: Env> Engine<'e, E> {
     }
 
     /// Moves a process to another cgroup. Its charges stay where they are.
-    pub fn set_memcg(&mut self, id: MmId, memcg: MemcgId) {
-        let maps = self.maps;
-        if maps.mm(id).memcg() != memcg {
-            self.lru_gen_del_mm(id);
-            maps.mm(id).store_memcg(memcg);
-            self.lru_gen_add_mm(id);
+    ///
+    /// # Errors
+    /// [`BadId`] if the address space has ended.
+    pub fn set_memcg(&mut self, id: MmId, memcg: MemcgId) -> Result<(), BadId> {
+        let mm = self.maps.mm(id)?;
+        if mm.memcg() != memcg {
+            self.lru_gen_del_mm(MmNr(id.nr));
+            mm.store_memcg(memcg);
+            self.lru_gen_add_mm(MmNr(id.nr));
         }
+        Ok(())
     }
 }
 
 impl MmState<'_> {
     /// Notes that a CPU begins to run in an address space, so that the next walk visits it. Context
     /// switches call it (Linux 7.3.4, `lru_gen_use_mm`).
+    ///
+    /// # Errors
+    /// [`BadId`] if the address space has ended.
     #[inline]
-    pub fn lru_gen_use_mm(&self, id: MmId) {
-        let ran = &self.mm(id).walked.ran;
+    pub fn lru_gen_use_mm(&self, id: MmId) -> Result<(), BadId> {
+        let ran = &self.mm(id)?.walked.ran;
         // Reads first, so that a context switch does not take the line from other CPUs for nothing.
         if !ran.load(Relaxed) {
             ran.store(true, Relaxed);
         }
+        Ok(())
     }
 }
 
 impl<E: Env> Engine<'_, E> {
     /// Lists an address space in its cgroup (Linux 7.3.4, `lru_gen_add_mm`).
-    pub(crate) fn lru_gen_add_mm(&mut self, id: MmId) {
+    pub(crate) fn lru_gen_add_mm(&mut self, id: MmNr) {
         let maps = self.maps;
-        let mm = maps.mm(id);
+        let mm = maps.mm_at(id);
         let list = &maps.memcg(mm.memcg()).mm_list;
         let guard = self.lock_mm_list(mm.memcg());
         debug_assert_eq!(mm.walked.memcg.load(Relaxed), MemcgId::NONE.0, "it is on one list");
@@ -70,9 +79,9 @@ impl<E: Env> Engine<'_, E> {
     }
 
     /// Takes an address space off its list, if it is on one (Linux 7.3.4, `lru_gen_del_mm`).
-    fn lru_gen_del_mm(&mut self, id: MmId) {
+    fn lru_gen_del_mm(&mut self, id: MmNr) {
         let maps = self.maps;
-        let place = &maps.mm(id).walked;
+        let place = &maps.mm_at(id).walked;
         let memcg = MemcgId(place.memcg.swap(MemcgId::NONE.0, Relaxed));
         if memcg == MemcgId::NONE {
             return;
@@ -85,16 +94,16 @@ impl<E: Env> Engine<'_, E> {
         maps.link_after(list, prev).store(next, Relaxed);
         match next {
             NONE => list.last.store(prev, Relaxed),
-            next => maps.mm(MmId(next)).walked.prev.store(prev, Relaxed),
+            next => maps.mm_at(MmNr(next)).walked.prev.store(prev, Relaxed),
         }
         drop(guard);
     }
 
     /// Takes an address space that is about to end off its list, and waits until walks have left
     /// it.
-    pub(crate) fn lru_gen_exit_mm(&mut self, id: MmId) {
+    pub(crate) fn lru_gen_exit_mm(&mut self, id: MmNr) {
         self.lru_gen_del_mm(id);
-        while self.maps.mm(id).walked.walkers.load(Acquire) > 0 {
+        while self.maps.mm_at(id).walked.walkers.load(Acquire) > 0 {
             self.world.relax();
         }
     }
@@ -103,14 +112,14 @@ impl<E: Env> Engine<'_, E> {
 impl MmState<'_> {
     /// Returns the link to the next entry of a list: after `NONE`, to the first.
     fn link_after<'a>(&'a self, list: &'a MmList, id: u32) -> &'a AtomicU32 {
-        if id == NONE { &list.first } else { &self.mm(MmId(id)).walked.next }
+        if id == NONE { &list.first } else { &self.mm_at(MmNr(id)).walked.next }
     }
 }
 
 impl<E: Env> Engine<'_, E> {
     /// Returns the next address space of the iteration. The walk leaves the one it has `walked`.
     /// Walks of the same generation share the iteration (Linux 7.3.4, `iterate_mm_list`).
-    pub(crate) fn iterate_mm_list(&mut self, walk: &mut MmWalk, walked: Option<MmId>) -> Next {
+    pub(crate) fn iterate_mm_list(&mut self, walk: &mut MmWalk, walked: Option<MmNr>) -> Next {
         let maps = self.maps;
         let list = &maps.memcg(walk.memcg).mm_list;
         let guard = self.lock_mm_list(walk.memcg);
@@ -125,7 +134,7 @@ impl<E: Env> Engine<'_, E> {
             self.reset_filter(walk.memcg, walk.seq + 1);
         }
         if let Some(walked) = walked {
-            maps.mm(walked).walked.walkers.fetch_sub(1, Release);
+            maps.mm_at(walked).walked.walkers.fetch_sub(1, Release);
         }
         next
     }
@@ -140,7 +149,7 @@ impl MmState<'_> {
                 list.seq.store(list.seq() + 1, Relaxed);
                 return Next::Open;
             }
-            let mm = self.mm(MmId(id));
+            let mm = self.mm_at(MmNr(id));
             let newcomer = list.newcomer.load(Relaxed);
             if newcomer == ALL || newcomer == id {
                 // Those after it joined later still, so that the mark moves to the next.
@@ -154,7 +163,7 @@ impl MmState<'_> {
             mm.walked.ran.store(false, Relaxed);
             if !mm.is_exiting() {
                 mm.walked.walkers.fetch_add(1, Relaxed);
-                return Next::Mm(MmId(id));
+                return Next::Mm(MmNr(id));
             }
         }
     }
@@ -184,8 +193,8 @@ impl MmState<'_> {
     pub fn lru_gen_mms(&self, memcg: MemcgId) -> impl Iterator<Item = MmId> {
         let named = |link: &AtomicU32| Some(link.load(Relaxed)).filter(|id| *id != NONE);
         let first = named(&self.memcg(memcg).mm_list.first);
-        let after = move |id: &u32| named(&self.mm(MmId(*id)).walked.next);
-        core::iter::successors(first, after).map(MmId)
+        let after = move |id: &u32| named(&self.mm_at(MmNr(*id)).walked.next);
+        core::iter::successors(first, after).map(|nr| self.mm_id(MmNr(nr)))
     }
 
     /// Returns the numbers of the filters that a cgroup has.
