@@ -22,7 +22,7 @@ const fn brief(scenario: Scenario) -> &'static str {
         Scenario::MadvFree => "reclaim of anonymous memory after MADV_FREE",
         Scenario::AgingRounds => "generations of a file that is used in rounds",
         Scenario::Trace => "accesses of a real program, with or without a limit",
-        Scenario::PageoutShared => "swap-in and pageout by turns",
+        Scenario::PageoutShared => "swap-in and pageout in turn",
     }
 }
 

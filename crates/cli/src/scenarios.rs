@@ -85,10 +85,10 @@ fn reference() -> String {
     let mut text = "\
 # Scenarios
 
-What `pageout run` and `pageout compare` take: a scenario, then fields as `FIELD=VALUE`. Every field
-takes several values with commas between; each combination is then run. A field left out has its
-default, or every value of it where the default is a list. The verdict on a variant is that on its
-whole ([records](records.md#verdicts)). `pageout scenarios --markdown` prints this page.
+`pageout run` and `pageout compare` take a scenario, then fields as `FIELD=VALUE`. Every field takes
+several values with commas between; each combination is then run. A field left out has its default,
+or every value of it where the default is a list. The verdict on a variant is that on its whole
+([records](records.md#verdicts)). `pageout scenarios --markdown` prints this page.
 "
     .to_owned();
     let mut described: Vec<String> = Vec::new();

@@ -22,7 +22,7 @@ def run(  # noqa: PLR0913 - the program's options
     seed: int | None = None,
     **fields: Value,
 ) -> Records:
-    """Run a scenario under one variant, or under several by turns.
+    """Run a scenario under one variant, or under several in turn.
 
     `pageout scenarios` lists scenarios and their fields; a field with a hyphen has an underscore
     here. A field that is given several values is run with each. A variant is text, such as

@@ -10,6 +10,7 @@ mod engine;
 mod finding;
 mod links;
 mod places;
+mod prose;
 mod shape;
 mod source;
 mod text;
@@ -67,6 +68,7 @@ fn map_of_crates(workspace: &Workspace) -> Option<Finding> {
 /// Runs the checks that need only one file.
 fn check(source: &Source, is_test: bool) -> Vec<Finding> {
     let mut findings = words::check(source);
+    findings.extend(prose::check(source));
     let mut quoted = BTreeSet::new();
     if source.is_rust() {
         match tokens::flatten(&source.text) {

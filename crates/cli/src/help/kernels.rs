@@ -321,7 +321,7 @@ pub(super) fn schedule() -> Help {
     Help {
         notes: vec![
             Section::Prose(
-                "The emulated CPUs run by turns. The compiler puts a call into every basic block \
+                "The emulated CPUs run in turn. The compiler puts a call into every basic block \
                  of mm, at which a CPU may give up its turn, and the seed decides where it does. \
                  What fails is run again, made small, and printed with a schedule that --replay \
                  takes, also on another kernel.",

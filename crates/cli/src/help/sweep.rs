@@ -124,7 +124,7 @@ pub(super) fn flush() -> Help {
 pub(super) fn pageout() -> Help {
     Help {
         notes: vec![Section::Prose(
-            "Memory is read in from compressed swap and paged out by turns. The table has the same \
+            "Memory is read in from compressed swap and paged out in turn. The table has the same \
              figures as that of `pageout sweep flush` (docs/model.md).",
         )],
         examples: &[

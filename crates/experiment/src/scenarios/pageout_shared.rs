@@ -37,7 +37,7 @@ impl Choice for Content {
 }
 
 scenario! {
-    /// Anonymous memory is read in from compressed swap and paged out, by turns.
+    /// Anonymous memory is read in from compressed swap and paged out, in turn.
     pub struct PageoutShared, PageoutSharedLists: "pageout-shared" {
         /// entry format
         format: FormatName, "format" as Format = FormatName::X86_64, in FormatName::MAIN;

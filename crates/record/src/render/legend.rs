@@ -326,7 +326,7 @@ fn runs_lines(of: &Comparison) -> Vec<String> {
     if any(Runs::Apart) {
         lines.push(
             "runs not taken in turn: a drift of the machine may look like a change; give files \
-             in the order in which they ran, one of each by turns"
+             in the order in which they ran, one of each in turn"
                 .to_owned(),
         );
     }
