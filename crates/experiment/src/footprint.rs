@@ -3,7 +3,7 @@
 use pageout_paging::Format;
 use pageout_reclaim::mglru::BloomFilter;
 use pageout_reclaim::{Folio, Limits, Lock, Mapping, Memcg, Mm, ShadowEntry, Sizes, Slot, Vma};
-use std::sync::atomic::{AtomicU8, AtomicU32};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 
 /// Most bytes of metadata that the engine may take for each folio.
 pub const PER_FOLIO: usize = 64;
@@ -41,6 +41,7 @@ impl Footprint {
             row("folios", sizes.folios, size_of::<Folio>()),
             row("frames: the folio of each", sizes.frames, size_of::<AtomicU32>()),
             row("pages: anonymous state", sizes.pages, size_of::<AtomicU8>()),
+            row("tags of dirty folios", sizes.tags, size_of::<AtomicU64>()),
             row("shadows of evicted folios", sizes.shadows, size_of::<ShadowEntry>()),
             row("swap slots", sizes.slots, size_of::<Slot>()),
             row("Bloom filters", sizes.filters, size_of::<BloomFilter>()),

@@ -3,6 +3,7 @@
 use crate::id::{MappingNr, MemcgId, SwapSlot};
 use crate::lock::{Lock, WriteGuard};
 use crate::recency::Recency;
+use core::ops::Range;
 use core::sync::atomic::{
     AtomicBool, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::AcqRel, Ordering::Acquire,
     Ordering::Relaxed, Ordering::Release,
@@ -168,14 +169,19 @@ impl Folio {
         self.index.load(Relaxed)
     }
 
+    /// Returns the pages of its mapping that the folio holds.
+    #[inline]
+    pub(crate) fn range(&self) -> Range<u64> {
+        self.index()..self.index() + self.nr_pages() as u64
+    }
+
     /// Returns the entry of the mapping in which [`Folio::index`] is an offset.
     #[inline]
     pub(crate) fn mapping(&self) -> MappingNr {
         MappingNr(self.mapping.load(Relaxed))
     }
 
-    /// Assigns the folio to the pages of `mapping` from page `index` on. The caller holds its lock,
-    /// and no entry maps it.
+    /// Stores the place. Callers use `MmState::set_place`, which counts it.
     pub(crate) fn set_place(&self, mapping: MappingNr, index: u64) {
         self.mapping.store(mapping.0, Relaxed);
         self.index.store(index, Relaxed);
@@ -375,15 +381,22 @@ impl Folio {
         self.refs.fetch_add(nr, Relaxed);
     }
 
-    /// Notes that an entry was dirty when it was taken out, or that a device wrote. It is called
-    /// before the entry's or the device's reference is given up, so that the holder of all
-    /// remaining references sees it. It needs no folio lock, since the table's lock is held.
+    /// Notes that an entry is dirty, or was when it was taken out, without telling flushers
+    /// (`MmState::note_dirty` does).
     #[inline]
-    pub fn note_dirty(&self) {
+    pub(crate) fn note_dirty(&self) {
         self.dirtied.store(true, Release);
     }
 
-    /// Returns true if [`Folio::note_dirty`] was called since the flags were last brought up to
+    /// Returns true if the folio may differ from its copy in storage, as far as is known without
+    /// its lock.
+    #[inline]
+    pub(crate) fn may_be_dirty(&self) -> bool {
+        // In this order: `FolioGuard::is_dirty` turns the one into the other.
+        self.is_dirtied() || self.flags().contains(FolioFlags::DIRTY)
+    }
+
+    /// Returns true if the folio was noted to be dirty since the flags were last brought up to
     /// date.
     #[inline]
     pub(crate) fn is_dirtied(&self) -> bool {
@@ -418,7 +431,8 @@ impl<'a> FolioGuard<'a> {
         self.lock.stay();
     }
 
-    /// Sets flags, with a plain store.
+    /// Sets flags, with a plain store. To make a file's folio dirty, call
+    /// [`MmState::note_dirty`](crate::MmState::note_dirty) instead, so that flushers find it.
     #[inline]
     pub fn set(&self, flags: FolioFlags) {
         self.folio.update_flags(flags, FolioFlags::empty());
@@ -444,8 +458,8 @@ impl<'a> FolioGuard<'a> {
     #[inline]
     pub fn is_dirty(&self) -> bool {
         if self.folio.is_dirtied() {
-            self.folio.dirtied.store(false, Relaxed);
             self.set(FolioFlags::DIRTY);
+            self.folio.dirtied.store(false, Release);
         }
         self.folio.flags().contains(FolioFlags::DIRTY)
     }

@@ -5,6 +5,7 @@ use crate::folio::FolioFlags;
 use crate::folio_list::FolioList;
 use crate::id::FolioId;
 use crate::world::World;
+use core::sync::atomic::Ordering::Relaxed;
 
 impl<W: World> Engine<'_, W> {
     /// Frees a folio without references, and its frames. No flush may be owed any more for an entry
@@ -33,6 +34,7 @@ impl<W: World> Engine<'_, W> {
             let cached = folio.flags().contains(FolioFlags::SWAPCACHE);
             debug_assert!(!cached, "the swap cache holds a reference");
             maps.folios.forget_frames(folio);
+            maps.mapping_at(folio.mapping()).named.fetch_sub(1, Relaxed);
             self.world.free(folio.pfn(), folio.order());
         }
         self.put_folios(dead.iter(maps));

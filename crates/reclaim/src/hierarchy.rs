@@ -136,6 +136,11 @@ impl<W: World> Engine<'_, W> {
                     self.putback(&mut moved);
                 }
             }
+            if maps.memcg(from).usage() == 0 {
+                break;
+            }
+            // Folios that are isolated or about to be freed are on no list: only the table of all
+            // folios leads to them.
             for folio in maps.charged_to(from) {
                 let guard = self.lock_lruvec(from);
                 if !folio.lru().contains(LruFlags::LRU) {

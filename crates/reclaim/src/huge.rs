@@ -237,7 +237,7 @@ impl<E: Env> Engine<'_, E> {
         let mut table = None;
         if let Some(folio) = folio.map(|id| self.maps.folio(id)) {
             if E::Format::is_dirty(was) {
-                folio.note_dirty();
+                self.maps.note_dirty(folio);
             }
             folio.sub_mapcount(1);
             let gives_up = <E::Rules as Rules>::leaf_gives_up_its_table();

@@ -10,7 +10,8 @@
 //! The world is a [`pageout_paging::Env`] (page tables, TLBs). Operations that need frames or
 //! storage ask for a [`World`], which adds [`Frames`] and [`Backing`]. `examples/kernel.rs` is the
 //! smallest program that supplies one, `examples/reclaim.rs` a larger operating system;
-//! `examples/embed.rs` only asks which folios were used. [`contract`] states what the types do not:
+//! `examples/embed.rs` only asks which folios were used, and
+//! `examples/vmas.rs` measures what many VMAs cost. [`contract`] states what the types do not:
 //! which calls are allowed in which context, and the locks held at each callback.
 //!
 //! | for | modules | start at |
@@ -89,6 +90,7 @@ pub mod swap;
 mod testing;
 mod text;
 mod tlb_batch;
+mod tree;
 mod tuning;
 mod unmap;
 mod vma;
@@ -97,6 +99,7 @@ mod workingset;
 mod world;
 mod writeback;
 
+pub use cache::dirty::DirtyFolios;
 pub use cache::{Exists, ShadowEntry};
 pub use compaction::Compacted;
 pub use corruption::Corruption;

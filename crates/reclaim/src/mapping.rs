@@ -32,13 +32,16 @@ impl MappingKind {
     }
 }
 
-/// The VMAs that map a run of pages, sorted by page offset. A walk takes one step for each VMA up
-/// to the folio's last page; kernels' interval tree takes a logarithm.
+/// The pages that VMAs map runs of, and the reverse map: an interval tree of these VMAs by page
+/// offset.
 #[derive(Debug, Default)]
 pub struct Mapping {
     pub(crate) lock: Lock,
-    /// The first VMA. A free mapping has none, so that a late reader finds none.
-    pub(crate) head: AtomicU32,
+    /// The top of the tree of VMAs. A free mapping has none, so that a late reader finds none.
+    pub(crate) vmas: AtomicU32,
+    /// The number of folios and of swap slots that name the mapping. Folios may outlive it: its
+    /// number keeps the count of them.
+    pub(crate) named: AtomicU32,
     /// The number of address spaces whose private copies of files' pages are here.
     pub(crate) users: AtomicU32,
     /// The orders of the folios that the file index ever had of it, one bit each. In a free

@@ -1,6 +1,7 @@
 //! The caller's memory: the size that an engine needs, and the tables it works in.
 
 use crate::cache::ShadowEntry;
+use crate::cache::tags::words_for;
 use crate::folio::Folio;
 use crate::id::MemcgId;
 use crate::mapping::Mapping;
@@ -11,7 +12,7 @@ use crate::swap::Slot;
 use crate::vma::Vma;
 use core::fmt;
 use core::mem::MaybeUninit;
-use core::sync::atomic::{AtomicU8, AtomicU32};
+use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 use pageout_paging::table::Area;
 
 /// The capacity of an engine.
@@ -62,11 +63,13 @@ pub struct Sizes {
     pub pages: usize,
     /// The length of [`Memory::folios`]: 64 bytes a folio.
     pub folios: usize,
-    /// The length of [`Memory::vmas`]: 56 bytes a VMA.
+    /// The length of [`Memory::tags`]: 65 bytes for 512 folios.
+    pub tags: usize,
+    /// The length of [`Memory::vmas`]: 104 bytes a VMA.
     pub vmas: usize,
     /// The length of [`Memory::mms`]: 64 bytes an address space.
     pub mms: usize,
-    /// The length of [`Memory::mappings`]: 40 bytes a mapping.
+    /// The length of [`Memory::mappings`]: 48 bytes a mapping.
     pub mappings: usize,
     /// The length of [`Memory::memcgs`], the root included.
     pub memcgs: usize,
@@ -91,6 +94,7 @@ impl Sizes {
             frames: limits.frames,
             pages: limits.frames,
             folios: limits.folios,
+            tags: words_for(limits.folios),
             vmas: limits.vmas,
             mms: limits.mms,
             mappings: limits.mappings,
@@ -106,6 +110,7 @@ impl Sizes {
         self.frames * size_of::<AtomicU32>()
             + self.pages * size_of::<AtomicU8>()
             + self.folios * size_of::<Folio>()
+            + self.tags * size_of::<AtomicU64>()
             + self.vmas * size_of::<Vma>()
             + self.mms * size_of::<Mm>()
             + self.mappings * size_of::<Mapping>()
@@ -126,6 +131,8 @@ pub struct Memory<'m> {
     pub pages: &'m mut [AtomicU8],
     /// The folios.
     pub folios: &'m mut [Folio],
+    /// A bit for each folio: those that lead to dirty ones.
+    pub tags: &'m mut [AtomicU64],
     /// The VMAs.
     pub vmas: &'m mut [Vma],
     /// The address spaces.
@@ -143,7 +150,7 @@ pub struct Memory<'m> {
 }
 
 /// The alignment of each table's entries, in the order in which the tables are cut.
-const ALIGNMENTS: [usize; 10] = [
+const ALIGNMENTS: [usize; 11] = [
     align_of::<Folio>(),
     align_of::<Memcg>(),
     align_of::<Mm>(),
@@ -152,6 +159,7 @@ const ALIGNMENTS: [usize; 10] = [
     align_of::<BloomFilter>(),
     align_of::<Vma>(),
     align_of::<Mapping>(),
+    align_of::<AtomicU64>(),
     align_of::<AtomicU32>(),
     align_of::<AtomicU8>(),
 ];
@@ -206,6 +214,7 @@ impl<'m> Memory<'m> {
             filters: area.take(sizes.filters)?,
             vmas: area.take(sizes.vmas)?,
             mappings: area.take(sizes.mappings)?,
+            tags: area.take(sizes.tags)?,
             frames: area.take(sizes.frames)?,
             pages: area.take(sizes.pages)?,
         })
@@ -226,6 +235,12 @@ pub enum MemoryError {
         found: usize,
         /// The number of bytes that is enough.
         needed: usize,
+    },
+    /// There is no tag for each folio.
+    #[error("{folios} folios need {} words of tags", words_for(*.folios))]
+    FewTags {
+        /// The number of folios.
+        folios: usize,
     },
     /// There is no room for the root cgroup.
     #[error("the table of cgroups has no room for the root")]

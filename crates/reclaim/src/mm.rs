@@ -16,8 +16,8 @@ pub struct Mm {
     pub(crate) state: AtomicU32,
     /// The mmap lock: held to read VMAs, and for writing to change them.
     pub(crate) lock: Lock,
-    /// The first VMA, by address.
-    pub(crate) head: AtomicU32,
+    /// The top of the tree of VMAs by address.
+    pub(crate) vmas: AtomicU32,
     /// The VMA found last.
     pub(crate) found: AtomicU32,
     /// The reverse map of private copies of files' pages. Forking shares it with the family.
@@ -38,7 +38,7 @@ impl Mm {
         self.root.store(root.get(), Relaxed);
         self.asid.store(asid.0, Relaxed);
         self.state.store(0, Relaxed);
-        self.head.store(NONE, Relaxed);
+        self.vmas.store(NONE, Relaxed);
         self.found.store(NONE, Relaxed);
         self.anon.store(NONE, Relaxed);
         self.fault_around.store(0, Relaxed);

@@ -7,8 +7,9 @@ use crate::memory::{BadId, OutOfTable};
 use crate::mm::Mm;
 use crate::mm_state::MmState;
 use crate::rank::{Rank, Ranked};
+use crate::tree::{Entries, Links, Side, Tree};
 use crate::vma::{NewVma, Vma};
-use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use core::sync::atomic::Ordering::Relaxed;
 use pageout_paging::{Env, Format, VirtAddr, VirtRange};
 
 /// The reason why [`Engine::mmap`] refused.
@@ -101,7 +102,21 @@ impl<'e, E: Env> Engine<'e, E> {
     }
 }
 
+/// The VMAs of an address space, by address.
+struct ByAddress<'a, 'm>(&'a MmState<'m>);
+
+impl<'m> Entries<'m> for ByAddress<'_, 'm> {
+    #[inline]
+    fn links(&self, id: u32) -> &'m Links {
+        &self.0.vma(VmaId(id)).by_address
+    }
+}
+
 impl<'m> MmState<'m> {
+    fn by_address<'a>(&'a self, mm: &'a Mm) -> Tree<'a, ByAddress<'a, 'm>> {
+        Tree { top: &mm.vmas, entries: ByAddress(self) }
+    }
+
     /// Returns the VMA that holds `addr`. The caller holds the mmap lock.
     pub(crate) fn find_vma(&self, mm: &Mm, addr: VirtAddr) -> Option<VmaId> {
         let holds = |id: &VmaId| self.vma(*id).start() <= addr && addr < self.vma(*id).end();
@@ -109,70 +124,75 @@ impl<'m> MmState<'m> {
         if let Some(id) = (last != NONE).then_some(VmaId(last)).filter(holds) {
             return Some(id);
         }
-        let id = self.vma_ids(mm).find(|id| self.vma(*id).end() > addr).filter(holds)?;
+        let id = self.first_past(mm, addr).filter(holds)?;
         mm.found.store(id.0, Relaxed);
         Some(id)
     }
 
-    /// Returns the VMAs of an address space by address. The caller holds the mmap lock.
-    pub(crate) fn vma_ids<'a>(&'a self, mm: &Mm) -> impl Iterator<Item = VmaId> + use<'a, 'm> {
-        let id = |link: &AtomicU32| {
-            let id = link.load(Relaxed);
-            (id != NONE).then_some(VmaId(id))
-        };
-        core::iter::successors(id(&mm.head), move |vma| id(&self.vma(*vma).next))
+    /// Returns the first VMA of an address space. The caller holds the mmap lock.
+    pub(crate) fn first_vma(&self, mm: &Mm) -> Option<VmaId> {
+        self.by_address(mm).first().map(VmaId)
+    }
+
+    /// Returns the VMA after this one in its address space. The caller holds the mmap lock.
+    #[inline]
+    pub(crate) fn next_vma(&self, mm: &Mm, id: VmaId) -> Option<VmaId> {
+        self.by_address(mm).next(id.0, Side::After).map(VmaId)
     }
 
     /// Returns the first VMA that ends after `start`, if it begins before `end`. A caller that
     /// steps by the VMA's end visits the VMAs of a range while it changes them.
     pub(crate) fn first_vma_after(&self, mm: &Mm, start: VirtAddr, end: VirtAddr) -> Option<VmaId> {
-        let found = self.vma_ids(mm).find(|id| self.vma(*id).end() > start)?;
-        (self.vma(found).start() < end).then_some(found)
+        self.first_past(mm, start).filter(|id| self.vma(*id).start() < end)
+    }
+
+    /// Returns the first VMA that ends after `addr`.
+    fn first_past(&self, mm: &Mm, addr: VirtAddr) -> Option<VmaId> {
+        let tree = self.by_address(mm);
+        let (mut at, mut found) = (tree.top(), None);
+        while let Some(id) = at {
+            let past = self.vma(VmaId(id)).end() > addr;
+            found = if past { Some(VmaId(id)) } else { found };
+            at = tree.below(id, if past { Side::Before } else { Side::After });
+        }
+        found
     }
 }
 
 impl<E: Env> Engine<'_, E> {
-    /// Lists a VMA in its address space and in its reverse maps.
+    /// Adds a VMA to its address space and to its reverse maps.
     pub(crate) fn list_vma(&mut self, id: VmaId) {
         let maps = self.maps;
         let vma = maps.vma(id);
         maps.insert_by_address(id);
         let guards = self.lock_rmaps(vma);
-        maps.rmap_insert(id);
+        maps.rmap_insert::<E::Format>(id);
         drop(guards);
     }
 }
 
-impl<'m> MmState<'m> {
+impl MmState<'_> {
     fn insert_by_address(&self, id: VmaId) {
         let vma = self.vma(id);
-        let mut link = &self.mm_at(vma.mm()).head;
-        while let Some(next) = self.vma_at(link).filter(|next| next.start() < vma.start()) {
-            link = &next.next;
-        }
-        vma.next.store(link.load(Relaxed), Relaxed);
-        link.store(id.0, Relaxed);
+        let start = vma.start();
+        let precedes = |other: u32| start < self.vma(VmaId(other)).start();
+        self.by_address(self.mm_at(vma.mm())).insert(id.0, precedes);
     }
 
     fn remove_by_address(&self, id: VmaId) {
         let mm = self.mm_at(self.vma(id).mm());
-        let mut link = &mm.head;
-        while link.load(Relaxed) != id.0 {
-            let next = self.vma_at(link);
-            link = &next.expect("a VMA to remove is in its address space's list").next;
-        }
-        link.store(self.vma(id).next.load(Relaxed), Relaxed);
+        self.by_address(mm).remove(id.0);
         mm.found.store(NONE, Relaxed);
     }
 }
 
 impl<E: Env> Engine<'_, E> {
-    /// Takes a VMA off all lists and frees it. The caller holds the mmap lock.
+    /// Takes a VMA out of all trees and frees it. The caller holds the mmap lock.
     pub(crate) fn remove_vma(&mut self, id: VmaId) {
         let maps = self.maps;
         maps.remove_by_address(id);
         let guards = self.lock_rmaps(maps.vma(id));
-        maps.rmap_remove(id);
+        maps.rmap_remove::<E::Format>(id);
         drop(guards);
         self.put_vma(id);
     }
@@ -192,7 +212,8 @@ impl<E: Env> Engine<'_, E> {
         let guards = self.lock_rmaps(vma);
         maps.vma(upper).init_like(vma, vma.mm(), &(addr..vma.end()), pgoff);
         vma.set_range(&(vma.start()..addr), vma.pgoff());
-        maps.rmap_insert(upper);
+        maps.rmap_resized::<E::Format>(id);
+        maps.rmap_insert::<E::Format>(upper);
         drop(guards);
         maps.insert_by_address(upper);
         Ok(())
@@ -232,18 +253,19 @@ impl<E: Env> Engine<'_, E> {
         let Some(upper) = maps.find_vma(mm, edge).filter(|id| maps.vma(*id).start() == edge) else {
             return false;
         };
-        let lower = maps.vma_ids(mm).find(|id| maps.vma(*id).end() == edge);
-        let Some(lower) = lower.map(|id| maps.vma(id)) else {
+        let below = maps.by_address(mm).next(upper.0, Side::Before).map(VmaId);
+        let Some(below) = below.filter(|id| maps.vma(*id).end() == edge) else {
             return false;
         };
-        let next = maps.vma(upper);
+        let (lower, next) = (maps.vma(below), maps.vma(upper));
         if !continues::<E::Format>(lower, next) {
             return false;
         }
         maps.remove_by_address(upper);
         let guards = self.lock_rmaps(next);
-        maps.rmap_remove(upper);
+        maps.rmap_remove::<E::Format>(upper);
         lower.set_range(&(lower.start()..next.end()), lower.pgoff());
+        maps.rmap_resized::<E::Format>(below);
         drop(guards);
         self.put_vma(upper);
         true
@@ -254,5 +276,8 @@ impl<E: Env> Engine<'_, E> {
 fn continues<F: Format>(vma: &Vma, next: &Vma) -> bool {
     let alike = vma.flags() == next.flags();
     let mapped = (vma.file(), vma.anon()) == (next.file(), next.anon());
-    alike && mapped && vma.pgoff_at::<F>(vma.end()) == next.pgoff()
+    alike && mapped && vma.past::<F>() == next.pgoff()
 }
+
+#[cfg(test)]
+mod tests;

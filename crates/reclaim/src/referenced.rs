@@ -96,11 +96,10 @@ impl<'e, E: Env> Engine<'e, E> {
             self.cpu.events.rmap_lock_failed += 1;
             return Referenced { refs: Refs::Unknown, vm_flags: VmFlags::empty() };
         };
-        let past = folio.index() + folio.nr_pages() as u64;
         let mapcount = folio.mapcount();
         let mut scan = ReferencedScan { target, mapcount, vmas: 0, vm_flags: VmFlags::empty() };
         let mut refs = None;
-        for vma in maps.vmas_of(mapping).take_while(|vma| vma.pgoff() < past) {
+        for vma in maps.vmas_of::<E::Format>(mapping, folio.range()) {
             if let ControlFlow::Break(known) = self.ask_vma(folio, vma, &mut scan) {
                 refs = known;
                 break;

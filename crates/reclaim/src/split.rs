@@ -12,6 +12,7 @@ use crate::tlb_batch::TlbBatch;
 use crate::unmap::Unmapped;
 use crate::vmstat::Counter;
 use crate::world::World;
+use core::sync::atomic::Ordering::Relaxed;
 use pageout_paging::{Format, Rules};
 
 impl<W: World> Engine<'_, W> {
@@ -93,6 +94,7 @@ impl<W: World> Engine<'_, W> {
             maps.folios.take_frame_over(id);
             parted.push(maps, id);
         }
+        maps.mapping_at(folio.mapping()).named.fetch_add(nr as u32 - 1, Relaxed);
         folio.keep_first_page();
         drop(lists);
         folio.unfreeze(1);

@@ -120,9 +120,8 @@ impl<W: World> Unmap<'_, '_, '_, W> {
     /// of their references. The caller holds the lock of the reverse map.
     fn all(mut self) -> u32 {
         let (maps, folio) = (self.engine.maps, self.guard.folio());
-        let past = folio.index() + folio.nr_pages() as u64;
         let mapping = maps.mapping_at(folio.mapping());
-        for vma in maps.vmas_of(mapping).take_while(|vma| vma.pgoff() < past) {
+        for vma in maps.vmas_of::<W::Format>(mapping, folio.range()) {
             if self.one(vma).is_break() || folio.mapcount() == 0 {
                 break;
             }
@@ -220,6 +219,7 @@ impl<W: World> Unmap<'_, '_, '_, W> {
         );
         if W::Format::is_dirty(was) {
             self.guard.set(FolioFlags::DIRTY);
+            self.engine.maps.tag_dirty(self.guard.folio());
         }
         let i = W::Format::index(Level::Pte, addr);
         let left = match self.leaves {
@@ -345,6 +345,7 @@ impl<W: World> Unmap<'_, '_, '_, W> {
         self.tlb_batch.cleared(mm, FlushTiming::Immediate, addr, 1, Level::Pmd, was);
         if W::Format::is_dirty(was) {
             self.guard.set(FolioFlags::DIRTY);
+            self.engine.maps.tag_dirty(self.guard.folio());
         }
     }
 }

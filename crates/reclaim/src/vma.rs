@@ -3,6 +3,7 @@
 use crate::folio::Folio;
 use crate::id::{MappingId, MappingNr, MmId, MmNr, NONE};
 use crate::mapping::MappingKind;
+use crate::tree::Links;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use pageout_paging::{Format, VirtAddr, VirtRange};
 
@@ -37,9 +38,9 @@ impl VmFlags {
     pub const NO_RECENCY: Self = Self::SEQ_READ.union(Self::RAND_READ).union(Self::NOREUSE);
 }
 
-/// A VMA, in 56 bytes. It is in the list of its address space by address. It is in the reverse maps
-/// of its file and of its anonymous pages by page offset. To change it, a task holds the mmap lock
-/// for writing and the locks of its reverse maps. Each of these locks keeps it as it is.
+/// A VMA, in 104 bytes. It is in the tree of its address space by address. It is in the reverse
+/// maps of its file and of its anonymous pages by page offset. To change it, a task holds the mmap
+/// lock for writing and the locks of its reverse maps. Each of these locks keeps it as it is.
 ///
 /// The offsets of anonymous pages are those of the VMA's file. In anonymous memory they begin at
 /// the page number of the address where it was first mapped. So one offset serves both reverse
@@ -53,10 +54,20 @@ pub struct Vma {
     mm: AtomicU32,
     file: AtomicU32,
     anon: AtomicU32,
-    /// The next VMA of the address space. In a free entry, the next free one.
-    pub(crate) next: AtomicU32,
-    next_of_file: AtomicU32,
-    next_of_anon: AtomicU32,
+    /// The place among the VMAs of the address space.
+    pub(crate) by_address: Links,
+    in_file: Interval,
+    in_anon: Interval,
+}
+
+const _: () = assert!(size_of::<Vma>() == 104, "104 bytes a VMA");
+
+/// The place of a VMA in a reverse map, in 24 bytes.
+#[derive(Debug, Default)]
+pub(crate) struct Interval {
+    pub(crate) links: Links,
+    /// The greatest end of this VMA and of those below it in the tree, as a page offset.
+    pub(crate) past: AtomicU64,
 }
 
 /// The properties of a new VMA.
@@ -107,13 +118,18 @@ impl Vma {
         self.flags.store(flags.bits(), Relaxed);
     }
 
-    /// Returns the link to the next VMA in the reverse map of its file, or of its anonymous pages.
+    /// Returns the place in the reverse map of its file, or of its anonymous pages.
     #[inline]
-    pub(crate) fn next_of(&self, kind: MappingKind) -> &AtomicU32 {
+    pub(crate) fn interval(&self, kind: MappingKind) -> &Interval {
         match kind {
-            MappingKind::File | MappingKind::Shmem => &self.next_of_file,
-            MappingKind::Anon => &self.next_of_anon,
+            MappingKind::File | MappingKind::Shmem => &self.in_file,
+            MappingKind::Anon => &self.in_anon,
         }
+    }
+
+    /// Returns the link that names the next free entry while this one is free.
+    pub(crate) fn free_link(&self) -> &AtomicU32 {
+        &self.by_address.above
     }
 
     /// Returns the file or the shared memory that it maps, or `None` for anonymous memory.
@@ -174,6 +190,12 @@ impl Vma {
     /// Returns the addresses.
     pub fn range(&self) -> VirtRange {
         self.start()..self.end()
+    }
+
+    /// Returns the page of the mapping after the last one that it maps.
+    #[inline]
+    pub(crate) fn past<F: Format>(&self) -> u64 {
+        self.pgoff_at::<F>(self.end())
     }
 
     /// Returns the page of the mapping at `addr`, which lies in the VMA or at its end.

@@ -53,7 +53,7 @@ impl MmState<'_> {
         guard.folio().get(1);
         let submitted = world.write(self.io(id));
         if submitted != Submitted::Pending {
-            end_write(guard, submitted == Submitted::Done);
+            self.end_write(guard, submitted == Submitted::Done);
             let last = guard.folio().put(1);
             debug_assert!(!last, "the caller holds a reference");
         }
@@ -84,10 +84,9 @@ impl<'e, W: World> Engine<'e, W> {
     fn make_clean(&mut self, guard: &FolioGuard<'_>) {
         let maps = self.maps;
         let folio = guard.folio();
-        let past = folio.index() + folio.nr_pages() as u64;
         let mapping = maps.mapping_at(folio.mapping());
         let _lock = self.lock_read(Rank::Rmap, &mapping.lock);
-        let vmas = maps.vmas_of(mapping).take_while(|vma| vma.pgoff() < past);
+        let vmas = maps.vmas_of::<W::Format>(mapping, folio.range());
         // Private entries of a file's pages never permit stores.
         vmas.filter(|vma| !vma.is_private()).for_each(|vma| self.make_clean_in(guard, vma));
     }
@@ -142,7 +141,7 @@ impl<'e, W: World> Engine<'e, W> {
     /// [`TransferError`]; nothing is changed then.
     pub fn write_done(&mut self, id: FolioId, ok: bool) -> Result<(), TransferError> {
         let guard = self.lock_transfer(id, FolioFlags::WRITEBACK)?;
-        let awaited = end_write(&guard, ok) && !guard.is_dirty();
+        let awaited = self.maps.end_write(&guard, ok) && !guard.is_dirty();
         drop(guard);
         if awaited {
             self.rotate(id);
@@ -197,14 +196,17 @@ fn without_stores<W: World>(pte: Pte) -> Pte {
     W::Format::mkclean(W::Format::wrprotect(pte))
 }
 
-/// Ends a write. Returns true if reclaim waits for the folio. If the write failed, the folio stays
-/// dirty.
-#[inline]
-fn end_write(guard: &FolioGuard<'_>, ok: bool) -> bool {
-    guard.test_and_clear(FolioFlags::WRITEBACK);
-    let before = guard.folio().note_use(Recency::NONE, Recency::RECLAIM);
-    if !ok {
-        guard.set(FolioFlags::DIRTY | FolioFlags::ERROR);
+impl MmState<'_> {
+    /// Ends a write. Returns true if reclaim waits for the folio. If the write failed, the folio
+    /// stays dirty.
+    #[inline]
+    fn end_write(&self, guard: &FolioGuard<'_>, ok: bool) -> bool {
+        guard.test_and_clear(FolioFlags::WRITEBACK);
+        let before = guard.folio().note_use(Recency::NONE, Recency::RECLAIM);
+        if !ok {
+            guard.set(FolioFlags::DIRTY | FolioFlags::ERROR);
+            self.tag_dirty(guard.folio());
+        }
+        before.contains(Recency::RECLAIM)
     }
-    before.contains(Recency::RECLAIM)
 }

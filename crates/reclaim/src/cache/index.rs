@@ -29,19 +29,19 @@ const WAYS: usize = 4;
 
 /// The place of a folio: its number among the folios of its order in its file.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Key {
-    mapping: MappingNr,
-    order: u32,
-    number: u64,
+pub(super) struct Key {
+    pub(super) mapping: MappingNr,
+    pub(super) order: u32,
+    pub(super) number: u64,
 }
 
 impl Key {
     #[inline]
-    fn of(folio: &Folio) -> Self {
+    pub(super) fn of(folio: &Folio) -> Self {
         Self::at(folio.mapping(), folio.index(), folio.nr_pages().ilog2())
     }
 
-    fn at(mapping: MappingNr, index: u64, order: u32) -> Self {
+    pub(super) fn at(mapping: MappingNr, index: u64, order: u32) -> Self {
         Self { mapping, order, number: index >> order }
     }
 
@@ -52,7 +52,7 @@ impl Key {
     /// Returns a hash that is consecutive for consecutive folios. Each file and order begins
     /// anywhere.
     #[inline]
-    fn place(self) -> u64 {
+    pub(super) fn place(self) -> u64 {
         let file = u64::from(self.mapping.0) << 4 | u64::from(self.order);
         file.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32).wrapping_add(self.number)
     }
@@ -156,6 +156,9 @@ pub(crate) fn link(maps: &MmState<'_>, _: &Locked<'_>, id: FolioId) {
     mapping.past.store(mapping.past.load(Relaxed).max(past), Relaxed);
     folio.update_flags(FolioFlags::INDEXED, FolioFlags::empty());
     count_shmem(maps, folio, true);
+    if folio.may_be_dirty() {
+        maps.tag_dirty(folio);
+    }
 }
 
 /// Takes a locked folio out of its file's index and leaves a shadow.
@@ -198,6 +201,7 @@ pub(crate) fn link_slot(
     let entry = maps.slot(slot);
     entry.mapping.store(mapping.0, Relaxed);
     entry.index.store(index, Relaxed);
+    maps.mapping_at(mapping).named.fetch_add(1, Relaxed);
     chain(maps, Key::at(mapping, index, 0), &entry.chain, slot.0 | SLOT);
 }
 
@@ -205,6 +209,7 @@ pub(crate) fn link_slot(
 pub(crate) fn unlink_slot(maps: &MmState<'_>, _: &Locked<'_>, slot: SwapSlot) {
     let entry = maps.slot(slot);
     unchain(maps, Key::of_slot(entry), slot.0 | SLOT);
+    maps.mapping_at(MappingNr(entry.mapping.load(Relaxed))).named.fetch_sub(1, Relaxed);
     entry.mapping.store(NONE, Relaxed);
 }
 
@@ -401,9 +406,19 @@ fn bucket<'a>(maps: &'a MmState<'_>, key: Key) -> &'a AtomicU32 {
     &maps.folios.table[(key.place() & (nr_buckets(maps) - 1)) as usize].bucket
 }
 
+impl MmState<'_> {
+    /// Returns the folios in a bucket.
+    pub(super) fn folios_in(&self, bucket: u64, _: &Locked<'_>) -> impl Iterator<Item = FolioId> {
+        let named = |link: &AtomicU32| Some(link.load(Relaxed)).filter(|at| *at != NONE);
+        let first = named(&self.folios.table[bucket as usize].bucket);
+        let chain = core::iter::successors(first, move |at| named(next_of(self, *at)));
+        chain.filter(|at| at & SLOT == 0).map(FolioId)
+    }
+}
+
 /// Returns the number of buckets: that of the entries for folios, rounded down to a power of two.
 #[inline]
-fn nr_buckets(maps: &MmState<'_>) -> u64 {
+pub(super) fn nr_buckets(maps: &MmState<'_>) -> u64 {
     maps.folios.table.len().checked_ilog2().map_or(0, |order| 1 << order)
 }
 

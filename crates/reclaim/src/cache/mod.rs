@@ -6,7 +6,9 @@
 //! reads memory in order. A file remembers the orders that its folios ever had, and a look-up tries
 //! each of them. A slot stands in the chain where a folio of one page would.
 
+pub(crate) mod dirty;
 pub(crate) mod index;
+pub(crate) mod tags;
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 

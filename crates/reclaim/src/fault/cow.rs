@@ -110,7 +110,7 @@ impl<'e, W: World> At<'_, 'e, W> {
         let was = get_and_clear_ptes(self.engine.world, pt, self.asid(), self.addr, 1);
         tlb::forget(self.engine.world, self.asid(), self.addr, 1, Level::Pte);
         if W::Format::is_dirty(was) {
-            self.engine.maps.folio(old).note_dirty();
+            self.engine.maps.note_dirty(self.engine.maps.folio(old));
         }
         self.engine.maps.folio(old).sub_mapcount(1);
     }

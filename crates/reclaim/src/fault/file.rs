@@ -80,7 +80,7 @@ impl<'e, W: World> At<'_, 'e, W> {
     fn map_written(&mut self, table: Pfn, id: FolioId, pfn: Pfn) {
         let pt = self.lock(table);
         if self.finish_fault(&pt, id, pfn, |pfn| W::Format::mkdirty(self.new_pte(pfn, true))) {
-            self.engine.maps.folio(id).note_dirty();
+            self.engine.maps.note_dirty(self.engine.maps.folio(id));
         }
         drop(pt);
     }
@@ -151,7 +151,7 @@ impl<'e, W: World> At<'_, 'e, W> {
     /// other folio.
     pub(super) fn add_new(&mut self, file: MappingNr, index: u64) -> Result<FolioId, Fault> {
         let mut order = self.engine.maps.mapping_at(file).order().get();
-        let past = self.vma.pgoff_at::<W::Format>(self.vma.end());
+        let past = self.vma.past::<W::Format>();
         loop {
             let size = Order::new(order).expect("no larger than the file's order");
             let first = index >> order << order;

@@ -49,7 +49,7 @@ impl<'e, W: World> At<'_, 'e, W> {
         if vacant {
             folio.add_mappings(1);
             if write {
-                folio.note_dirty();
+                self.engine.maps.note_dirty(folio);
             }
         }
         drop(pt);
@@ -131,7 +131,7 @@ impl<'e, W: World> At<'_, 'e, W> {
         };
         let folio = self.engine.maps.folio(id);
         if !self.vma.is_private() {
-            folio.note_dirty();
+            self.engine.maps.note_dirty(folio);
             return self.grant_leaf(pt, writable::<W::Format>);
         }
         let anon = folio.flags().contains(FolioFlags::ANON);

@@ -308,7 +308,7 @@ impl<'e, W: World> At<'_, 'e, W> {
         let guard = self.engine.lock_write(Rank::Rmap, &maps.mapping_at(mapping).lock);
         if self.vma.anon().is_none() {
             self.vma.set_anon(mapping);
-            maps.rmap_insert_in(mapping, self.id);
+            maps.rmap_insert_in::<W::Format>(mapping, self.id);
         }
         drop(guard);
         Ok(mapping)

@@ -27,7 +27,7 @@ impl<'e, W: World> At<'_, 'e, W> {
         if self.vma.is_private() {
             return self.copy_on_write(table, pt, pte, id);
         }
-        self.engine.maps.folio(id).note_dirty();
+        self.engine.maps.note_dirty(self.engine.maps.folio(id));
         self.grant(pt, AccessFlags::YoungDirtyWrite)
     }
 

@@ -62,7 +62,8 @@ impl<W: World> At<'_, '_, W> {
             // give a folio its place with its first entry (Linux 7.3.4, folio_add_new_anon_rmap).
             if folio.mapcount() == 0 {
                 let mapping = self.vma.anon().expect("a page that was swapped out is anonymous");
-                folio.set_place(mapping, self.index() - pfn.offset_from(folio.pfn()));
+                let index = self.index() - pfn.offset_from(folio.pfn());
+                self.engine.maps.set_place(folio, mapping, index);
             }
             self.engine.maps.set_anon_exclusive(pfn, 1, exclusive);
             folio.add_mappings(1);

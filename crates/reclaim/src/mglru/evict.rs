@@ -5,7 +5,7 @@ use super::seq::evictable_types;
 use super::tier::{get_tier_idx, get_type_to_scan, is_lazily_promoted, tier_of};
 use super::{MAX_LRU_BATCH, MAX_NR_ZONES, MIN_LRU_BATCH, MIN_NR_GENS, PerGeneration, gen_from_seq};
 use crate::engine::Engine;
-use crate::folio::{Folio, FolioFlags, LruFlags};
+use crate::folio::{FolioFlags, LruFlags};
 use crate::folio_list::FolioList;
 use crate::id::{FolioId, MemcgId};
 use crate::lru_list::kind_of;
@@ -36,13 +36,6 @@ struct Scan {
     scanned: u64,
     /// The number of pages isolated.
     isolated: u64,
-}
-
-/// Returns true if the folio may differ from its copy in storage, as far as is known without its
-/// lock.
-#[inline]
-fn may_be_dirty(folio: &Folio) -> bool {
-    folio.flags().contains(FolioFlags::DIRTY) || folio.is_dirtied()
 }
 
 impl MmState<'_> {
@@ -272,7 +265,7 @@ impl MmState<'_> {
             let idle = !folio.lru().contains(LruFlags::ACTIVE)
                 && folio.mapcount() == 0
                 && !flags.contains(FolioFlags::WRITEBACK)
-                && !may_be_dirty(folio);
+                && !folio.may_be_dirty();
             if evictable && retry && idle {
                 clean.push(self, id);
                 continue;

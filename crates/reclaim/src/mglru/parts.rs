@@ -1,5 +1,6 @@
 //! The parts of an address space that a walk reads: the VMAs whose accesses predict use.
 
+use crate::id::VmaId;
 use crate::mapping::MappingKind;
 use crate::mm::Mm;
 use crate::mm_state::MmState;
@@ -27,25 +28,27 @@ fn should_skip_vma(maps: &MmState<'_>, vma: &Vma, swappiness: u8) -> bool {
 #[derive(Debug)]
 pub(crate) struct Parts<'a, 'm> {
     maps: &'a MmState<'m>,
+    mm: &'a Mm,
     swappiness: u8,
     /// The first VMA that may hold the next range.
-    vma: Option<&'m Vma>,
+    vma: Option<VmaId>,
 }
 
 impl<'a, 'm> Parts<'a, 'm> {
-    pub(crate) fn new(maps: &'a MmState<'m>, mm: &Mm, swappiness: u8) -> Self {
-        Self { maps, swappiness, vma: maps.vma_at(&mm.head) }
+    pub(crate) fn new(maps: &'a MmState<'m>, mm: &'a Mm, swappiness: u8) -> Self {
+        Self { maps, mm, swappiness, vma: maps.first_vma(mm) }
     }
 
     /// Returns the flags of the VMA of the part found last.
     pub(crate) fn vm_flags(&self) -> VmFlags {
-        self.vma.map_or(VmFlags::empty(), Vma::flags)
+        self.vma.map_or(VmFlags::empty(), |id| self.maps.vma(id).flags())
     }
 
     /// Returns the first part of a VMA in `range`. The range begins no earlier than that of the
     /// call before (Linux 7.3.4, `get_next_vma`).
     pub(crate) fn next_in(&mut self, range: VirtRange) -> Option<VirtRange> {
-        while let Some(vma) = self.vma {
+        while let Some(id) = self.vma {
+            let vma = self.maps.vma(id);
             let part = max(vma.start(), range.start)..min(vma.end(), range.end);
             if part.start >= range.end {
                 return None;
@@ -53,7 +56,7 @@ impl<'a, 'm> Parts<'a, 'm> {
             if !part.is_empty() && !should_skip_vma(self.maps, vma, self.swappiness) {
                 return Some(part);
             }
-            self.vma = self.maps.vma_at(&vma.next);
+            self.vma = self.maps.next_vma(self.mm, id);
         }
         None
     }

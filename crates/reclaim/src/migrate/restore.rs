@@ -20,11 +20,10 @@ impl<E: Env> Engine<'_, E> {
         let maps = self.maps;
         let folio = guard.folio();
         let mapping = maps.mapping_at(folio.mapping());
-        let past = folio.index() + folio.nr_pages() as u64;
         let _lock = self.lock_read(Rank::Rmap, &mapping.lock);
         let mut restore = Restore { engine: self, guard, from };
         let mut locked = false;
-        for vma in maps.vmas_of(mapping).take_while(|vma| vma.pgoff() < past) {
+        for vma in maps.vmas_of::<E::Format>(mapping, folio.range()) {
             locked |= restore.one(vma);
         }
         locked

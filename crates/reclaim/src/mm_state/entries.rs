@@ -75,7 +75,7 @@ impl<E: Env> Engine<'_, E> {
     /// is changed then.
     pub fn remove_mm(&mut self, id: MmId) -> Result<(), RemoveError> {
         let (mm, guard) = self.lock_mm(id)?;
-        let vacant = mm.head.load(Relaxed) == NONE;
+        let vacant = mm.vmas.load(Relaxed) == NONE;
         let ends = vacant && mm.generation.end(id.generation);
         drop(guard);
         if !ends {
@@ -132,7 +132,7 @@ impl<E: Env> Engine<'_, E> {
     /// [`RemoveError`]; nothing is changed then.
     pub fn remove_mapping(&mut self, id: MappingId) -> Result<(), RemoveError> {
         let mapping = self.maps.mapping(id)?;
-        if mapping.head.load(Relaxed) != NONE {
+        if mapping.vmas.load(Relaxed) != NONE {
             return Err(RemoveError::Mapped);
         }
         if mapping.users.load(Relaxed) != 0 {
@@ -187,6 +187,7 @@ impl<E: Env> Engine<'_, E> {
         let flags = flags | maps.mapping_at(mapping).kind().folio_flags();
         maps.folios.table[id as usize].init(pfn, order, mapping, index, flags);
         maps.folios.take_frames(FolioId(id));
+        maps.mapping_at(mapping).named.fetch_add(1, Relaxed);
         Ok(FolioId(id))
     }
 
@@ -207,6 +208,7 @@ impl<E: Env> Engine<'_, E> {
         assert_eq!(folio.refs(), 1, "a folio that is freed is used nowhere");
         maps.uncharge([folio].into_iter());
         maps.folios.forget_frames(folio);
+        maps.mapping_at(folio.mapping()).named.fetch_sub(1, Relaxed);
         self.put_folios([id].into_iter());
     }
 
@@ -233,13 +235,13 @@ impl<E: Env> Engine<'_, E> {
 
     pub(crate) fn take_vma(&mut self) -> Result<VmaId, OutOfTable> {
         let maps = self.maps;
-        let id = self.take(&maps.spaces.free_vmas, |i| &maps.spaces.vmas[i].next);
+        let id = self.take(&maps.spaces.free_vmas, |i| maps.spaces.vmas[i].free_link());
         id.map(VmaId).ok_or(OutOfTable(TableKind::Vmas))
     }
 
     pub(crate) fn put_vma(&mut self, id: VmaId) {
         let maps = self.maps;
-        self.put(&maps.spaces.free_vmas, &maps.vma(id).next, id.0);
+        self.put(&maps.spaces.free_vmas, maps.vma(id).free_link(), id.0);
     }
 
     /// Takes the first entry of a free list. `next` finds an entry's link.

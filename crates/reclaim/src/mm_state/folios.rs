@@ -50,12 +50,6 @@ impl<'m> Folios<'m> {
         (id != NONE).then_some(FolioId(id))
     }
 
-    /// Returns the folios of all frames; each appears once for each of its frames.
-    pub(super) fn of_all_frames(&self) -> impl Iterator<Item = &'m Folio> {
-        let ids = self.frames.iter().map(|frame| frame.load(Acquire)).filter(|id| *id != NONE);
-        ids.map(|id| self.get(FolioId(id)))
-    }
-
     /// Returns the entries of `nr` frames, or `None` if some lie outside of the table.
     pub(crate) fn frames(&self, first: Pfn, nr: usize) -> Option<&'m [AtomicU32]> {
         let first = usize::try_from(first.offset_from(self.base)).ok()?;

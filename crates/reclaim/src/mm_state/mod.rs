@@ -9,6 +9,7 @@ mod spaces;
 mod stored;
 
 use crate::cache::SLOT;
+use crate::cache::tags::{Tags, words_for};
 use crate::compaction::state::CompactionState;
 use crate::deposit::Deposits;
 use crate::folio::{Folio, FolioFlags};
@@ -65,8 +66,19 @@ impl<'m> MmState<'m> {
     /// # Errors
     /// [`MemoryError`] names a slice too long to number.
     pub fn new(memory: Memory<'m>, base: Pfn) -> Result<Self, MemoryError> {
-        let Memory { frames, pages, folios, vmas, mms, mappings, memcgs, shadows, slots, filters } =
-            memory;
+        let Memory {
+            frames,
+            pages,
+            folios,
+            tags,
+            vmas,
+            mms,
+            mappings,
+            memcgs,
+            shadows,
+            slots,
+            filters,
+        } = memory;
         let lengths = [
             (frames.len(), TableKind::Frames),
             (folios.len(), TableKind::Folios),
@@ -91,10 +103,14 @@ impl<'m> MmState<'m> {
         if memcgs.is_empty() {
             return Err(MemoryError::NoRoot);
         }
+        if tags.len() < words_for(folios.len()) {
+            return Err(MemoryError::FewTags { folios: folios.len() });
+        }
+        let tags = Tags::new(tags, folios.len());
         Ok(Self {
             folios: Folios::new(base, frames, pages, folios),
             spaces: Spaces::new(vmas, mms, mappings),
-            stored: Stored::new(shadows, slots),
+            stored: Stored::new(tags, shadows, slots),
             cgroups: Cgroups::new(memcgs, filters),
             free: Lock::default(),
             dropped_tlb_batches: AtomicU32::new(0),
@@ -104,21 +120,27 @@ impl<'m> MmState<'m> {
     }
 
     /// Returns true if a VMA, the private copies of an address space, a folio, or a swap slot still
-    /// name a mapping. It reads every frame and every slot, so it is meant for the end of a file or
-    /// of shared memory.
+    /// name a mapping.
     ///
     /// # Errors
     /// [`BadId`] if it has ended.
     pub fn mapping_is_used(&self, id: MappingId) -> Result<bool, BadId> {
         let mapping = self.mapping(id)?;
-        let nr = MappingNr(id.nr);
-        Ok(mapping.head.load(Relaxed) != NONE
+        Ok(mapping.vmas.load(Relaxed) != NONE
             || mapping.users.load(Relaxed) > 0
-            || self.stored.holds_page_of(nr)
-            || self.folios.of_all_frames().any(|folio| folio.mapping() == nr))
+            || mapping.named.load(Relaxed) > 0)
     }
 
-    /// Returns the folios charged to a cgroup itself.
+    /// Assigns a folio to the pages of `mapping` from page `index` on. The caller holds its lock,
+    /// and no entry maps it.
+    pub(crate) fn set_place(&self, folio: &Folio, mapping: MappingNr, index: u64) {
+        self.mapping_at(folio.mapping()).named.fetch_sub(1, Relaxed);
+        self.mapping_at(mapping).named.fetch_add(1, Relaxed);
+        folio.set_place(mapping, index);
+    }
+
+    /// Returns the folios charged to a cgroup itself. It reads the whole table of folios, for those
+    /// that are on no list.
     pub(crate) fn charged_to(&self, memcg: MemcgId) -> impl Iterator<Item = &'m Folio> {
         self.folios.table.iter().filter(move |folio| folio.memcg() == memcg)
     }
@@ -222,12 +244,5 @@ impl<'m> MmState<'m> {
     #[inline]
     pub fn memcg(&self, id: MemcgId) -> &Memcg {
         &self.cgroups.table[usize::from(id.0)]
-    }
-
-    /// Returns the VMA that a link names.
-    #[inline]
-    pub(crate) fn vma_at(&self, link: &AtomicU32) -> Option<&'m Vma> {
-        let id = link.load(Relaxed);
-        (id != NONE).then(|| self.vma(VmaId(id)))
     }
 }

@@ -21,14 +21,17 @@ pub(crate) struct Spaces<'m> {
 impl<'m> Spaces<'m> {
     /// Makes tables whose entries are all free.
     pub(super) fn new(vmas: &'m [Vma], mms: &'m [Mm], mappings: &'m [Mapping]) -> Self {
-        mappings.iter().for_each(|mapping| mapping.head.store(NONE, Relaxed));
-        mappings.iter().for_each(|mapping| mapping.generation.clear());
+        for mapping in mappings {
+            mapping.vmas.store(NONE, Relaxed);
+            mapping.named.store(0, Relaxed);
+            mapping.generation.clear();
+        }
         mms.iter().for_each(|mm| mm.generation.clear());
         Self {
             vmas,
             mms,
             mappings,
-            free_vmas: FreeList::of(vmas.iter().map(|vma| &vma.next)),
+            free_vmas: FreeList::of(vmas.iter().map(Vma::free_link)),
             free_mms: FreeList::of(mms.iter().map(|mm| &mm.state)),
             free_mappings: FreeList::of(mappings.iter().map(|mapping| &mapping.orders)),
         }

@@ -65,7 +65,9 @@ impl<W: World> Engine<'_, W> {
 
     fn copy_vmas(&mut self, from: &Mm, child: MmNr) -> Result<(), SpaceError> {
         let maps = self.maps;
-        for id in maps.vma_ids(from) {
+        let mut next = maps.first_vma(from);
+        while let Some(id) = next {
+            next = maps.next_vma(from, id);
             let vma = maps.vma(id);
             let copy = self.take_vma()?;
             maps.vma(copy).init_like(vma, child, &vma.range(), vma.pgoff());

@@ -72,6 +72,7 @@ impl<W: World> Engine<'_, W> {
             }
             let guards = self.lock_rmaps(vma);
             vma.set_range(&(vma.start()..end), vma.pgoff());
+            maps.rmap_resized::<W::Format>(id);
             drop(guards);
         }
         Ok(())

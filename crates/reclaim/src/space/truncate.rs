@@ -160,7 +160,7 @@ impl<W: World> Engine<'_, W> {
 
 /// Returns the range in which a VMA maps `pages` of its mapping.
 fn part_of<F: Format>(vma: &Vma, pages: &Range<u64>) -> Option<VirtRange> {
-    let past = vma.pgoff_at::<F>(vma.end());
+    let past = vma.past::<F>();
     let (first, last) = (pages.start.max(vma.pgoff()), pages.end.min(past));
     let at = |page: u64| vma.start().add((page - vma.pgoff()) << F::PAGE_SHIFT);
     (first < last).then(|| at(first)..at(last))
@@ -175,12 +175,10 @@ impl<W: World> Engine<'_, W> {
         let mut at = pages.start;
         loop {
             let locked = self.lock_read(Rank::Rmap, &of.lock);
-            let beyond = |vma: &Vma| {
-                (vma.pgoff_at::<W::Format>(vma.end()) > at).then(|| vma.pgoff().max(at))
-            };
-            let next = maps.vmas_of(of).filter_map(beyond).min();
+            let next = maps.vmas_of::<W::Format>(of, at..pages.end).next();
+            let first = next.map(|vma| vma.pgoff().max(at));
             drop(locked);
-            let Some(first) = next.filter(|first| *first < pages.end) else {
+            let Some(first) = first else {
                 return;
             };
             let window = first..pages.end.min(first.saturating_add(WINDOW));
@@ -197,9 +195,8 @@ impl<W: World> Engine<'_, W> {
         let (mut skip, mut all) = (0, true);
         loop {
             let locked = self.lock_read(Rank::Rmap, &of.lock);
-            let vmas = maps.vmas_of(of).enumerate().skip(skip);
+            let vmas = maps.vmas_of::<W::Format>(of, window.clone()).enumerate().skip(skip);
             let found = vmas
-                .take_while(|(_, vma)| vma.pgoff() < window.end)
                 .filter_map(|(k, vma)| Some((k, vma, part_of::<W::Format>(vma, window)?)))
                 .find_map(|(k, vma, part)| {
                     let batch = self.take_first(maps.mm_at(vma.mm()), &part)?;

@@ -112,7 +112,7 @@ impl<W: World> Engine<'_, W> {
         }
         for (id, nr, was) in batch.runs.iter().flatten() {
             if W::Format::is_dirty(*was) {
-                maps.folio(*id).note_dirty();
+                maps.note_dirty(maps.folio(*id));
             }
             maps.folio(*id).sub_mapcount(*nr);
         }

@@ -300,7 +300,7 @@ fn what_someone_else_made_dirty_is_written<F: Format>(_: YoungAlgorithm) {
     let ([one, _], shmem) = sharers(&mut world, 0);
     world.load(0, one, 0).expect("it is mapped");
     let folio = world.folio_at(one, 0);
-    world.maps.folio(folio).note_dirty();
+    world.maps.note_dirty(world.maps.folio(folio));
     reclaim_all(&mut world);
     assert!(slot_of(&world, shmem, 0).is_some(), "it is written, though no entry is dirty");
 }

@@ -12,7 +12,7 @@ use pageout_reclaim::{
     Refs, RemoveError, ShadowEntry, Sizes, Slot, TableKind, VmFlags, Vma,
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU8, AtomicU32};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 
 type W<'a> = World<'a, SmallX86>;
 
@@ -47,6 +47,7 @@ fn sizes_are_what_the_slices_take() {
     let of = |len: usize, size: usize| len * size;
     let bytes = of(sizes.frames, size_of::<AtomicU32>())
         + of(sizes.folios, size_of::<Folio>())
+        + of(sizes.tags, size_of::<AtomicU64>())
         + of(sizes.vmas, size_of::<Vma>())
         + of(sizes.mms, size_of::<Mm>())
         + of(sizes.mappings, size_of::<Mapping>())
@@ -58,7 +59,7 @@ fn sizes_are_what_the_slices_take() {
     assert_eq!(sizes.bytes(), bytes);
     // These are the sizes in their documentation.
     let each = [size_of::<Folio>(), size_of::<Vma>(), size_of::<Mm>(), size_of::<Mapping>()];
-    assert_eq!(each, [64, 56, 64, 48]);
+    assert_eq!(each, [64, 104, 64, 48]);
 }
 
 #[test]
@@ -91,9 +92,11 @@ fn frames_are_numbered_from_the_base() {
     let mut frames: Vec<_> = (0..limits.frames).map(|_| AtomicU32::new(7)).collect();
     let mut folios: Vec<_> = (0..limits.folios).map(|_| Folio::default()).collect();
     let mut mappings = [Mapping::default()];
+    let mut tags: Vec<_> = (0..limits.tags).map(|_| AtomicU64::new(7)).collect();
     let memory = Memory {
         frames: &mut frames,
         folios: &mut folios,
+        tags: &mut tags,
         vmas: &mut [],
         mms: &mut [],
         mappings: &mut mappings,

@@ -2,10 +2,10 @@
 
 use crate::cpu::{ROOM, RW};
 use crate::formats::on_every_format;
-use crate::world::Arena;
+use crate::world::{Arena, World};
 use pageout_paging::Format;
 use pageout_paging::young::YoungAlgorithm;
-use pageout_reclaim::{FolioFlags, Place, Submitted, VmFlags};
+use pageout_reclaim::{DirtyFolios, FolioFlags, FolioId, MappingId, Place, Submitted, VmFlags};
 use pageout_sim::Answer;
 
 const SHARED: VmFlags = RW.union(VmFlags::SHARED);
@@ -71,7 +71,69 @@ fn a_write_that_fails_leaves_the_page_dirty<F: Format>(_: YoungAlgorithm) {
     assert_eq!(world.env.memory().storage.content(Place::File(file, 0)), 7);
 }
 
+/// Returns the folios that a flusher finds.
+fn dirty<F: Format>(world: &mut World<'_, F>, file: MappingId) -> Vec<FolioId> {
+    let mut walk = DirtyFolios::of(file);
+    let mut found = Vec::new();
+    while let Some(id) = world.engine().next_dirty(&mut walk).expect("it lives") {
+        world.engine().release(id, 1).expect("it was given");
+        found.push(id);
+    }
+    found
+}
+
+fn a_flusher_finds_what_was_stored_to_and_nothing_else<F: Format>(_: YoungAlgorithm) {
+    let mut arena = Arena::new::<F>(&ROOM);
+    let mut world = arena.world::<F>();
+    let (mm, file, other) = (world.process(), world.file_of(0), world.file_of(0));
+    world.vma(mm, 0..8, SHARED, file, 0);
+    world.vma(mm, 8..16, SHARED, other, 0);
+    for page in 0..16 {
+        assert!(world.load(0, mm, page).is_ok());
+    }
+    assert_eq!((dirty(&mut world, file), dirty(&mut world, other)), (vec![], vec![]));
+    for page in [5, 2, 9] {
+        world.fill(mm, page..page + 1, 7);
+    }
+    let at = |world: &mut World<'_, F>, page| world.folio_at(mm, page);
+    let (second, fifth, ninth) = (at(&mut world, 2), at(&mut world, 5), at(&mut world, 9));
+    assert_eq!(dirty(&mut world, file), [second, fifth], "by page");
+    assert_eq!(dirty(&mut world, other), [ninth]);
+    assert_eq!(world.engine().write_back(second), Some(Submitted::Done));
+    world.env.memory().storage.answers(Answer::Failure);
+    assert_eq!(world.engine().write_back(fifth), Some(Submitted::Failed));
+    assert_eq!(dirty(&mut world, file), [fifth], "its write failed");
+    world.env.memory().storage.answers(Answer::Late);
+    assert_eq!(world.engine().write_back(fifth), Some(Submitted::Pending));
+    assert_eq!(dirty(&mut world, file), []);
+    world.fill(mm, 5..6, 8);
+    assert_eq!(dirty(&mut world, file), [fifth], "it was stored to meanwhile");
+    assert_eq!(world.engine().write_back(fifth), None, "it is being written");
+    assert_eq!(world.finish_io(false), 1);
+    assert_eq!(dirty(&mut world, file), [fifth]);
+    assert_eq!(dirty(&mut world, other), [ninth]);
+}
+
+/// The pages of a sparse file are more than there are buckets of the index.
+fn dirty_folios_of_a_sparse_file_are_found<F: Format>(_: YoungAlgorithm) {
+    let mut arena = Arena::new::<F>(&ROOM);
+    let mut world = arena.world::<F>();
+    let (mm, file) = (world.process(), world.file_of(0));
+    let far = [0, 1 << 10, 3 << 10, 1 << 40];
+    for (k, pgoff) in (0..).zip(far) {
+        world.vma(mm, 2 * k..2 * k + 1, SHARED, file, pgoff);
+        world.fill(mm, 2 * k..2 * k + 1, k);
+    }
+    let folios = [0, 2, 4, 6].map(|page| world.folio_at(mm, page));
+    assert_eq!(dirty(&mut world, file).len(), 4);
+    assert!(folios.iter().all(|id| dirty(&mut world, file).contains(id)));
+    assert_eq!(world.engine().write_back(folios[1]), Some(Submitted::Done));
+    assert!(!dirty(&mut world, file).contains(&folios[1]));
+}
+
 on_every_format!(
+    a_flusher_finds_what_was_stored_to_and_nothing_else,
+    dirty_folios_of_a_sparse_file_are_found,
     what_is_stored_meanwhile_is_written_another_time,
     a_write_that_fails_leaves_the_page_dirty,
 );

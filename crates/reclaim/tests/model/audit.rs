@@ -4,8 +4,10 @@ use crate::model::Model;
 use crate::truth::Process;
 use pageout_paging::pte::{Entry, SwapKind};
 use pageout_paging::{Format, Level, Pfn, Pte, Rules, Table};
-use pageout_reclaim::{Counter, FolioFlags, FolioId, MappingId, MemcgId, SwapSlot, VmFlags};
-use std::collections::{BTreeMap, HashSet};
+use pageout_reclaim::{
+    Counter, DirtyFolios, FolioFlags, FolioId, MappingId, MemcgId, SwapSlot, VmFlags,
+};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// The contents of the page tables of all processes.
 #[derive(Debug, Default)]
@@ -41,6 +43,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         for (id, nr) in &folios {
             self.audit_folio(*id, *nr, &found);
         }
+        self.audit_dirty(&folios, &found);
         self.audit_lists(&folios);
         self.audit_walks();
         self.audit_cgroups(&folios);
@@ -218,6 +221,36 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         let going = flags & (FolioFlags::WRITEBACK | FolioFlags::READING);
         assert_eq!(!going.is_empty(), transfers > 0, "{id:?} is being transferred: {folio:?}");
         assert!(folio.try_lock().is_some(), "{id:?} is not locked");
+    }
+
+    /// Checks that a flusher finds each folio of a file that is dirty or that an entry lets
+    /// processes store to, and no folio twice.
+    fn audit_dirty(&self, folios: &BTreeMap<FolioId, u64>, found: &Found) {
+        let mut flushed = BTreeSet::new();
+        for file in self.files.borrow().iter() {
+            if self.maps.mapping(*file).is_err() {
+                continue; // it has ended
+            }
+            let mut walk = DirtyFolios::of(*file);
+            let mut next = || self.with_engine(|engine| engine.next_dirty(&mut walk));
+            while let Some(id) = next().expect("it lives") {
+                self.with_engine(|engine| engine.release(id, 1)).expect("it was given");
+                assert_eq!(self.maps.mapping_of(self.maps.folio(id)), *file);
+                assert!(flushed.insert(id), "{id:?} is found once");
+            }
+        }
+        for (id, nr) in folios {
+            let folio = self.maps.folio(*id);
+            let used = self.maps.mapping_is_used(self.maps.mapping_of(folio));
+            assert_eq!(used, Ok(true), "{id:?} names its mapping");
+            let indexed = FolioFlags::INDEXED | FolioFlags::SWAPBACKED;
+            let of_file = folio.flags() & indexed == FolioFlags::INDEXED;
+            let mut frames = (0..*nr).filter_map(|k| found.mapped.get(&folio.pfn().add(k)));
+            let stored =
+                frames.any(|(_, writable)| *writable) || folio.flags().contains(FolioFlags::DIRTY);
+            assert!(!(of_file && stored) || flushed.contains(id), "{id:?} is found: {folio:?}");
+            assert!(of_file || !flushed.contains(id), "{id:?} has no flusher: {folio:?}");
+        }
     }
 
     /// Returns true if the file's index leads to the folio from each of its pages.

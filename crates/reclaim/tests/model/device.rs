@@ -10,7 +10,7 @@ use pageout_paging::walk::{Descent, descend};
 use pageout_paging::{
     Format, Level, LockedTable, Notifier, Pte, Rules, Table, VirtAddr, VirtRange, tlb,
 };
-use pageout_reclaim::{FolioFlags, MmState, VmFlags};
+use pageout_reclaim::{MmState, VmFlags};
 use pageout_sim::Held;
 use std::cell::RefCell;
 use std::mem::take;
@@ -70,7 +70,7 @@ impl Notifier for Mirror<'_, '_> {
         for reached in all.extract_if(.., |reached| pages.contains(&reached.by.page)) {
             if reached.stored {
                 let id = self.maps.folio_of(reached.by.pfn).expect("a page that is lent");
-                self.maps.folio(id).note_dirty();
+                self.maps.note_dirty(self.maps.folio(id));
             }
         }
     }
@@ -100,7 +100,7 @@ impl<'g, 'm, F: Format, R: Rules> Model<'g, 'm, F, R> {
         let was = get_and_clear_ptes(self, &pt, alive.asid, addr, 1);
         tlb::forget(self, alive.asid, addr, 1, Level::Pte);
         if F::is_dirty(was) {
-            guard.set(FolioFlags::DIRTY);
+            self.maps.note_dirty(guard.folio());
         }
         let lent = SwapEntry::new(kind, pfn.get()).expect("a frame");
         let lent = SwapEntry { soft_dirty: F::is_soft_dirty(was), ..lent };
