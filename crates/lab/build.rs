@@ -6,10 +6,11 @@ use std::{env, fs};
 /// The directory of the lab's files.
 const LAB: &str = "files";
 /// The folders whose files are listed.
-const FOLDERS: [&str; 9] = [
+const FOLDERS: [&str; 10] = [
     "init",
     "bench",
     "workload",
+    "program",
     "workloads",
     "plugin",
     "series",
@@ -43,7 +44,7 @@ fn list(folder: &str) -> String {
     let names = entries.map(|entry| entry.expect("an entry").file_name());
     let mut names: Vec<String> =
         names.map(|name| name.into_string().expect("a name in UTF-8")).collect();
-    names.retain(|name| [".c", ".h", ".patch"].iter().any(|end| name.ends_with(end)));
+    names.retain(|name| [".c", ".h", ".sh", ".patch"].iter().any(|end| name.ends_with(end)));
     names.sort();
     let file = |name: &String| {
         let path = path.join(name);

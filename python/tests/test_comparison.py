@@ -8,6 +8,8 @@ import pytest
 
 import pageout
 
+LAB = Path(__file__).parents[2] / "crates/lab/files/records/workloads"
+
 
 def modelled(*variants: str, draws: int | None = None) -> pageout.Records:
     """Variants on a modelled machine."""
@@ -59,6 +61,20 @@ def test_before_and_after_are_compared_by_name(tmp_path: Path) -> None:
     assert worse.is_worse("whole reclaim>0%") is True
     rows = worse.frame().filter(pl.col("metric") == "whole reclaim", ~pl.col("is_base"))
     assert rows["verdict"].to_list() == ["worse"]
+
+
+def test_a_workload_of_the_users_is_compared_as_one_of_the_labs(tmp_path: Path) -> None:
+    stored = LAB / "fork-copy-arm64-4k.json"
+    mine = tmp_path / "mine.json"
+    mine.write_text(stored.read_text().replace('"fork-copy"', '"my-program"'))
+    comparison = pageout.compare(mine)
+    rows = comparison.frame().filter(pl.col("metric") == "exit", ~pl.col("is_base"))
+    assert rows["variant"].unique().sort().to_list() == ["6.12:stock", "7.3:stock"]
+    ours = pageout.compare(stored).frame().filter(pl.col("metric") == "exit", ~pl.col("is_base"))
+    assert rows["percent"].to_list() == ours["percent"].to_list()
+    records = pageout.records.read(mine)
+    assert {record.scenario for record in records} == {"my-program"}
+    assert_drawn(pageout.pictures.bars(comparison, "instructions/4K page"))
 
 
 def test_pictures_are_drawn(comparison: pageout.Comparison, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ macro_rules! text {
 pub(super) static COMMON: &str = text!("config/common.config");
 pub(super) static ARM64: &str = text!("config/arm64.config");
 pub(super) static ARM64_4K: &str = text!("config/arm64-4k.config");
+pub(super) static ARM64_16K: &str = text!("config/arm64-16k.config");
 pub(super) static ARM64_64K: &str = text!("config/arm64-64k.config");
 pub(super) static X86_64: &str = text!("config/x86-64.config");
 pub(super) static SWAP: &str = text!("config/swap.config");
@@ -39,10 +40,10 @@ pub(super) static SELFTEST: &str = QUEUE_7_3[0].1;
 pub(super) static SCRIPT: &str = text!("script/measure.sh");
 
 // Whole folders, in the order of their files' names: `INIT`, the test machine's first process;
-// `BENCH`, the benchmark; `WORKLOAD`, what a workload with a manifest has besides; `WORKLOADS`,
-// those that come with the lab; `PLUGIN`, the emulator's; `SERIES`, our patches for Linux 6.12;
-// `BEFORE_7_3`, those that take batches out of Linux 7.3; `QUESTIONS_7_3`, those that ask it;
-// `QUEUE_7_3`, those that make it faster.
+// `BENCH`, the benchmark; `WORKLOAD`, what a workload with a manifest has besides; `PROGRAM`, what
+// one that is not in C has; `WORKLOADS`, those that come with the lab; `PLUGIN`, the emulator's;
+// `SERIES`, our patches for Linux 6.12; `BEFORE_7_3`, those that take batches out of Linux 7.3;
+// `QUESTIONS_7_3`, those that ask it; `QUEUE_7_3`, those that make it faster.
 include!(concat!(env!("OUT_DIR"), "/lab.rs"));
 
 #[cfg(test)]

@@ -1,16 +1,19 @@
 //! A workload with a manifest, of the user's or of the lab's: its declarations, and its sources.
 
 use std::fmt::Write;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::assets;
-use super::cache::Cache;
+use super::cache::{Cache, CacheError};
 use super::child::version;
 use super::digest::Name;
-use super::field::Field;
+use super::field::{Field, Kind};
 use super::initrd::{C_OPTIONS, InitrdError, compile};
 use super::kconfig::ConfigOption;
 use super::pages::Pages;
+use super::plan::Needs;
+use super::program::{ARCH, NoProgram, Program};
 use super::progress::Progress;
 use super::target::Arch;
 use pageout_experiment::fields::FieldError;
@@ -21,6 +24,18 @@ use pageout_refusal::UnknownName;
 const PROGRAM: &str = "workload";
 /// The directory of our own sources, beside the user's.
 const OWN: &str = "pageout-lab";
+/// The options by which a machine's memory is parted into nodes.
+const NUMA: [&str; 2] = ["NUMA=y", "NUMA_EMU=y"];
+/// The RAM disks of every machine: that of the files, and one to swap to.
+const OWN_DISKS: u8 = 2;
+/// The folder, beside the program, of files that it finds there.
+pub(super) const BESIDE: &str = "w";
+/// The folder whose files go into the machine's root.
+const ROOT: &str = "root";
+/// The architecture in a text of C, as the header of declarations has it.
+const ARCH_IN_C: &str = "\" DECLARED_ARCH \"";
+/// The shell of scripts, from the root on.
+const SHELL: &str = "bin/busybox";
 /// The unit of a region that profiles are divided by.
 const PAGE: &str = "4K page";
 /// The most lines of a compiler's messages that an error shows.
@@ -59,6 +74,10 @@ pub struct Given {
     pub(super) whole: Option<String>,
     /// CPUs of its machine.
     pub(super) cpus: u8,
+    /// Nodes of its memory.
+    pub(super) nodes: u8,
+    /// RAM disks of its machine, besides those that every machine has.
+    pub(super) disks: u8,
     /// Bytes of memory that it takes; `None`: those of its field `size`, if it has one.
     pub(super) memory: Option<u64>,
     /// True if it takes a kernel that swaps.
@@ -71,8 +90,30 @@ pub struct Given {
     pub(super) fields: Vec<GivenField>,
     /// The metrics that a run gives.
     pub(super) metrics: Vec<GivenMetric>,
-    /// The source files: names and texts.
-    pub(super) files: Vec<(String, String)>,
+    /// Debian packages that it takes to compile.
+    pub(super) packages: Vec<String>,
+    /// Libraries that its sources are linked with.
+    pub(super) libraries: Vec<String>,
+    /// The code.
+    pub(super) code: Code,
+}
+
+/// The code of a workload.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Code {
+    /// Files in C: names and texts.
+    C(Vec<(String, String)>),
+    /// A program that is run as it is.
+    Program(Program),
+}
+
+/// A workload that was made for an architecture.
+#[derive(Clone, Debug)]
+pub(super) struct Made {
+    /// The program.
+    pub(super) program: PathBuf,
+    /// A folder whose files go into the machine's root, if it takes some.
+    pub(super) root: Option<PathBuf>,
 }
 
 /// A field with its default value, in the form that records have.
@@ -119,6 +160,21 @@ impl Given {
         judged.map(|metric| metric.name.as_str()).collect()
     }
 
+    /// Returns the needs of its kernels.
+    pub(super) fn needs(&self) -> Needs {
+        let numa = NUMA.iter().filter(|_| self.nodes > 1);
+        let numa = numa.map(|option| option.parse().expect("an option of ours"));
+        let options = self.options.iter().cloned().chain(numa).collect();
+        Needs { swap: self.swap, options, packages: self.packages.clone() }
+    }
+
+    /// Returns the boot parameters that make its nodes and disks.
+    pub(super) fn parameters(&self) -> Vec<String> {
+        let nodes = (self.nodes > 1).then(|| format!("numa=fake={}", self.nodes));
+        let disks = (self.disks > 0).then(|| format!("brd.rd_nr={}", OWN_DISKS + self.disks));
+        nodes.into_iter().chain(disks).collect()
+    }
+
     /// Returns true if it has a region, whose costs can be counted.
     pub(super) fn has_region(&self) -> bool {
         self.metrics.iter().any(|metric| matches!(metric.what, Measure::Region { .. }))
@@ -156,31 +212,59 @@ impl Given {
         }
     }
 
-    /// Returns the program's path, after compiling it for an architecture unless it is in the
-    /// cache.
-    pub(super) fn compiled(
+    /// Returns the program, after compiling it for an architecture unless it is in the cache.
+    pub(super) fn made(
         &self,
         arch: Arch,
         cache: &Cache,
         progress: &dyn Progress,
-    ) -> Result<PathBuf, InitrdError> {
+    ) -> Result<Made, InitrdError> {
         let compiler = arch.compiler();
-        let all = self.sources();
-        let files = all.iter().flat_map(|(name, text)| [name, text]);
-        let key = Name::default().part(version(&compiler)?).parts(C_OPTIONS).parts(files);
-        let directory = cache
-            .made("workloads", &key.finish(), progress, |to| self.compile(&compiler, &all, to))?;
-        Ok(directory.join(PROGRAM))
+        let root = self.root(arch).map_err(|error| self.no_program(error))?;
+        let sources = self.sources();
+        let texts = sources.iter().flat_map(|(name, text)| [name, text]);
+        let carried = root.iter().flat_map(|(name, bytes)| [name.as_bytes(), bytes]);
+        let key = Name::default().part(version(&compiler)?).parts(C_OPTIONS).parts(texts);
+        let key = key.parts(&self.libraries).parts(carried).finish();
+        let directory = cache.made("workloads", &key, progress, |to| {
+            write_root(&root, to)?;
+            self.compile(&compiler, &sources, to)
+        })?;
+        let root = (!root.is_empty()).then(|| directory.join(ROOT));
+        Ok(Made { program: directory.join(PROGRAM), root })
     }
 
-    /// Returns all files by their names: the user's, and ours in a folder.
+    /// Returns the files that go into the machine's root by their paths: those of a program.
+    fn root(&self, arch: Arch) -> Result<Vec<(String, Vec<u8>)>, NoProgram> {
+        let Code::Program(program) = &self.code else { return Ok(Vec::new()) };
+        program.check(arch)?;
+        let shell = program.shell(arch)?;
+        let shell = shell.map(|bytes| (SHELL.to_owned(), bytes));
+        Ok(self.carried().into_iter().chain(shell).collect())
+    }
+
+    /// Returns the files that a program of the workload finds beside itself.
+    pub(super) fn carried(&self) -> Vec<(String, Vec<u8>)> {
+        let Code::Program(program) = &self.code else { return Vec::new() };
+        let ours = assets::PROGRAM.iter().filter(|(name, _)| !is_c(name));
+        let ours = ours.map(|(name, text)| ((*name).to_owned(), text.as_bytes().to_owned()));
+        let all = program.files.iter().cloned().chain(ours);
+        all.map(|(name, bytes)| (format!("{BESIDE}/{name}"), bytes)).collect()
+    }
+
+    /// Returns all files in C by their names: the user's, and ours in a folder.
     pub(super) fn sources(&self) -> Vec<(String, String)> {
         let of_bench = assets::BENCH.iter().filter(|(name, _)| OF_BENCH.contains(name));
         let marks = assets::PLUGIN.iter().filter(|(name, _)| *name == MARKS);
-        let own = of_bench.chain(assets::WORKLOAD).chain(marks);
+        let (users, of_program) = match &self.code {
+            Code::C(files) => (&files[..], &[][..]),
+            Code::Program(_) => (&[][..], assets::PROGRAM),
+        };
+        let of_program = of_program.iter().filter(|(name, _)| is_c(name));
+        let own = of_bench.chain(assets::WORKLOAD).chain(marks).chain(of_program);
         let own = own.map(|(name, text)| (format!("{OWN}/{name}"), (*text).to_owned()));
         let declared = (format!("{OWN}/declared.c"), self.declared_c());
-        self.files.iter().cloned().chain(own).chain([declared]).collect()
+        users.iter().cloned().chain(own).chain([declared]).collect()
     }
 
     fn compile(
@@ -190,9 +274,17 @@ impl Given {
         to: &Path,
     ) -> Result<(), InitrdError> {
         let files: Vec<_> = sources.iter().map(|(name, text)| (&**name, &**text)).collect();
+        let libraries = self.libraries.iter().map(|name| PathBuf::from(format!("-l{name}")));
+        let libraries: Vec<PathBuf> = libraries.collect();
         // The user decides about warnings.
         let options: [&Path; 3] = ["-Wno-error".as_ref(), "-I".as_ref(), OWN.as_ref()];
+        let options: Vec<&Path> =
+            options.into_iter().chain(libraries.iter().map(PathBuf::as_path)).collect();
         compile(compiler, PROGRAM, &files, &options, to).map_err(|error| self.own(error))
+    }
+
+    fn no_program(&self, error: NoProgram) -> InitrdError {
+        InitrdError::NoProgram { name: self.name.clone(), error }
     }
 
     /// Turns a compiler's error about a program of ours into one about this workload.
@@ -205,13 +297,25 @@ impl Given {
     /// Returns the fields and metrics as C source for the program. Names and units have no
     /// character that needs an escape in C.
     pub(super) fn declared_c(&self) -> String {
+        let (program, run) = match &self.code {
+            Code::C(_) => (None, None),
+            Code::Program(program) => {
+                (Some(program.name.replace(ARCH, ARCH_IN_C)), program.run.clone())
+            }
+        };
+        let in_c =
+            |name: Option<String>| name.map_or("NULL".to_owned(), |name| format!("\"{name}\""));
+        let [program, run] = [program, run].map(in_c);
         let mut text = format!(
-            "#include \"declared.h\"\n\nconst bool declared_warm_up = {};\n\n\
+            "#include \"declared.h\"\n\n#include <stddef.h>\n\n\
+            const bool declared_warm_up = {};\n\
+            const char *const declared_program = {program}, *const declared_run = {run};\n\n\
             const struct declared_field declared_fields[] = {{\n",
             self.warm_up
         );
         for GivenField { field, default } in &self.fields {
-            let _ = writeln!(text, "\t{{ \"{}\", \"{default}\" }},", field.name);
+            let is_size = matches!(field.kind, Kind::Size { .. });
+            let _ = writeln!(text, "\t{{ \"{}\", \"{default}\", {is_size} }},", field.name);
         }
         text += "\t{ 0 },\n};\n\nconst struct declared_metric declared_metrics[] = {\n";
         for GivenMetric { name, what, better } in &self.metrics {
@@ -228,6 +332,21 @@ impl Given {
         }
         text + "\t{ 0 },\n};\n"
     }
+}
+
+fn is_c(name: &str) -> bool {
+    name.ends_with(".c") || name.ends_with(".h")
+}
+
+/// Writes the files of the machine's root into a folder of a directory.
+fn write_root(files: &[(String, Vec<u8>)], to: &Path) -> Result<(), InitrdError> {
+    for (name, bytes) in files {
+        let path = to.join(ROOT).join(name);
+        let folder = path.parent().expect("a file is in a folder");
+        fs::create_dir_all(folder).map_err(CacheError::at(folder))?;
+        fs::write(&path, bytes).map_err(CacheError::at(&path))?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

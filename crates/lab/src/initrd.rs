@@ -6,11 +6,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use cpio::NewcBuilder;
+use walkdir::WalkDir;
 
 use super::assets;
 use super::cache::{Cache, CacheError};
 use super::child::{self, NotRun, version};
 use super::digest::Name;
+use super::program::NoProgram;
 use super::progress::Progress;
 use super::target::Arch;
 use super::tools;
@@ -59,6 +61,14 @@ pub enum InitrdError {
         /// The messages of the program.
         said: String,
     },
+    /// The program of a workload that is not in C is none for the machine.
+    #[error("workload {name}: {error}")]
+    NoProgram {
+        /// The workload.
+        name: String,
+        /// The fault of the program.
+        error: NoProgram,
+    },
     /// The cache cannot be used.
     #[error(transparent)]
     Cache(#[from] CacheError),
@@ -72,7 +82,9 @@ pub(super) struct Carried<'a> {
     /// The session, if one of them runs it.
     pub(super) session: Option<&'a str>,
     /// Programs by name besides the benchmark, if one of them is theirs.
-    pub(super) programs: [(&'static str, &'a Option<PathBuf>); 2],
+    pub(super) programs: [(&'static str, Option<&'a Path>); 2],
+    /// A folder whose files go into the root too, as programs.
+    pub(super) root: Option<&'a Path>,
 }
 
 /// The files that every initrd of an architecture has.
@@ -98,27 +110,69 @@ impl Guest {
         let read = |path: PathBuf| fs::read(&path).map_err(CacheError::at(&path));
         let plan: String = carried.plan.iter().map(|line| format!("{line}\n")).collect();
         let mut files = vec![
-            ("init", 0o755, read(self.programs.join("init"))?),
-            ("bench", 0o755, read(self.programs.join("bench"))?),
-            ("plan", 0o644, plan.into_bytes()),
-            ("xfs.blocks", 0o644, read(self.file_system.join("xfs.blocks"))?),
+            Entry::program("init", read(self.programs.join("init"))?),
+            Entry::program("bench", read(self.programs.join("bench"))?),
+            Entry::file("plan", plan.into_bytes()),
+            Entry::file("xfs.blocks", read(self.file_system.join("xfs.blocks"))?),
         ];
-        files.extend(carried.session.map(|text| ("session", 0o644, text.into())));
+        files.extend(carried.session.map(|text| Entry::file("session", text.into())));
         for (name, program) in carried.programs {
             if let Some(program) = program {
-                files.push((name, 0o755, read(program.clone())?));
+                files.push(Entry::program(name, read(program.to_owned())?));
             }
         }
+        files.extend(carried.root.map(of_folder).transpose()?.unwrap_or_default());
         let out = File::create(to).map_err(CacheError::at(to))?;
         archive(&files, out).map_err(CacheError::at(to))
     }
 }
 
+/// An entry of an archive.
+#[derive(Debug)]
+pub(super) struct Entry {
+    name: String,
+    /// The type and the permissions.
+    mode: u32,
+    content: Vec<u8>,
+}
+
+impl Entry {
+    /// Returns a file to read.
+    pub(super) fn file(name: &str, content: Vec<u8>) -> Self {
+        Self { name: name.to_owned(), mode: 0o100_644, content }
+    }
+
+    /// Returns a file to execute.
+    pub(super) fn program(name: &str, content: Vec<u8>) -> Self {
+        Self { name: name.to_owned(), mode: 0o100_755, content }
+    }
+
+    fn directory(name: &str) -> Self {
+        Self { name: name.to_owned(), mode: 0o040_755, content: Vec::new() }
+    }
+}
+
+/// Returns the entries of all directories and files in a folder, as programs, in order.
+fn of_folder(folder: &Path) -> Result<Vec<Entry>, CacheError> {
+    let mut entries = Vec::new();
+    for entry in WalkDir::new(folder).min_depth(1).sort_by_file_name() {
+        let entry = entry.map_err(|error| CacheError::at(folder)(error.into()))?;
+        let name = entry.path().strip_prefix(folder).unwrap_or(entry.path());
+        let name = name.to_string_lossy();
+        entries.push(if entry.file_type().is_dir() {
+            Entry::directory(&name)
+        } else {
+            let content = fs::read(entry.path()).map_err(CacheError::at(entry.path()))?;
+            Entry::program(&name, content)
+        });
+    }
+    Ok(entries)
+}
+
 /// Writes a cpio archive (newc) without times, owners or anything else that differs between runs.
-pub(super) fn archive(files: &[(&str, u32, Vec<u8>)], mut out: impl Write) -> io::Result<()> {
-    const REGULAR: u32 = 0o100_000;
-    for (number, (name, mode, content)) in (1..).zip(files) {
-        let builder = NewcBuilder::new(name).ino(number).mode(REGULAR | mode).nlink(1);
+pub(super) fn archive(entries: &[Entry], mut out: impl Write) -> io::Result<()> {
+    for (number, Entry { name, mode, content }) in (1..).zip(entries) {
+        let builder = NewcBuilder::new(name).ino(number).mode(*mode).nlink(1);
         let size = u32::try_from(content.len()).map_err(io::Error::other)?;
         let mut entry = builder.write(&mut out, size);
         entry.write_all(content)?;
@@ -159,10 +213,11 @@ pub(super) fn compile(
         Command::new(compiler)
             .current_dir(&sources)
             .args(C_OPTIONS)
-            .args(options)
             .arg("-o")
             .arg(to.join(program))
-            .args(files.iter().map(|(name, _)| *name).filter(is_source)),
+            .args(files.iter().map(|(name, _)| *name).filter(is_source))
+            // Libraries come after what takes them.
+            .args(options),
     )?;
     let error = |said| InitrdError::Compile { compiler: compiler.to_owned(), program, said };
     failure.map_or(Ok(()), |said| Err(error(said)))
@@ -224,14 +279,25 @@ mod tests {
 
     #[test]
     fn an_archive_has_the_files_and_nothing_of_the_day() {
-        let files = [("init", 0o755, b"#!".to_vec()), ("plan", 0o644, b"age-file\n".to_vec())];
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("w")).unwrap();
+        fs::write(folder.path().join("w/run.sh"), "true\n").unwrap();
+        let mut entries = vec![
+            Entry::program("init", b"#!".to_vec()),
+            Entry::file("plan", b"age-file\n".to_vec()),
+        ];
+        entries.extend(of_folder(folder.path()).unwrap());
+        let seen: Vec<_> = entries.iter().map(|of| (&*of.name, of.mode)).collect();
+        let expected =
+            [("init", 0o100_755), ("plan", 0o100_644), ("w", 0o040_755), ("w/run.sh", 0o100_755)];
+        assert_eq!(seen, expected);
         let mut bytes = Vec::new();
-        archive(&files, &mut bytes).unwrap();
+        archive(&entries, &mut bytes).unwrap();
         let mut rest = bytes.as_slice();
-        for (name, mode, content) in &files {
+        for Entry { name, mode, content } in &entries {
             let mut reader = cpio::NewcReader::new(rest).unwrap();
             assert_eq!(reader.entry().name(), *name);
-            assert_eq!(reader.entry().mode(), 0o100_000 | mode);
+            assert_eq!(reader.entry().mode(), *mode);
             assert_eq!((reader.entry().mtime(), reader.entry().uid()), (0, 0));
             let mut read = Vec::new();
             reader.read_to_end(&mut read).unwrap();

@@ -101,6 +101,7 @@ impl Wish {
             Config::Arm64_4K | Config::Arm64_4KSwap => {
                 [assets::COMMON, assets::ARM64, assets::ARM64_4K]
             }
+            Config::Arm64_16K => [assets::COMMON, assets::ARM64, assets::ARM64_16K],
             Config::Arm64_64K => [assets::COMMON, assets::ARM64, assets::ARM64_64K],
             Config::X86_64 | Config::X86_64Swap => [assets::COMMON, assets::X86_64, ""],
         };
@@ -305,6 +306,7 @@ mod tests {
     fn a_page_size_is_asked_for_by_every_arm64_configuration() {
         for (config, option) in [
             (Config::Arm64_4K, "CONFIG_ARM64_4K_PAGES=y"),
+            (Config::Arm64_16K, "CONFIG_ARM64_16K_PAGES=y"),
             (Config::Arm64_64K, "CONFIG_ARM64_64K_PAGES=y"),
             (Config::X86_64, "CONFIG_SERIAL_8250=y"),
             (Config::X86_64Swap, "CONFIG_SWAP=y"),

@@ -55,6 +55,7 @@ impl Lab<'_> {
                     line: LINE.to_owned(),
                     selftest: None,
                     given: None,
+                    parameters: Vec::new(),
                     session: Some(guest_session.clone()),
                     cpus: 1,
                     file_size: MEMORY,

@@ -9,8 +9,10 @@ use toml::{Spanned, Value};
 
 use super::assets;
 use super::field::{Field, Kind};
-use super::given::{Given, GivenField, GivenMetric, Measure};
+use super::given::{Code, Given, GivenField, GivenMetric, Measure};
 use super::kconfig::ConfigOption;
+use super::program::Program;
+use super::target::Arch;
 use super::workload::Workload;
 use pageout_experiment::fields::parse_size;
 use pageout_experiment::named;
@@ -26,6 +28,9 @@ const END: &str = "*/";
 const MOST_FIELDS: usize = 16;
 const MOST_METRICS: usize = 32;
 const MOST_CPUS: u8 = 8;
+/// The most nodes of memory, and disks besides those of every machine.
+const MOST_NODES: u8 = 4;
+const MOST_DISKS: u8 = 4;
 /// The highest order of folios: 2 MiB on 64K pages are order 5, 32 MiB on 4K pages 13.
 const MOST_ORDER: u64 = 13;
 /// The longest name, in bytes: the program has no room for more.
@@ -54,8 +59,8 @@ pub enum WorkloadError {
         /// The file.
         path: PathBuf,
     },
-    /// A directory without a C file.
-    #[error("{}: no C file beside {FILE}", named(path))]
+    /// A directory with neither a C file nor a program.
+    #[error("{}: no C file beside {FILE}, which has no `program` either", named(path))]
     NoSource {
         /// The directory.
         path: PathBuf,
@@ -88,11 +93,20 @@ struct Written {
     about: Spanned<String>,
     whole: Option<Spanned<String>>,
     cpus: Option<Spanned<u8>>,
+    nodes: Option<Spanned<u8>>,
+    disks: Option<Spanned<u8>>,
     memory: Option<Spanned<String>>,
     #[serde(default)]
     swap: bool,
     #[serde(default)]
     config: Vec<Spanned<String>>,
+    #[serde(default)]
+    packages: Vec<Spanned<String>>,
+    #[serde(default)]
+    libraries: Vec<Spanned<String>>,
+    program: Option<Spanned<String>>,
+    run: Option<Spanned<String>>,
+    shell: Option<Spanned<String>>,
     #[serde(default, rename = "warm-up")]
     warm_up: bool,
     #[serde(default)]
@@ -149,7 +163,7 @@ impl Given {
         assets::WORKLOADS.iter().map(of).collect()
     }
 
-    fn of((manifest, before, text, files): Found) -> Result<Self, WorkloadError> {
+    fn of((manifest, before, text, beside): Found) -> Result<Self, WorkloadError> {
         let refused = |At(offset, problem)| {
             let line = before + text[..offset.min(text.len())].matches('\n').count() + 1;
             WorkloadError::Manifest { path: manifest.clone(), line, problem }
@@ -161,12 +175,31 @@ impl Given {
             let problem = unknown.map_or(error.message().to_owned(), |of| of.to_string());
             refused(At(error.span().map_or(0, |span| span.start), problem))
         })?;
-        written.given(files).map_err(refused)
+        let code = match (&written.program, beside) {
+            (Some(program), Beside::File(..)) => {
+                let problem = "`program` is of a directory's workload.toml, not of a C file's";
+                return Err(refused(at(program, problem)));
+            }
+            (Some(_), Beside::Directory(directory)) => {
+                Code::Program(written.program_of(&directory).map_err(refused)?)
+            }
+            (None, Beside::File(name, text)) => Code::C(vec![(name, text)]),
+            (None, Beside::Directory(directory)) => Code::C(sources(&directory)?),
+        };
+        written.given(code).map_err(refused)
     }
 }
 
-/// The file that a manifest stands in, the lines before it, its text, and the sources by name.
-type Found = (PathBuf, usize, String, Vec<(String, String)>);
+/// The file that a manifest stands in, the lines before it, its text, and what is beside it.
+type Found = (PathBuf, usize, String, Beside);
+
+/// The code beside a manifest.
+enum Beside {
+    /// A C file: its name, and its text.
+    File(String, String),
+    /// A directory, with C files or with a program.
+    Directory(PathBuf),
+}
 
 fn read(path: &Path) -> Result<String, WorkloadError> {
     fs::read_to_string(path).map_err(|source| WorkloadError::Read { path: path.to_owned(), source })
@@ -187,15 +220,20 @@ fn of_text(path: &Path, text: String) -> Result<Found, WorkloadError> {
     let name = path.file_name().and_then(|name| name.to_str());
     let name = name.filter(|name| name.ends_with(".c") && !name.starts_with('-'));
     let name = name.unwrap_or("workload.c").to_owned();
-    Ok((path.to_owned(), before, manifest, vec![(name, text)]))
+    Ok((path.to_owned(), before, manifest, Beside::File(name, text)))
 }
 
 fn of_directory(path: &Path) -> Result<Found, WorkloadError> {
-    let failed = |source| WorkloadError::Read { path: path.to_owned(), source };
     let manifest = path.join(FILE);
     let text = read(&manifest)?;
+    Ok((manifest, 0, text, Beside::Directory(path.to_owned())))
+}
+
+/// Reads the C files of a directory.
+fn sources(directory: &Path) -> Result<Vec<(String, String)>, WorkloadError> {
+    let failed = |source| WorkloadError::Read { path: directory.to_owned(), source };
     let mut files = Vec::new();
-    for entry in fs::read_dir(path).map_err(failed)? {
+    for entry in fs::read_dir(directory).map_err(failed)? {
         let entry = entry.map_err(failed)?.path();
         let name = entry.file_name().and_then(|name| name.to_str());
         let is_source = |name: &&str| name.ends_with(".c") || name.ends_with(".h");
@@ -204,10 +242,10 @@ fn of_directory(path: &Path) -> Result<Found, WorkloadError> {
         }
     }
     files.sort();
-    if !files.iter().any(|(name, _)| name.ends_with(".c")) {
-        return Err(WorkloadError::NoSource { path: path.to_owned() });
+    match files.iter().any(|(name, _)| name.ends_with(".c")) {
+        true => Ok(files),
+        false => Err(WorkloadError::NoSource { path: directory.to_owned() }),
     }
-    Ok((manifest, 0, text, files))
 }
 
 fn at<T>(of: &Spanned<T>, problem: impl ToString) -> At {
@@ -232,7 +270,40 @@ fn plain(what: &str, more: &str, text: &Spanned<String>) -> Result<String, At> {
 }
 
 impl Written {
-    fn given(self, files: Vec<(String, String)>) -> Result<Given, At> {
+    /// Reads the program that the manifest names, and checks it for every architecture that it has
+    /// a file for.
+    fn program_of(&self, directory: &Path) -> Result<Program, At> {
+        let Some(name) = &self.program else { unreachable!("the manifest names a program") };
+        let file = |of: &Spanned<String>| file_name(of).map(|()| of.get_ref().clone());
+        let run = self.run.as_ref().map(|run| self.region(run)).transpose()?;
+        let shell = self.shell.as_ref().map(file).transpose()?;
+        let program = Program::read(directory, file(name)?, run, shell);
+        let program =
+            program.map_err(|(path, error)| at(name, format!("{}: {error}", named(&path))))?;
+        let arches: Vec<Arch> = program.arches().collect();
+        if arches.is_empty() {
+            let problem =
+                format!("program `{}`: no such file in {}", name.get_ref(), named(directory));
+            return Err(at(name, problem));
+        }
+        arches.iter().try_for_each(|arch| program.check(*arch)).map_err(|error| at(name, error))?;
+        Ok(program)
+    }
+
+    /// Returns the name of a region of the manifest.
+    fn region(&self, run: &Spanned<String>) -> Result<String, At> {
+        let regions = self.metric.iter().map(Spanned::get_ref).filter(|of| of.per.is_some());
+        let names: Vec<&str> = regions.map(|of| of.name.get_ref().as_str()).collect();
+        match names.contains(&run.get_ref().as_str()) {
+            true => Ok(run.get_ref().clone()),
+            false if names.is_empty() => {
+                Err(at(run, "no metric is a region: expected one with `per`"))
+            }
+            false => Err(at(run, UnknownName::new("region", run.get_ref(), names))),
+        }
+    }
+
+    fn given(self, code: Code) -> Result<Given, At> {
         let name = plain("name", "-_", &self.name)?;
         let fields = self.field.iter().map(|of| of.get_ref().given());
         let fields = fields.collect::<Result<Vec<_>, _>>()?;
@@ -240,7 +311,9 @@ impl Written {
         let metrics = metrics.collect::<Result<Vec<_>, _>>()?;
         self.check_numbers()?;
         self.check_names()?;
-        let cpus = self.cpus.as_ref().map_or(1, |cpus| *cpus.get_ref());
+        let cpus = within("cpus", self.cpus.as_ref(), 1, MOST_CPUS)?.unwrap_or(1);
+        let nodes = within("nodes", self.nodes.as_ref(), 1, MOST_NODES)?.unwrap_or(1);
+        let disks = within("disks", self.disks.as_ref(), 0, MOST_DISKS)?.unwrap_or(0);
         let whole = self.whole.as_ref().map(|whole| {
             let judged = metrics.iter().filter(|of| of.better != Better::Neither);
             let names: Vec<&str> = judged.map(|of| of.name.as_str()).collect();
@@ -268,22 +341,21 @@ impl Written {
             about: self.about.get_ref().clone(),
             whole: whole.transpose()?,
             cpus,
+            nodes,
+            disks,
             memory: memory.transpose()?,
             swap: self.swap,
             options: options.collect::<Result<Vec<_>, _>>()?,
             warm_up: self.warm_up,
             fields,
             metrics,
-            files,
+            packages: words("package", &self.packages)?,
+            libraries: words("library", &self.libraries)?,
+            code,
         })
     }
 
     fn check_numbers(&self) -> Result<(), At> {
-        if let Some(cpus) = self.cpus.as_ref().filter(|of| !(1..=MOST_CPUS).contains(of.get_ref()))
-        {
-            let found = cpus.get_ref().to_string();
-            return Err(at(cpus, out_of_bounds(&found, &format!("1 to {MOST_CPUS}"))));
-        }
         if let Some(more) = self.field.get(MOST_FIELDS) {
             return Err(at(more, format!("more than {MOST_FIELDS} fields")));
         }
@@ -306,6 +378,42 @@ impl Written {
             }
         }
         Ok(())
+    }
+}
+
+/// Returns a number of the machine's parts if it is within its bounds.
+fn within(name: &str, of: Option<&Spanned<u8>>, least: u8, most: u8) -> Result<Option<u8>, At> {
+    let Some(of) = of else { return Ok(None) };
+    let number = *of.get_ref();
+    match (least..=most).contains(&number) {
+        true => Ok(Some(number)),
+        false => {
+            let bad = out_of_bounds(&number.to_string(), &format!("{least} to {most}"));
+            Err(at(of, format!("{name}: {bad}")))
+        }
+    }
+}
+
+/// Checks the names of packages or libraries, and returns them.
+fn words(what: &str, names: &[Spanned<String>]) -> Result<Vec<String>, At> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-+._:".contains(c);
+    let word = |of: &Spanned<String>| {
+        let name = of.get_ref();
+        match !name.is_empty() && !name.starts_with('-') && name.chars().all(is_plain) {
+            true => Ok(name.clone()),
+            false => Err(at(of, format!("{what} {name:?}: expected letters, digits and -+._:"))),
+        }
+    };
+    names.iter().map(word).collect()
+}
+
+/// Checks that a text can be the name of a file of the directory.
+fn file_name(of: &Spanned<String>) -> Result<(), At> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-+._{}".contains(c);
+    let name = of.get_ref();
+    match !name.is_empty() && !name.starts_with('.') && name.chars().all(is_plain) {
+        true => Ok(()),
+        false => Err(at(of, format!("file {name:?}: expected letters, digits and -+._"))),
     }
 }
 

@@ -13,7 +13,7 @@ use super::boot::Boot;
 use super::build::{BuildError, Built};
 use super::cache::CacheError;
 use super::child::version;
-use super::given::Given;
+use super::given::{Given, Made};
 use super::initrd::{Carried, Guest};
 use super::kernel::Kernel;
 use super::pages::Pages;
@@ -119,9 +119,11 @@ pub(super) struct Job {
     pub(super) session: Option<String>,
     /// The selftest's program, if they run it.
     pub(super) selftest: Option<PathBuf>,
-    /// The program of the user's workload, if they run it.
-    pub(super) given: Option<PathBuf>,
+    /// The workload with a manifest, if they run one.
+    pub(super) given: Option<Made>,
     pub(super) cpus: u8,
+    /// The boot parameters that its machine takes.
+    pub(super) parameters: Vec<String>,
     /// Bytes that it maps.
     pub(super) file_size: u64,
     /// The pages that a profile is divided by.
@@ -259,7 +261,7 @@ impl Lab<'_> {
             };
             let given = runs.plan.iter().find_map(Bench::given);
             let givens = given.map(|given| self.givens(given, configs)).transpose()?;
-            let program = |arch| givens.as_ref().map(|givens| givens[&arch].clone());
+            let made = |arch| givens.as_ref().map(|givens| givens[&arch].clone());
             let selftest = |bench: &Bench, kernel: &Kernel, config: Config| {
                 let of = || selftests[&(kernel.source.clone(), config.arch())].clone();
                 bench.is_selftest().then(of)
@@ -272,8 +274,9 @@ impl Lab<'_> {
                     line: bench.line(&kernel.name, runs.samples, counting(bench).as_ref()),
                     session: None,
                     selftest: selftest(bench, kernel, config),
-                    given: bench.given().and_then(|_| program(config.arch())),
+                    given: bench.given().and_then(|_| made(config.arch())),
                     cpus: bench.cpus(),
+                    parameters: bench.parameters(),
                     file_size: bench.mapped(),
                     pages: bench.pages(),
                     limit: runs.limit.unwrap_or_else(|| patience(bench, plugin(bench).is_some())),
@@ -316,15 +319,11 @@ impl Lab<'_> {
         Ok(programs)
     }
 
-    /// Compiles a user's workload for each architecture: a plan has no more than one workload.
-    fn givens(
-        &self,
-        given: &Given,
-        configs: &[Config],
-    ) -> Result<BTreeMap<Arch, PathBuf>, LabError> {
+    /// Makes a workload for each architecture: a plan has no more than one.
+    fn givens(&self, given: &Given, configs: &[Config]) -> Result<BTreeMap<Arch, Made>, LabError> {
         let arches: BTreeSet<Arch> = configs.iter().map(|config| config.arch()).collect();
-        let program = |arch| Ok((arch, given.compiled(arch, &self.cache, self.progress)?));
-        arches.into_iter().map(program).collect()
+        let made = |arch| Ok((arch, given.made(arch, &self.cache, self.progress)?));
+        arches.into_iter().map(made).collect()
     }
 
     /// Returns the machines to boot: `each` returns those of a kernel on a processor.
@@ -378,7 +377,11 @@ impl Lab<'_> {
         let carried = Carried {
             plan: &plan,
             session: job.session.as_deref(),
-            programs: [("selftest", &job.selftest), ("workload", &job.given)],
+            programs: [
+                ("selftest", job.selftest.as_deref()),
+                ("workload", job.given.as_ref().map(|given| given.program.as_path())),
+            ],
+            root: job.given.as_ref().and_then(|given| given.root.as_deref()),
         };
         job.host.guest.write_initrd(&carried, &initrd)?;
         let plugin = match &job.plugin {
@@ -398,7 +401,7 @@ impl Lab<'_> {
             file_size: job.file_size,
             image: &built.image(),
             initrd: &initrd,
-            parameters: &built.kernel.parameters,
+            parameters: &[&job.parameters[..], &built.kernel.parameters].concat(),
             plugin,
         };
         let command = emulated.command();

@@ -22,11 +22,13 @@ pub struct Needs {
     pub swap: bool,
     /// Options of their configuration, besides those of every kernel.
     pub options: Vec<ConfigOption>,
+    /// Debian packages, besides those of every kernel.
+    pub packages: Vec<String>,
 }
 
 impl Needs {
     /// Only swap.
-    pub const SWAP: Self = Self { swap: true, options: Vec::new() };
+    pub const SWAP: Self = Self { swap: true, options: Vec::new(), packages: Vec::new() };
 }
 
 /// A run of the benchmark.
@@ -206,14 +208,15 @@ impl Bench {
     /// workload.
     pub fn needs(plan: &[Self]) -> Needs {
         match plan.first().map(|bench| &bench.workload) {
-            None => Needs::default(),
-            Some(Workload::Ours(scenario)) => {
-                Needs { swap: *scenario == Scenario::ReclaimShmem, options: Vec::new() }
-            }
-            Some(Workload::Given(given)) => {
-                Needs { swap: given.swap, options: given.options.clone() }
-            }
+            Some(Workload::Ours(Scenario::ReclaimShmem)) => Needs::SWAP,
+            None | Some(Workload::Ours(_)) => Needs::default(),
+            Some(Workload::Given(given)) => given.needs(),
         }
+    }
+
+    /// Returns the boot parameters that its machine takes.
+    pub(super) fn parameters(&self) -> Vec<String> {
+        self.given().map(Given::parameters).unwrap_or_default()
     }
 
     /// Returns the bytes that it maps, besides those of every machine.

@@ -12,6 +12,7 @@ use super::target::{Arch, Config, Cpu};
 const fn other_memory_mib(config: Config) -> u64 {
     match config {
         Config::Arm64_64K => 4096,
+        Config::Arm64_16K => 2048,
         Config::Arm64_4K | Config::X86_64 | Config::Arm64_4KSwap | Config::X86_64Swap => 1536,
     }
 }

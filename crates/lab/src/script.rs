@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use super::assets::{BENCH, SCRIPT};
-use super::given::{Given, GivenField};
+use base64::prelude::{BASE64_STANDARD, Engine};
+
+use super::given::{BESIDE, Given, GivenField};
 use super::workload::Workload;
 
 /// The line that ends a file in the script. Files that have such a line get a longer one.
@@ -29,14 +31,14 @@ lru_gen/enabled, and puts them back. Swapping that it begins ends with it.";
 
 /// The parts of the script that depend on the program inside.
 struct Parts<'a> {
-    /// Shell variables: the workload's name, if it is one, and whether it swaps.
+    /// Shell variables: the workload's name, if it is one, whether it swaps, and its libraries.
     variables: String,
     /// The arguments after the options, for the first line of the help.
     arguments: &'a str,
     /// The description for the help.
     about: String,
-    /// The source files: names and texts.
-    files: Vec<(String, String)>,
+    /// The files that are unpacked: names and contents.
+    files: Vec<(String, Vec<u8>)>,
 }
 
 impl Workload {
@@ -52,9 +54,9 @@ impl Workload {
 
 impl Parts<'_> {
     fn of_benchmark() -> Self {
-        let owned = |(name, text): &(&str, &str)| ((*name).to_owned(), (*text).to_owned());
+        let owned = |(name, text): &(&str, &str)| ((*name).to_owned(), (*text).into());
         Self {
-            variables: "workload='' swaps=no".to_owned(),
+            variables: "workload='' swaps=no libraries=''".to_owned(),
             arguments: "[SCENARIO] [FIELD=VALUE]...",
             about: BENCHMARK.to_owned(),
             files: BENCH.iter().map(owned).collect(),
@@ -70,17 +72,21 @@ impl Parts<'_> {
         for field in &given.fields {
             let _ = writeln!(about, "  {}", GivenField::words(field));
         }
+        let libraries: Vec<_> = given.libraries.iter().map(|name| format!("-l{name}")).collect();
+        let [name, libraries] = [&given.name, &libraries.join(" ")].map(|text| quoted(text));
+        let sources = given.sources().into_iter().map(|(name, text)| (name, text.into_bytes()));
         Self {
-            variables: format!("workload={} swaps={swaps}", quoted(&given.name)),
+            variables: format!("workload={name} swaps={swaps} libraries={libraries}"),
             arguments: "[FIELD=VALUE]...",
             about: about + "\n" + PUT_BACK,
-            files: given.sources(),
+            files: sources.chain(given.carried()).collect(),
         }
     }
 
     /// Fills them into the script's template.
     fn script(&self) -> String {
-        let files: String = self.files.iter().map(|(name, text)| unpacked(name, text)).collect();
+        let files: String =
+            self.files.iter().map(|(name, content)| unpacked(name, content)).collect();
         let folders = self.files.iter().filter_map(|(name, _)| Some(name.split_once('/')?.0));
         let folders: BTreeSet<&str> = folders.collect();
         let made: String =
@@ -94,14 +100,20 @@ impl Parts<'_> {
     }
 }
 
-/// Returns shell commands that write a file.
-fn unpacked(name: &str, text: &str) -> String {
+/// Returns shell commands that write a file. One beside the program may be executed.
+fn unpacked(name: &str, content: &[u8]) -> String {
+    let (by, text) = match std::str::from_utf8(content) {
+        Ok(text) => ("cat", text.to_owned()),
+        Err(_) => ("base64 -d", BASE64_STANDARD.encode(content)),
+    };
     let mut end = END.to_owned();
     while text.lines().any(|line| line == end) {
         end.push('_');
     }
     let last = if text.ends_with('\n') { "" } else { "\n" };
-    format!("cat >{} <<'{end}'\n{text}{last}{end}\n", quoted(name))
+    let file = quoted(name);
+    let mode = if name.starts_with(BESIDE) { format!("chmod +x {file}\n") } else { String::new() };
+    format!("{by} >{file} <<'{end}'\n{text}{last}{end}\n{mode}")
 }
 
 /// Returns a word of the shell's that is this text.
@@ -134,14 +146,10 @@ mod tests {
             unpack(&workload.script(), directory.path());
             let files = match workload {
                 Workload::Ours(_) => Parts::of_benchmark().files,
-                Workload::Given(given) => given.sources(),
+                Workload::Given(given) => Parts::of_workload(given).files,
             };
-            for (name, text) in files {
-                assert_eq!(
-                    fs::read_to_string(directory.path().join(&name)).unwrap(),
-                    text,
-                    "{name}"
-                );
+            for (name, content) in files {
+                assert_eq!(fs::read(directory.path().join(&name)).unwrap(), content, "{name}");
             }
         }
     }
@@ -149,10 +157,12 @@ mod tests {
     #[test]
     fn a_file_may_have_the_line_that_ends_files_and_a_quote_in_its_name() {
         let directory = tempdir().unwrap();
-        let (name, text) = ("it's.c", "a\nEND_OF_SOURCE\nEND_OF_SOURCE_\n");
-        let script = format!("    :\n{}\n}}\n\n# One scenario", unpacked(name, text));
-        unpack(&script, directory.path());
-        assert_eq!(fs::read_to_string(directory.path().join(name)).unwrap(), text);
+        let text = b"a\nEND_OF_SOURCE\nEND_OF_SOURCE_\n";
+        for (name, content) in [("it's.c", &text[..]), ("binary", b"\x7fELF\0\xff\n")] {
+            let script = format!("    :\n{}\n}}\n\n# One scenario", unpacked(name, content));
+            unpack(&script, directory.path());
+            assert_eq!(fs::read(directory.path().join(name)).unwrap(), content);
+        }
     }
 
     #[test]

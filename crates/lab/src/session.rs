@@ -208,8 +208,8 @@ struct Making<'a> {
 }
 
 impl Lab<'_> {
-    /// Checks that work can come to its end: that the programs for building are there, and with
-    /// `cpus` also those for booting on these processors.
+    /// Checks that work can come to its end: that the programs for building and the packages are
+    /// there, and with `cpus` also those for booting on these processors.
     ///
     /// # Errors
     ///
@@ -219,9 +219,10 @@ impl Lab<'_> {
         &self,
         kernels: &[Kernel],
         configs: &[Config],
+        packages: &[String],
         cpus: Option<&[Cpu]>,
     ) -> Result<(), LabError> {
-        let mut needs = Vec::new();
+        let mut needs: Vec<_> = packages.iter().map(|name| tools::package(name)).collect();
         for config in configs {
             let arch = config.arch();
             needs.extend(tools::to_build(arch));

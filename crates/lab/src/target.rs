@@ -12,6 +12,17 @@ pub enum Arch {
 }
 
 impl Arch {
+    /// Every architecture.
+    pub const ALL: [Self; 2] = [Self::Arm64, Self::X86_64];
+
+    /// Returns the name for people, with which the names of its configurations begin.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Arm64 => "arm64",
+            Self::X86_64 => "x86-64",
+        }
+    }
+
     /// Returns the architecture's name in the kernel's make.
     pub const fn name(self) -> &'static str {
         match self {
@@ -90,6 +101,8 @@ impl Arch {
 pub enum Config {
     /// arm64, 4K pages.
     Arm64_4K,
+    /// arm64, 16K pages.
+    Arm64_16K,
     /// arm64, 64K pages.
     Arm64_64K,
     /// x86-64, 4K pages.
@@ -102,13 +115,20 @@ pub enum Config {
 
 impl Config {
     /// Every configuration.
-    pub const ALL: [Self; 5] =
-        [Self::Arm64_4K, Self::Arm64_64K, Self::X86_64, Self::Arm64_4KSwap, Self::X86_64Swap];
+    pub const ALL: [Self; 6] = [
+        Self::Arm64_4K,
+        Self::Arm64_16K,
+        Self::Arm64_64K,
+        Self::X86_64,
+        Self::Arm64_4KSwap,
+        Self::X86_64Swap,
+    ];
 
     /// Returns the name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Arm64_4K => "arm64-4k",
+            Self::Arm64_16K => "arm64-16k",
             Self::Arm64_64K => "arm64-64k",
             Self::X86_64 => "x86-64",
             Self::Arm64_4KSwap => "arm64-4k-swap",
@@ -132,6 +152,7 @@ impl Config {
     /// Returns the number of 4K pages in a page.
     pub const fn small_pages(self) -> u64 {
         match self {
+            Self::Arm64_16K => 4,
             Self::Arm64_64K => 16,
             Self::Arm64_4K | Self::X86_64 | Self::Arm64_4KSwap | Self::X86_64Swap => 1,
         }
@@ -146,7 +167,7 @@ impl Config {
     /// Returns the architecture.
     pub const fn arch(self) -> Arch {
         match self {
-            Self::Arm64_4K | Self::Arm64_64K | Self::Arm64_4KSwap => Arch::Arm64,
+            Self::Arm64_4K | Self::Arm64_16K | Self::Arm64_64K | Self::Arm64_4KSwap => Arch::Arm64,
             Self::X86_64 | Self::X86_64Swap => Arch::X86_64,
         }
     }

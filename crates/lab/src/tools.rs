@@ -1,5 +1,6 @@
 //! The programs that the lab runs, and the Debian packages that have them.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::env;
 use std::io::Write;
@@ -15,13 +16,15 @@ use super::target::Arch;
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Need {
     what: What,
-    package: &'static str,
+    package: Cow<'static, str>,
 }
 
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum What {
     /// A program.
     Program(String),
+    /// A package that dpkg lists as installed.
+    Package(String),
     /// A header of the C compiler's.
     Header { compiler: String, header: &'static str },
     /// A C library for statically linked programs.
@@ -38,7 +41,7 @@ pub struct Missing {
     /// Their names, each with its package.
     listed: Vec<String>,
     /// The packages, each once.
-    packages: Vec<&'static str>,
+    packages: Vec<String>,
     /// The releases whose source is missing.
     without_source: Vec<Release>,
 }
@@ -72,7 +75,7 @@ pub(super) fn to_build(arch: Arch) -> Vec<Need> {
     if arch == Arch::X86_64 {
         // For objtool, which every x86-64 build runs.
         let header = What::Header { compiler: "gcc".to_owned(), header: "libelf.h" };
-        needs.push(Need { what: header, package: "libelf-dev" });
+        needs.push(Need { what: header, package: "libelf-dev".into() });
     }
     needs
 }
@@ -86,7 +89,7 @@ pub(super) fn sources(source: &Source, cache: &Cache) -> Vec<Need> {
     };
     let mut needs = vec![program("tar", "tar"), program("xz", "xz-utils")];
     if tarball(*release, cache).is_none() {
-        needs.push(Need { what: What::Source(*release), package: release.package() });
+        needs.push(Need { what: What::Source(*release), package: release.package().into() });
     }
     needs
 }
@@ -109,12 +112,17 @@ pub(super) fn to_boot(arch: Arch) -> Vec<Need> {
         program("mkfs.xfs", "xfsprogs"),
         program("setpriv", "util-linux"),
         program(&arch.compiler(), arch.compiler_packages()[0]),
-        Need { what: library, package: arch.compiler_packages()[1] },
+        Need { what: library, package: arch.compiler_packages()[1].into() },
     ]
 }
 
 fn program(name: &str, package: &'static str) -> Need {
-    Need { what: What::Program(name.to_owned()), package }
+    Need { what: What::Program(name.to_owned()), package: package.into() }
+}
+
+/// Returns the need of a package that a workload takes to compile.
+pub(super) fn package(name: &str) -> Need {
+    Need { what: What::Package(name.to_owned()), package: name.to_owned().into() }
 }
 
 /// Checks that all needs are there.
@@ -129,7 +137,7 @@ pub(super) fn check(needs: &[Need]) -> Result<(), Missing> {
         return Ok(());
     }
     let listed = missing.iter().map(|need| format!("{} (package {})", need.what, need.package));
-    let packages: BTreeSet<&str> = missing.iter().map(|need| need.package).collect();
+    let packages: BTreeSet<&str> = missing.iter().map(|need| &*need.package).collect();
     let source = |need: &&Need| match need.what {
         What::Source(release) => Some(release),
         _ => None,
@@ -137,7 +145,7 @@ pub(super) fn check(needs: &[Need]) -> Result<(), Missing> {
     Err(Missing {
         listed: listed.collect(),
         without_source: missing.iter().filter_map(source).collect(),
-        packages: packages.into_iter().collect(),
+        packages: packages.into_iter().map(str::to_owned).collect(),
     })
 }
 
@@ -158,6 +166,7 @@ impl What {
     fn is_there(&self) -> bool {
         match self {
             Self::Program(name) => find(name).is_some(),
+            Self::Package(name) => is_installed(name),
             Self::Source(_) => false,
             Self::Header { compiler, header } => {
                 find(compiler).is_none()
@@ -169,6 +178,14 @@ impl What {
             }
         }
     }
+}
+
+/// Returns true if dpkg lists a package as installed. Where there is no dpkg nobody knows, and the
+/// compiler tells.
+fn is_installed(package: &str) -> bool {
+    let mut dpkg = Command::new("dpkg-query");
+    let output = dpkg.args(["--show", "--showformat=${db:Status-Status}\n", package]).output();
+    output.map_or(true, |output| output.stdout.starts_with(b"installed"))
 }
 
 /// Returns true if a compiler, which is there, compiles a text.
@@ -191,7 +208,7 @@ fn compiles(compiler: &str, options: &[&str], text: &str) -> bool {
 impl std::fmt::Display for What {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Program(name) => write!(f, "{name}"),
+            Self::Program(name) | Self::Package(name) => write!(f, "{name}"),
             Self::Source(release) => write!(f, "the source of Linux {release}"),
             Self::Header { header, .. } => write!(f, "{header}"),
             Self::StaticLibrary { compiler } => write!(f, "a static C library for {compiler}"),
@@ -211,7 +228,7 @@ mod tests {
             program("sh", "dash"),
             none("flex", "flex"),
             none("qemu-2", "qemu-system-arm"),
-            Need { what: What::Source(Release::Linux6_12), package: "linux-source-6.12" },
+            Need { what: What::Source(Release::Linux6_12), package: "linux-source-6.12".into() },
         ];
         let message = check(&needs).unwrap_err().to_string();
         let lines: Vec<&str> = message.lines().collect();

@@ -2,6 +2,7 @@
 
 use super::text::{Help, Section};
 use pageout_lab::Workload;
+use pageout_refusal::one_of;
 
 const LISTED: Section = Section::Prose("`pageout lab --help` lists kernels and scenarios.");
 
@@ -11,13 +12,7 @@ pub(super) fn lab() -> Help {
             "Arguments of its commands, in this order (all: `pageout lab --help`)",
             &[
                 ("KERNEL", "stock, no-batch, no-young, no-mglru, no-unmap, q1 to q22, 6.12:s3"),
-                (
-                    "SCENARIO",
-                    "reclaim-file, reclaim-shmem, age-file, mixed-mappings, helper-calls, \
-                         hot-pages, selftest, access-patterns, cold-anon, fork-copy, \
-                         huge-faults, lazy-free, map-calls, pageout-shared, stream-read, \
-                         swap-anon or write-back",
-                ),
+                ("SCENARIO", &one_of(&Workload::names())),
                 ("FIELD=VALUE", "order=0,4  lru=classic,mglru  young=none  size=1GiB"),
             ],
         )],
@@ -28,8 +23,9 @@ pub(super) fn lab() -> Help {
             scenarios(),
             workloads(),
             Section::Prose(
-                "--workload FILE takes a C program of yours in place of a scenario; its manifest \
-                 declares fields and metrics (docs/lab.md, \"A workload of yours\").",
+                "--workload FILE takes a C program of yours in place of a scenario, or a directory \
+                 with one, a shell script or a static binary; its manifest declares fields and \
+                 metrics (docs/lab.md, \"A workload of yours\").",
             ),
             Section::Prose(
                 "The emulated machine is deterministic: its clock counts one nanosecond for each \

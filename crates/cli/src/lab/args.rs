@@ -285,7 +285,8 @@ pub(crate) struct Running {
     /// Workload of yours, in place of a scenario
     ///
     /// A C file whose manifest is a comment of it, or a directory with the manifest `workload.toml`
-    /// and C files. Fields on the command line are the manifest's. docs/lab.md has an example.
+    /// and C files, a shell script or a static binary. Fields on the command line are the
+    /// manifest's. docs/lab.md has examples.
     #[arg(long, value_name = "FILE")]
     pub workload: Option<PathBuf>,
     /// Processor to emulate; may be repeated

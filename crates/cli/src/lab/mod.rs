@@ -228,7 +228,7 @@ impl Building {
             progress: told,
         };
         let is_asked_for = !self.configs.is_empty();
-        let checked = lab.check(kernels, &configs, cpus);
+        let checked = lab.check(kernels, &configs, &needs.packages, cpus);
         // An error of the input comes without the announcement; missing packages come after it.
         if !matches!(checked, Err(LabError::NoCpu { .. })) {
             let lines = announce::lines(&lab, kernels, &configs, is_asked_for);

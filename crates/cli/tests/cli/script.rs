@@ -126,3 +126,15 @@ fn a_name_of_no_workload_is_refused_with_the_nearest() {
         }
     }
 }
+
+#[test]
+fn a_workload_that_is_a_script_is_inside_with_its_files() {
+    let workload = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/page-cache");
+    let directory = script(&format!("script --workload {workload}"));
+    let done = run(directory.path(), "--dry-run --kernel mine size=8MiB");
+    let told = said(&done);
+    assert_eq!(done.status.code(), Some(0), "{told}");
+    for part in ["the program compiles", "would measure page-cache size=8MiB as kernel=mine"] {
+        assert!(told.contains(part), "no `{part}` in: {told}");
+    }
+}

@@ -1,7 +1,9 @@
 //! `lab --workload`, with programs in the place of compilers and emulator that only pretend.
 
 use crate::common::{read, stderr};
-use crate::lab::{World, assert_failed};
+use crate::lab::{NATIVE, World, assert_failed};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 /// A workload whose whole is the metric that the pretending emulator gives.
 pub(crate) const WORKLOAD: &str = r#"/* What a file says before its manifest. */
@@ -60,7 +62,10 @@ fn a_workload_of_several_files_is_a_directory() {
     let manifest = manifest.split("*/").next().expect("its text");
     world.file("w/workload.toml", manifest);
     world.file("w/part.h", "");
-    assert_failed(&world.run("run --workload w stock"), &["w: no C file beside workload.toml"]);
+    assert_failed(
+        &world.run("run --workload w stock"),
+        &["w: no C file beside workload.toml, which has no `program` either"],
+    );
     world.file("w/a.c", "");
     assert!(world.text("run --workload w stock").contains("first-touch on linux"));
     world.file("w/workload.toml", &manifest.replace("choices", "chioces"));
@@ -172,4 +177,77 @@ fn the_program_of_the_documentation_is_the_file_beside_it() {
     world.file("touch.c", program);
     let refused = world.run("run --workload touch.c stock huge=allways");
     assert_failed(&refused, &["did you mean `always`?"]);
+}
+
+/// The least that is an ELF program for this machine's architecture: a header.
+fn elf_program() -> Vec<u8> {
+    let machine: u16 = if cfg!(target_arch = "x86_64") { 62 } else { 183 };
+    let mut bytes = b"\x7fELF\x02\x01\x01".to_vec();
+    bytes.resize(16, 0);
+    bytes.extend([2, 0]);
+    bytes.extend(machine.to_le_bytes());
+    bytes.extend([1, 0, 0, 0]);
+    bytes.resize(52, 0);
+    bytes.extend([64, 0, 56, 0, 0, 0, 64, 0, 0, 0, 0, 0]);
+    bytes
+}
+
+/// Writes a file that may be executed.
+fn program(world: &World, name: &str, bytes: &[u8]) {
+    let path = world.file(name, "");
+    fs::write(&path, bytes).expect("a file");
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("the mode");
+}
+
+#[test]
+fn the_script_of_the_documentation_is_a_workload() {
+    let page = include_str!("../../../../docs/lab.md");
+    let manifest = include_str!("../../../../docs/page-cache/workload.toml");
+    let script = include_str!("../../../../docs/page-cache/run.sh");
+    for (kind, text) in [("toml", manifest), ("sh", script)] {
+        assert!(
+            page.contains(&format!("```{kind}\n{text}```\n")),
+            "docs/lab.md has another {kind}"
+        );
+    }
+    let world = World::new();
+    world.file("page-cache/workload.toml", manifest);
+    world.file("page-cache/run.sh", script);
+    program(&world, "bin/busybox", &elf_program());
+    let words = "compare --workload page-cache stock --patch half.patch size=8MiB";
+    let text = world.text(words);
+    for part in ["page-cache on linux", "500 -50.0%", "is better"] {
+        assert!(text.contains(part), "no `{part}` in: {text}");
+    }
+    let other = if NATIVE == "x86-64" { "arm64-4k" } else { "x86-64" };
+    let refused = world.run(&format!("{words} --config {other}"));
+    assert_failed(&refused, &["no shell for scripts on", "`shell = \"FILE\"` in the manifest"]);
+    fs::write(world.path("bin/busybox"), "#!/bin/sh\n").expect("a file");
+    assert_failed(&world.run(words), &["busybox is no program for"]);
+}
+
+#[test]
+fn a_static_binary_is_a_workload_for_its_architecture_alone() {
+    let world = World::new();
+    let manifest = "name = \"my-test\"\nabout = \"Mine.\"\nprogram = \"mine-{arch}\"\n\
+        run = \"reclaim\"\nmetric = [{ name = \"reclaim\", per = \"run\" }]\n";
+    world.file("mine/workload.toml", manifest);
+    let arch = if NATIVE == "x86-64" { "x86-64" } else { "arm64" };
+    program(&world, &format!("mine/mine-{arch}"), &elf_program());
+    assert!(world.text("run --workload mine stock").contains("my-test on linux"));
+    let (other, config) =
+        if NATIVE == "x86-64" { ("arm64", "arm64-4k") } else { ("x86-64", "x86-64") };
+    let refused = world.run(&format!("run --workload mine stock --config {config}"));
+    let said = format!("workload my-test: no file `mine-{other}` beside the manifest, for {other}");
+    assert_failed(&refused, &[&said]);
+}
+
+#[test]
+fn packages_that_a_workload_takes_are_named_with_all_that_is_missing() {
+    let world = world();
+    world.file("touch.c", &WORKLOAD.replacen("whole", "packages = [\"libmine-dev\"]\nwhole", 1));
+    program(&world, "bin/dpkg-query", b"#!/bin/sh\necho not-installed\n");
+    let refused = world.run("run --workload touch.c stock");
+    let install = "install with: apt-get install libmine-dev";
+    assert_failed(&refused, &["libmine-dev (package libmine-dev)", install]);
 }

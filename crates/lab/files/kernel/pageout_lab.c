@@ -20,6 +20,7 @@
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
+#include <linux/version.h>
 
 #include <asm/tlbflush.h>
 
@@ -93,7 +94,9 @@ static int count_table(pmd_t *pmd, unsigned long addr, unsigned long end, struct
 
 static const struct mm_walk_ops count_ops = {
 	.pmd_entry = count_table,
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
 	.walk_lock = PGWALK_RDLOCK,
+#endif
 };
 
 static int count(struct mm_struct *mm, unsigned long addr, unsigned long len)

@@ -153,7 +153,11 @@ trap 'exit 143' TERM
 compile() {
     work=$(mktemp -d "$dir/pageout-measure.XXXXXX")
     (cd "$work" && unpack &&
-        find . -name '*.c' -exec cc -O2 -std=gnu11 -Wall -I pageout-lab -o program {} +) ||
+        find . -path ./w -prune -o -name '*.c' -exec sh -c '
+            libraries=$1
+            shift
+            cc -O2 -std=gnu11 -Wall -I pageout-lab -o program "$@" $libraries
+        ' sh "$libraries" {} +) ||
         die "the program does not compile (cc's message is above)"
 }
 

@@ -1,6 +1,5 @@
 /*
- * Memory for workloads: of some order and content, in a cgroup, swapped; and looks at where its
- * pages are.
+ * Memory for workloads: of some order and content, swapped; and looks at where its pages are.
  */
 #define _GNU_SOURCE /* O_TMPFILE */
 #include "pageout_lab.h"
@@ -274,47 +273,6 @@ void lab_count_scans(struct lab_scans since)
 
 	lab_count("pgscan", now.scanned - since.scanned);
 	lab_count("pgsteal", now.taken - since.taken);
-}
-
-/* Files of the cgroup, so that no region has to put their paths together. */
-static char reclaim[PATH_MAX];
-
-static void cgroup_file(char *path, const char *name)
-{
-	snprintf(path, PATH_MAX, "%s/%s", place_cgroup, name);
-}
-
-void lab_cgroup(void)
-{
-	char path[PATH_MAX];
-
-	snprintf(path, sizeof(path), "%.*s/cgroup.subtree_control",
-		 (int)(strrchr(place_cgroup, '/') - place_cgroup), place_cgroup);
-	write_text(path, "+memory");
-	if (mkdir(place_cgroup, 0755))
-		fail("cannot make the cgroup", place_cgroup);
-	cgroup_file(path, "cgroup.procs");
-	write_text(path, "0");
-	cgroup_file(reclaim, "memory.reclaim");
-}
-
-void lab_reclaim(size_t bytes)
-{
-	char text[32];
-
-	snprintf(text, sizeof(text), "%zu", bytes);
-	/* What is left to reclaim may be less than asked for: the caller looks. */
-	if (!try_write_text(reclaim, text) && errno != EAGAIN)
-		fail("cannot reclaim", place_cgroup);
-}
-
-void lab_limit(size_t bytes)
-{
-	char path[PATH_MAX], text[32];
-
-	cgroup_file(path, "memory.max");
-	snprintf(text, sizeof(text), "%zu", bytes);
-	write_text(path, text);
 }
 
 void lab_lru(const char *lru)

@@ -105,6 +105,14 @@ void lab_cgroup(void);
 void lab_reclaim(size_t bytes);
 void lab_limit(size_t bytes);
 
+/*
+ * In place of lab_cgroup(): the cgroup has so many others below it, numbered from 0, and processes
+ * are in these alone. Moves this process into one; the 4K pages that are charged to one.
+ */
+void lab_cgroups(unsigned int count);
+void lab_enter(unsigned int cgroup);
+uint64_t lab_charged(unsigned int cgroup);
+
 /* The LRU of the kernel: "classic", "mglru" or "mglru-no-walks". */
 void lab_lru(const char *lru);
 

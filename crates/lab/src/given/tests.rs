@@ -3,8 +3,9 @@
 use super::*;
 use pageout_record::schema::Record;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Output};
-use tempfile::tempdir;
+use tempfile::{TempDir, tempdir};
 
 const MANIFEST: &str = r#"/* workload.toml
 name = "sums"
@@ -174,4 +175,159 @@ fn the_workloads_of_the_lab_compile_without_a_warning() {
         compile("gcc", PROGRAM, &files, &options, directory.path()).unwrap();
         assert!(!given.about.is_empty() && given.warm_up, "{}", given.name);
     }
+}
+
+/// A manifest of a directory, whose program is a shell script.
+const OF_SCRIPT: &str = r#"
+name = "sums"
+about = "Sums of numbers."
+program = "run.sh"
+[[field]]
+name = "of-size"
+size = ["4KiB", "1GiB"]
+default = "8KiB"
+[[metric]]
+name = "a sum"
+per = "4K page"
+[[metric]]
+name = "sums done"
+unit = "sums"
+"#;
+
+/// The program of a manifest whose script is yet to be written.
+struct Scripted(TempDir);
+
+impl Scripted {
+    fn new(manifest: &str) -> Self {
+        let scripted = Self(tempdir().unwrap());
+        scripted.write("workload.toml", manifest);
+        scripted.write("run.sh", "#!/bin/sh\n");
+        let given = Given::read(scripted.0.path()).unwrap();
+        write_root(&given.carried(), scripted.0.path()).unwrap();
+        given.compile("gcc", &given.sources(), &scripted.root()).unwrap();
+        scripted
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let path = self.0.path().join(name);
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    fn root(&self) -> PathBuf {
+        self.0.path().join(ROOT)
+    }
+
+    /// Runs a script as the test machine does.
+    fn run(&self, script: &str) -> Output {
+        let path = format!("{ROOT}/{BESIDE}/run.sh");
+        self.write(&path, &format!("#!/bin/sh\n. ./lab.sh\n{script}"));
+        let mut program = Command::new(self.root().join(PROGRAM));
+        program.args(["sums", "kernel=s1", "clock=instructions", "runs=2"]).output().unwrap()
+    }
+}
+
+#[test]
+fn a_script_says_where_its_regions_begin_and_end() {
+    let script = "while lab_sample; do
+        lab_begin 'a sum'
+        lab_end 'a sum' $((LAB_OF_SIZE / 4096))
+        lab_units 'a sum' 1
+        lab_count 'sums done' 2
+        lab_count 'sums done' 3
+    done";
+    let record = record(&Scripted::new(OF_SCRIPT).run(script));
+    let values: Vec<_> = record.metrics.iter().map(|of| (&*of.name, &of.values[..])).collect();
+    assert_eq!(values[1], ("a sum: units", &[3.0, 3.0][..]));
+    assert_eq!(values[2], ("sums done", &[5.0, 5.0][..]));
+    assert!(values[0].1.iter().all(|time| *time > 0.0));
+}
+
+#[test]
+fn a_whole_run_of_a_program_can_be_its_region() {
+    let manifest = OF_SCRIPT.replacen("program", "run = \"a sum\"\nprogram", 1);
+    let record = record(&Scripted::new(&manifest).run("lab_count 'sums done' 7"));
+    assert_eq!(record.metrics[1].values, [1.0, 1.0]);
+    assert_eq!(record.metrics[2].values, [7.0, 7.0]);
+    assert!(record.metrics[0].values.iter().all(|time| *time > 100_000.0), "{record:?}");
+}
+
+#[test]
+fn what_a_script_does_wrong_is_told() {
+    let scripted = Scripted::new(OF_SCRIPT);
+    for (script, said) in [
+        ("exit 3", "error: run.sh ended with status 3"),
+        ("kill -9 $$", "error: run.sh was ended by signal 9"),
+        ("lab_begin 'a sum'", "error: a sum before the first sample: call lab_sample()"),
+        ("lab_sample; lab_begin 'no sum'", "error: the manifest has no region no sum"),
+        (
+            "lab_sample; lab_count 'sums done' many",
+            "error: run.sh said `count many sums done`: the second word is no number",
+        ),
+        ("lab_say hello", "error: run.sh said `hello`, which is no message of a workload"),
+        ("lab_wrong 2 is not 3", "wrong: 2 is not 3"),
+        ("lab_fail no such file", "error: no such file"),
+    ] {
+        let output = scripted.run(script);
+        let printed = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(printed, format!("bench: {said}\n"), "{script}");
+        assert_eq!((output.status.code(), output.stdout), (Some(1), Vec::new()), "{script}");
+    }
+    let manifest = OF_SCRIPT.replacen("program", "run = \"a sum\"\nprogram", 1);
+    let output = Scripted::new(&manifest).run("lab_sample");
+    let printed = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(printed, "bench: error: run.sh asks for a sample: each run of it is one\n");
+}
+
+#[test]
+fn a_program_is_refused_before_anything_is_built() {
+    let refused = |manifest: &str, files: &[(&str, &[u8])]| {
+        let directory = tempdir().unwrap();
+        fs::write(directory.path().join("workload.toml"), manifest).unwrap();
+        for (name, content) in files {
+            fs::write(directory.path().join(name), content).unwrap();
+        }
+        Given::read(directory.path()).unwrap_err().to_string()
+    };
+    let library = fs::read(std::env::current_exe().unwrap()).unwrap();
+    let for_arches = OF_SCRIPT.replacen("run.sh", "run-{arch}", 1);
+    for (manifest, files, said) in [
+        (OF_SCRIPT, vec![], ":4: program `run.sh`: no such file in "),
+        (OF_SCRIPT, vec![("run.sh", &b"echo"[..])], "run.sh is no program for arm64: expected a "),
+        (
+            OF_SCRIPT,
+            vec![("run.sh", b"#!/usr/bin/python3\n")],
+            "a script for `/usr/bin/python3`: expected /bin/sh or /bin/busybox sh",
+        ),
+        (&for_arches, vec![("run-x86-64", &library)], "takes shared libraries, which the test"),
+        (&for_arches, vec![("run-arm64", &library)], "run-arm64 is no program for arm64"),
+        (
+            &OF_SCRIPT.replacen("program", "run = \"no sum\"\nprogram", 1),
+            vec![("run.sh", b"#!/bin/sh\n")],
+            ":4: unknown region `no sum`",
+        ),
+        (
+            &OF_SCRIPT.replacen("run.sh", "../run.sh", 1),
+            vec![("run.sh", b"#!/bin/sh\n")],
+            ":4: file \"../run.sh\": expected letters, digits",
+        ),
+        (
+            &OF_SCRIPT.replacen("program", "packages = [\"-y\"]\nprogram", 1),
+            vec![("run.sh", b"#!/bin/sh\n")],
+            ":4: package \"-y\": expected letters, digits",
+        ),
+        (
+            &OF_SCRIPT.replacen("program", "nodes = 5\nprogram", 1),
+            vec![("run.sh", b"#!/bin/sh\n")],
+            ":4: nodes: ",
+        ),
+    ] {
+        let message = refused(manifest, &files);
+        assert!(message.contains(said), "{message}\nhas no {said}");
+    }
+    let directory = tempdir().unwrap();
+    let file = directory.path().join("sums.c");
+    fs::write(&file, MANIFEST.replacen("whole", "program = \"x\"\nwhole", 1)).unwrap();
+    let message = Given::read(&file).unwrap_err().to_string();
+    assert!(message.contains("`program` is of a directory's workload.toml"), "{message}");
 }

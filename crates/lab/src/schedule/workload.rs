@@ -12,7 +12,7 @@ use super::super::assets;
 use super::super::cache::{Cache, CacheError};
 use super::super::child::{self, NotRun, version};
 use super::super::digest::Name;
-use super::super::initrd::archive;
+use super::super::initrd::{Entry, archive};
 use super::super::progress::Progress;
 use super::super::target::Arch;
 use super::super::tools;
@@ -172,9 +172,9 @@ impl Program {
         make_file_system(&to.join("fs.img"))?;
         let read = |name: &str| fs::read(to.join(name)).map_err(CacheError::at(&to.join(name)));
         let files = [
-            ("init", 0o755, read("init")?),
-            ("workload", 0o755, read("workload")?),
-            ("fs.img", 0o644, read("fs.img")?),
+            Entry::program("init", read("init")?),
+            Entry::program("workload", read("workload")?),
+            Entry::file("fs.img", read("fs.img")?),
         ];
         let place = to.join("initrd");
         let out = File::create(&place).map_err(CacheError::at(&place))?;
