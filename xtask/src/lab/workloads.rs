@@ -27,7 +27,7 @@ impl Asked {
 }
 
 /// All workloads but `hot-pages`, which takes long.
-const ALL: [Asked; 19] = [
+const ALL: [Asked; 20] = [
     Asked::of_all("access-patterns", PATTERNS),
     Asked {
         name: "young-flush",
@@ -51,6 +51,7 @@ const ALL: [Asked; 19] = [
     },
     Asked::of_all("stream-read", "stream-read order=0,4 lru=classic,mglru"),
     Asked::of_all("swap-anon", "swap-anon content=same,random lru=classic,mglru"),
+    Asked::of_all("swap-processes", "swap-anon processes=1,4,8"),
     Asked::of_all("pageout-shared", "pageout-shared"),
     Asked::of_all("lazy-free", "lazy-free lru=classic,mglru"),
     Asked::of_all("cold-anon", "cold-anon lru=classic,mglru"),
