@@ -27,7 +27,7 @@ impl Asked {
 }
 
 /// All workloads but `hot-pages`, which takes long.
-const ALL: [Asked; 20] = [
+const ALL: [Asked; 21] = [
     Asked::of_all("access-patterns", PATTERNS),
     Asked {
         name: "young-flush",
@@ -50,6 +50,10 @@ const ALL: [Asked; 20] = [
         machines: &["arm64-4k"],
     },
     Asked::of_all("stream-read", "stream-read order=0,4 lru=classic,mglru"),
+    Asked {
+        kernels: "7.3:no-batch 7.3:stock",
+        ..Asked::of_all("cgroup-tree", "cgroup-tree cgroups=1,4,8 lru=classic,mglru")
+    },
     Asked::of_all("swap-anon", "swap-anon content=same,random lru=classic,mglru"),
     Asked::of_all("swap-processes", "swap-anon processes=1,4,8"),
     Asked::of_all("pageout-shared", "pageout-shared"),
