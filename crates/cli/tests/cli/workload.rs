@@ -204,7 +204,7 @@ fn the_script_of_the_documentation_is_a_workload() {
     let page = include_str!("../../../../docs/lab.md");
     let manifest = include_str!("../../../../docs/page-cache/workload.toml");
     let script = include_str!("../../../../docs/page-cache/run.sh");
-    for (kind, text) in [("toml", manifest), ("sh", script)] {
+    for (kind, text) in [("toml", manifest), ("bash", script)] {
         assert!(
             page.contains(&format!("```{kind}\n{text}```\n")),
             "docs/lab.md has another {kind}"

@@ -108,7 +108,9 @@ impl World {
                 }
             }
         }
-        symlink(root.join("crates"), self.path().join("crates")).expect("a link");
+        for folder in ["crates", "docs/page-cache"] {
+            symlink(root.join(folder), self.path().join(folder)).expect("a link");
+        }
     }
 
     /// Adds records of runs that took turns, under the names of both sides.
