@@ -60,6 +60,18 @@ pub enum CacheError {
     },
 }
 
+/// Writes a file at a path below a directory, and makes the folders between them.
+pub(super) fn write_below(
+    directory: &Path,
+    path: &str,
+    content: impl AsRef<[u8]>,
+) -> Result<(), CacheError> {
+    let path = directory.join(path);
+    let folder = path.parent().unwrap_or(directory);
+    fs::create_dir_all(folder).map_err(CacheError::at(folder))?;
+    fs::write(&path, content).map_err(CacheError::at(&path))
+}
+
 impl CacheError {
     /// Returns a function for `map_err` of an operation on `path`.
     pub(super) fn at(path: &Path) -> impl FnOnce(io::Error) -> Self {

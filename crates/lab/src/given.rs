@@ -1,11 +1,10 @@
 //! A workload with a manifest, of the user's or of the lab's: its declarations, and its sources.
 
 use std::fmt::Write;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::assets;
-use super::cache::{Cache, CacheError};
+use super::cache::{Cache, write_below};
 use super::child::version;
 use super::digest::Name;
 use super::field::{Field, Kind};
@@ -334,17 +333,15 @@ impl Given {
     }
 }
 
-fn is_c(name: &str) -> bool {
+/// Returns true if a file of this name is in C.
+pub(super) fn is_c(name: &str) -> bool {
     name.ends_with(".c") || name.ends_with(".h")
 }
 
 /// Writes the files of the machine's root into a folder of a directory.
 fn write_root(files: &[(String, Vec<u8>)], to: &Path) -> Result<(), InitrdError> {
     for (name, bytes) in files {
-        let path = to.join(ROOT).join(name);
-        let folder = path.parent().expect("a file is in a folder");
-        fs::create_dir_all(folder).map_err(CacheError::at(folder))?;
-        fs::write(&path, bytes).map_err(CacheError::at(&path))?;
+        write_below(&to.join(ROOT), name, bytes)?;
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use cpio::NewcBuilder;
 use walkdir::WalkDir;
 
 use super::assets;
-use super::cache::{Cache, CacheError};
+use super::cache::{Cache, CacheError, write_below};
 use super::child::{self, NotRun, version};
 use super::digest::Name;
 use super::program::NoProgram;
@@ -203,10 +203,7 @@ pub(super) fn compile(
 ) -> Result<(), InitrdError> {
     let sources = to.join(format!("{program}.src"));
     for (name, text) in files {
-        let path = sources.join(name);
-        let folder = path.parent().expect("a file is in a folder");
-        fs::create_dir_all(folder).map_err(CacheError::at(folder))?;
-        fs::write(&path, text).map_err(CacheError::at(&path))?;
+        write_below(&sources, name, text)?;
     }
     let is_source = |name: &&str| name.ends_with(".c");
     let failure = child::failure(

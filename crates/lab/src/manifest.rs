@@ -9,7 +9,7 @@ use toml::{Spanned, Value};
 
 use super::assets;
 use super::field::{Field, Kind};
-use super::given::{Code, Given, GivenField, GivenMetric, Measure};
+use super::given::{Code, Given, GivenField, GivenMetric, Measure, is_c};
 use super::kconfig::ConfigOption;
 use super::program::Program;
 use super::target::Arch;
@@ -180,8 +180,8 @@ impl Given {
                 let problem = "`program` is of a directory's workload.toml, not of a C file's";
                 return Err(refused(at(program, problem)));
             }
-            (Some(_), Beside::Directory(directory)) => {
-                Code::Program(written.program_of(&directory).map_err(refused)?)
+            (Some(program), Beside::Directory(directory)) => {
+                Code::Program(written.program_of(program, &directory).map_err(refused)?)
             }
             (None, Beside::File(name, text)) => Code::C(vec![(name, text)]),
             (None, Beside::Directory(directory)) => Code::C(sources(&directory)?),
@@ -236,8 +236,7 @@ fn sources(directory: &Path) -> Result<Vec<(String, String)>, WorkloadError> {
     for entry in fs::read_dir(directory).map_err(failed)? {
         let entry = entry.map_err(failed)?.path();
         let name = entry.file_name().and_then(|name| name.to_str());
-        let is_source = |name: &&str| name.ends_with(".c") || name.ends_with(".h");
-        if let Some(name) = name.filter(is_source) {
+        if let Some(name) = name.filter(|name| is_c(name)) {
             files.push((name.to_owned(), read(&entry)?));
         }
     }
@@ -272,9 +271,8 @@ fn plain(what: &str, more: &str, text: &Spanned<String>) -> Result<String, At> {
 impl Written {
     /// Reads the program that the manifest names, and checks it for every architecture that it has
     /// a file for.
-    fn program_of(&self, directory: &Path) -> Result<Program, At> {
-        let Some(name) = &self.program else { unreachable!("the manifest names a program") };
-        let file = |of: &Spanned<String>| file_name(of).map(|()| of.get_ref().clone());
+    fn program_of(&self, name: &Spanned<String>, directory: &Path) -> Result<Program, At> {
+        let file = |of: &Spanned<String>| word("file", '.', "-+._{}", of);
         let run = self.run.as_ref().map(|run| self.region(run)).transpose()?;
         let shell = self.shell.as_ref().map(file).transpose()?;
         let program = Program::read(directory, file(name)?, run, shell);
@@ -293,14 +291,8 @@ impl Written {
     /// Returns the name of a region of the manifest.
     fn region(&self, run: &Spanned<String>) -> Result<String, At> {
         let regions = self.metric.iter().map(Spanned::get_ref).filter(|of| of.per.is_some());
-        let names: Vec<&str> = regions.map(|of| of.name.get_ref().as_str()).collect();
-        match names.contains(&run.get_ref().as_str()) {
-            true => Ok(run.get_ref().clone()),
-            false if names.is_empty() => {
-                Err(at(run, "no metric is a region: expected one with `per`"))
-            }
-            false => Err(at(run, UnknownName::new("region", run.get_ref(), names))),
-        }
+        let names = regions.map(|of| of.name.get_ref().as_str()).collect();
+        named_among("region", run, names, "no metric is a region: expected one with `per`")
     }
 
     fn given(self, code: Code) -> Result<Given, At> {
@@ -316,12 +308,8 @@ impl Written {
         let disks = within("disks", self.disks.as_ref(), 0, MOST_DISKS)?.unwrap_or(0);
         let whole = self.whole.as_ref().map(|whole| {
             let judged = metrics.iter().filter(|of| of.better != Better::Neither);
-            let names: Vec<&str> = judged.map(|of| of.name.as_str()).collect();
-            match names.contains(&whole.get_ref().as_str()) {
-                true => Ok(whole.get_ref().clone()),
-                false if names.is_empty() => Err(at(whole, "no metric has a better direction")),
-                false => Err(at(whole, UnknownName::new("metric", whole.get_ref(), names))),
-            }
+            let names = judged.map(|of| of.name.as_str()).collect();
+            named_among("metric", whole, names, "no metric has a better direction")
         });
         let memory = self.memory.as_ref().map(|memory| {
             let size = size_of(memory.get_ref(), "2MiB to 1TiB");
@@ -394,26 +382,32 @@ fn within(name: &str, of: Option<&Spanned<u8>>, least: u8, most: u8) -> Result<O
     }
 }
 
-/// Checks the names of packages or libraries, and returns them.
-fn words(what: &str, names: &[Spanned<String>]) -> Result<Vec<String>, At> {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-+._:".contains(c);
-    let word = |of: &Spanned<String>| {
-        let name = of.get_ref();
-        match !name.is_empty() && !name.starts_with('-') && name.chars().all(is_plain) {
-            true => Ok(name.clone()),
-            false => Err(at(of, format!("{what} {name:?}: expected letters, digits and -+._:"))),
-        }
-    };
-    names.iter().map(word).collect()
+/// Returns the name if it is one of `names`; `none` is the problem if there are no names.
+fn named_among(
+    what: &'static str,
+    of: &Spanned<String>,
+    names: Vec<&str>,
+    none: &str,
+) -> Result<String, At> {
+    match names.contains(&of.get_ref().as_str()) {
+        true => Ok(of.get_ref().clone()),
+        false if names.is_empty() => Err(at(of, none)),
+        false => Err(at(of, UnknownName::new(what, of.get_ref(), names))),
+    }
 }
 
-/// Checks that a text can be the name of a file of the directory.
-fn file_name(of: &Spanned<String>) -> Result<(), At> {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-+._{}".contains(c);
+/// Checks the names of packages or libraries, and returns them.
+fn words(what: &str, names: &[Spanned<String>]) -> Result<Vec<String>, At> {
+    names.iter().map(|of| word(what, '-', "-+._:", of)).collect()
+}
+
+/// Checks that a name has only letters, digits and `more`, and does not begin with `not_first`.
+fn word(what: &str, not_first: char, more: &str, of: &Spanned<String>) -> Result<String, At> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || more.contains(c);
     let name = of.get_ref();
-    match !name.is_empty() && !name.starts_with('.') && name.chars().all(is_plain) {
-        true => Ok(()),
-        false => Err(at(of, format!("file {name:?}: expected letters, digits and -+._"))),
+    match !name.is_empty() && !name.starts_with(not_first) && name.chars().all(is_plain) {
+        true => Ok(name.clone()),
+        false => Err(at(of, format!("{what} {name:?}: expected letters, digits and {more}"))),
     }
 }
 

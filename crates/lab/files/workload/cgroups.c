@@ -5,10 +5,10 @@
 
 #include "fail.h"
 #include "files.h"
+#include "options.h"
 #include "place.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -75,15 +75,13 @@ void lab_enter(unsigned int cgroup)
 
 uint64_t lab_charged(unsigned int cgroup)
 {
-	char path[PATH_MAX];
+	char path[PATH_MAX], text[32];
 	uint64_t bytes;
-	FILE *file;
 
 	path_below(path, cgroup, "memory.current");
-	file = fopen(path, "r");
-	if (!file || fscanf(file, "%" SCNu64, &bytes) != 1)
-		fail("cannot read", path);
-	fclose(file);
+	read_text(path, text, sizeof(text));
+	if (!parse_number(text, &bytes))
+		fail_with("%s has no number: %s", path, text);
 	return bytes / SMALL_PAGE;
 }
 

@@ -9,7 +9,7 @@ use pageout_experiment::named;
 use pageout_refusal::UnknownName;
 
 use super::super::assets;
-use super::super::cache::{Cache, CacheError};
+use super::super::cache::{Cache, CacheError, write_below};
 use super::super::child::{self, NotRun, version};
 use super::super::digest::Name;
 use super::super::initrd::{Entry, archive};
@@ -161,10 +161,7 @@ impl Program {
 
     fn make(&self, compiler: &str, to: &Path) -> Result<(), ProgramError> {
         for (path, text) in assets::SCHEDULED {
-            let path = to.join(path);
-            let directory = path.parent().unwrap_or(to);
-            fs::create_dir_all(directory).map_err(CacheError::at(directory))?;
-            fs::write(&path, text).map_err(CacheError::at(&path))?;
+            write_below(to, path, text)?;
         }
         let source = self.file.as_ref().map_or_else(|| to.join(self.source()), |f| absolute(f));
         compile(compiler, &to.join("schedule/init.c"), to, "init")?;
