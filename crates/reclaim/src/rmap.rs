@@ -97,24 +97,11 @@ impl<'m, F: Format> Tree<'_, ByOffset<'_, 'm, F>> {
             if found.is_some() {
                 return found;
             }
-            at = self.first_above(at)?;
+            at = self.next_above(at, Side::After)?;
             let vma = self.entries.vma(at);
             if vma.past::<F>() > from {
                 return Some((at, vma));
             }
-        }
-    }
-
-    /// Returns the nearest VMA above this one that comes after it.
-    #[inline]
-    fn first_above(&self, id: u32) -> Option<u32> {
-        let mut at = id;
-        loop {
-            let (above, side) = self.above(at)?;
-            if side == Side::Before {
-                return Some(above);
-            }
-            at = above;
         }
     }
 }

@@ -104,6 +104,12 @@ impl<'m, T: Entries<'m>> Tree<'m, T> {
         if let Some(below) = self.below(id, side) {
             return Some(self.outermost(below, side.other()));
         }
+        self.next_above(id, side)
+    }
+
+    /// Returns the nearest entry above this one that is on one side of it.
+    #[inline]
+    pub(crate) fn next_above(&self, id: u32, side: Side) -> Option<u32> {
         let mut at = id;
         loop {
             let (above, from) = self.above(at)?;

@@ -152,7 +152,7 @@ pub(crate) fn link(maps: &MmState<'_>, _: &Locked<'_>, id: FolioId) {
     let folio = maps.folio(id);
     let (key, mapping) = (Key::of(folio), maps.mapping_at(folio.mapping()));
     chain(maps, key, &folio.chain, id.0);
-    let past = folio.index() + folio.nr_pages() as u64;
+    let past = folio.range().end;
     mapping.past.store(mapping.past.load(Relaxed).max(past), Relaxed);
     folio.update_flags(FolioFlags::INDEXED, FolioFlags::empty());
     count_shmem(maps, folio, true);
@@ -302,7 +302,7 @@ impl IndexWalk {
                 true => self.in_bucket(maps),
                 false => match find(maps, locked, self.mapping, self.next) {
                     Some(Found::Folio(id)) if maps.folio(id).index() < self.from => {
-                        next = maps.folio(id).index() + maps.folio(id).nr_pages() as u64;
+                        next = maps.folio(id).range().end;
                         None
                     }
                     Some(_) => Some(self.next),
@@ -368,7 +368,7 @@ pub(crate) fn forget_shadows(maps: &MmState<'_>, _: &Locked<'_>, mapping: Mappin
 pub(crate) fn set_past(maps: &MmState<'_>, locked: &Locked<'_>, mapping: MappingNr, from: u64) {
     let last = from.checked_sub(1).and_then(|last| find(maps, locked, mapping, last));
     let end = match last {
-        Some(Found::Folio(id)) => maps.folio(id).index() + maps.folio(id).nr_pages() as u64,
+        Some(Found::Folio(id)) => maps.folio(id).range().end,
         _ => from,
     };
     let past = &maps.mapping_at(mapping).past;

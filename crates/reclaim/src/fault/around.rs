@@ -75,10 +75,7 @@ impl<'e, W: World> At<'_, 'e, W> {
                 }
                 let index = self.vma.pgoff_at::<W::Format>(addr);
                 let id = self.engine.filemap_get(file, index);
-                let past = id.map_or(index + 1, |id| {
-                    let folio = self.engine.maps.folio(id);
-                    folio.index() + folio.nr_pages() as u64
-                });
+                let past = id.map_or(index + 1, |id| self.engine.maps.folio(id).range().end);
                 *slot = id.map(|id| (id, addr));
                 addr = addr.add((past - index) << W::Format::PAGE_SHIFT);
             }

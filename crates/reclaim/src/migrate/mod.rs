@@ -15,7 +15,7 @@ mod restore;
 use crate::engine::Engine;
 use crate::folio::{FolioFlags, FolioGuard};
 use crate::folio_list::FolioList;
-use crate::id::{FolioId, MemcgId, NONE};
+use crate::id::{FolioId, MemcgId};
 use crate::mm_state::MmState;
 use crate::rank::Rank;
 use crate::tlb_batch::TlbBatch;
@@ -23,7 +23,6 @@ use crate::unmap::Unmapped;
 use crate::vmstat::Counter;
 use crate::world::World;
 use core::ops::{AddAssign, Range};
-use core::sync::atomic::Ordering::Relaxed;
 use pageout_paging::{Observer, Order, Pfn, Rules, Stage};
 
 /// The number of folios that move after one flush (Linux 7.3.4, COMPACT_CLUSTER_MAX).
@@ -150,14 +149,6 @@ impl<W: World> Engine<'_, W> {
 }
 
 impl MmState<'_> {
-    /// Returns true if a folio of 2^`order` pages may move to the frames from `to` on.
-    fn is_target(&self, to: Pfn, order: Order) -> bool {
-        let nr = order.nr_pages();
-        let frames = self.folios.frames(to, nr).unwrap_or_default();
-        let free = frames.iter().all(|frame| frame.load(Relaxed) == NONE);
-        !frames.is_empty() && free && to.get().is_multiple_of(nr as u64)
-    }
-
     /// Moves the folio to as many frames from `to` on, which belong to no folio. The caller has
     /// frozen it, and no entry maps it.
     fn move_frames(&self, id: FolioId, to: Pfn) {
@@ -202,7 +193,7 @@ impl<'e, W: World> Migration<'_, 'e, W> {
 
     fn take_target(&mut self, order: Order) -> Option<Pfn> {
         let to = self.targets.take(order)?;
-        let good = self.engine.maps.is_target(to, order);
+        let good = self.engine.maps.folios.check_free(to, order).is_ok();
         if !good {
             self.bad_target = Some(to);
         }
@@ -219,7 +210,7 @@ impl<'e, W: World> Migration<'_, 'e, W> {
         let cached = flags & (FolioFlags::ANON | FolioFlags::SWAPCACHE) != FolioFlags::ANON;
         let known = 1 + u32::from(cached);
         // Another folio of the batch has them if the target was given twice.
-        let free = maps.is_target(to, order);
+        let free = maps.folios.check_free(to, order).is_ok();
         if !free {
             self.bad_target = Some(to);
         }

@@ -100,7 +100,7 @@ impl<E: Env> Engine<'_, E> {
         mm.set_anon(None);
         let mapping = maps.mapping_at(nr);
         if mapping.users.fetch_sub(1, AcqRel) == 1 {
-            assert!(self.end_mapping(nr, mapping.generation.now()), "its users keep it");
+            self.end_unknown_mapping(nr);
         }
     }
 
@@ -145,9 +145,15 @@ impl<E: Env> Engine<'_, E> {
         ended.then_some(()).ok_or(BadId(TableKind::Mappings).into())
     }
 
+    /// Frees the entry of a mapping that nobody names any more.
+    pub(crate) fn end_unknown_mapping(&mut self, nr: MappingNr) {
+        let generation = self.maps.mapping_at(nr).generation.now();
+        assert!(self.end_mapping(nr, generation), "a mapping that nobody names ends once");
+    }
+
     /// Frees the entry of a mapping, unless that generation of it has ended. Returns true if it
     /// did.
-    pub(crate) fn end_mapping(&mut self, nr: MappingNr, generation: u32) -> bool {
+    fn end_mapping(&mut self, nr: MappingNr, generation: u32) -> bool {
         let maps = self.maps;
         let mapping = maps.mapping_at(nr);
         let ends = mapping.generation.end(generation);
@@ -176,13 +182,7 @@ impl<E: Env> Engine<'_, E> {
         flags: FolioFlags,
     ) -> Result<FolioId, AddFolioError> {
         let maps = self.maps;
-        let nr = order.nr_pages();
-        let frames = maps.folios.frames(pfn, nr);
-        let aligned = pfn.get().is_multiple_of(nr as u64);
-        let frames = frames.filter(|_| aligned).ok_or(OutOfTable(TableKind::Frames))?;
-        if frames.iter().any(|frame| frame.load(Relaxed) != NONE) {
-            return Err(AddFolioError::FrameInUse);
-        }
+        maps.folios.check_free(pfn, order)?;
         let id = self.take_folio().ok_or(OutOfTable(TableKind::Folios))?;
         let flags = flags | maps.mapping_at(mapping).kind().folio_flags();
         maps.folios.table[id as usize].init(pfn, order, mapping, index, flags);

@@ -1,14 +1,16 @@
 //! Folios, and the frames that belong to them.
 
+use super::entries::AddFolioError;
 use super::free_list::FreeList;
 use crate::folio::Folio;
 use crate::id::{FolioId, NONE};
+use crate::memory::{OutOfTable, TableKind};
 use crate::mglru::MAX_NR_ZONES;
 use core::array;
 use core::sync::atomic::{
     AtomicU8, AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
 };
-use pageout_paging::Pfn;
+use pageout_paging::{Order, Pfn};
 
 /// The tables of frames, of pages and of folios.
 #[derive(Debug)]
@@ -50,8 +52,24 @@ impl<'m> Folios<'m> {
         (id != NONE).then_some(FolioId(id))
     }
 
+    /// Checks that a folio may have the frames from `first` on.
+    ///
+    /// # Errors
+    /// [`OutOfTable`] of frames if some lie outside of the table or `first` is not aligned to the
+    /// folio's size, and [`AddFolioError::FrameInUse`].
+    pub(crate) fn check_free(&self, first: Pfn, order: Order) -> Result<(), AddFolioError> {
+        let nr = order.nr_pages();
+        let aligned = first.get().is_multiple_of(nr as u64);
+        let frames = self.frames(first, nr).filter(|_| aligned);
+        let mut frames = frames.ok_or(OutOfTable(TableKind::Frames))?.iter();
+        match frames.all(|frame| frame.load(Relaxed) == NONE) {
+            true => Ok(()),
+            false => Err(AddFolioError::FrameInUse),
+        }
+    }
+
     /// Returns the entries of `nr` frames, or `None` if some lie outside of the table.
-    pub(crate) fn frames(&self, first: Pfn, nr: usize) -> Option<&'m [AtomicU32]> {
+    fn frames(&self, first: Pfn, nr: usize) -> Option<&'m [AtomicU32]> {
         let first = usize::try_from(first.offset_from(self.base)).ok()?;
         self.frames.get(first..)?.get(..nr)
     }
