@@ -89,28 +89,49 @@ pub enum WorkloadError {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
+    /// The name in records, of a-z, 0-9, `-` and `_`.
     name: Spanned<String>,
+    /// A sentence.
     about: Spanned<String>,
+    /// The metric that verdicts and `--fail-on` are about; without it, no verdict.
     whole: Option<Spanned<String>>,
+    /// CPUs of the machine, 1 to 8, by default 1. On more than one, a plugin counts each of them in
+    /// a region.
     cpus: Option<Spanned<u8>>,
+    /// NUMA nodes, 1 to 4, by default 1. The kernel needs `NUMA_EMU=y`.
     nodes: Option<Spanned<u8>>,
+    /// RAM disks of 512 MiB, `/dev/ram2` and on, 0 to 4, by default 0.
     disks: Option<Spanned<u8>>,
+    /// Memory to use, such as `"256MiB"`, besides 1.5 GiB for the machine; by default the field
+    /// `size`, or 1 GiB.
     memory: Option<Spanned<String>>,
+    /// `true`: kernels of a configuration with swap.
     #[serde(default)]
     swap: bool,
+    /// Options of the kernel's configuration, such as `["ZRAM=y"]`.
     #[serde(default)]
     config: Vec<Spanned<String>>,
+    /// Debian packages to compile with.
     #[serde(default)]
     packages: Vec<Spanned<String>>,
+    /// Libraries to link with: `["m"]` is `-lm`.
     #[serde(default)]
     libraries: Vec<Spanned<String>>,
+    /// A shell script or static binary to run, in place of C.
     program: Option<Spanned<String>>,
+    /// The metric of whole runs of the program: one run for each sample.
     run: Option<Spanned<String>>,
+    /// The shell of a script, such as `"busybox-{arch}"`; by default this machine's static busybox.
     shell: Option<Spanned<String>>,
+    /// `true`: one more sample first, which is not counted.
     #[serde(default, rename = "warm-up")]
     warm_up: bool,
+    /// A list: `name`, `default`, and one of `number = [LEAST, MOST]`,
+    /// `size = ["LEAST", "MOST"]`, `order = MOST` and `choices = ["A", "B"]`.
     #[serde(default)]
     field: Vec<Spanned<WrittenField>>,
+    /// A list: `name`, and `per = "UNIT"` for a region, where less is better, or `unit = "UNIT"`
+    /// for a counter, with `better = "lower"` or `"higher"` if either is.
     #[serde(default)]
     metric: Vec<Spanned<WrittenMetric>>,
 }
