@@ -6,7 +6,7 @@ use crate::help::{Section, laid_out, wrapped};
 use crate::scenario_list::{typed, with_fields};
 use crate::{output, terminal};
 use pageout_experiment::metrics::MetricSpec;
-use pageout_experiment::scenarios::Scenario;
+use pageout_experiment::scenarios::{OnGround, Scenario};
 use pageout_record::compare::Role;
 use pageout_record::schema::Better;
 use std::fmt::Write;
@@ -94,23 +94,16 @@ or every value of it where the default is a list. The verdict on a variant is th
     let mut described: Vec<String> = Vec::new();
     for scenario in Scenario::ALL {
         let _ = write!(text, "\n## {}\n\n{}", scenario.name(), wrapped(scenario.about(), "", PAGE));
+        let mut shown = Vec::new();
         for form in scenario.forms() {
             let _ = write!(text, "\n### `{}` on ground `{}`\n\n", scenario.name(), form.ground);
             if let Some(about) = form.about {
                 let _ = writeln!(text, "{}", wrapped(about, "", PAGE));
             }
-            text += "| field | default | what it is | accepted |\n|---|---|---|---|\n";
-            for row in form.given() {
-                let default = match row.default.as_str() {
-                    "" => String::new(),
-                    default => format!("`{default}`"),
-                };
-                let (name, about, accepted) = (row.name, row.about, row.accepted);
-                let _ = writeln!(text, "| `{name}` | {default} | {about} | {accepted} |");
-            }
+            text += &field_table(&form, &mut shown);
             let names: Vec<String> = form.metrics.iter().map(|m| format!("`{}`", m.name)).collect();
             let names = format!("[Metrics](#metrics): {}.", names.join(", "));
-            let _ = write!(text, "\n{}", wrapped(&names, "", PAGE));
+            text += &wrapped(&names, "", PAGE);
             for row in form.metrics.iter().map(metric_row) {
                 if !described.contains(&row) {
                     described.push(row);
@@ -128,6 +121,35 @@ several, the others have a value for each draw of prices.
 |---|---|---|---|---|---|
 ";
     text + &described.concat()
+}
+
+/// Writes the fields of a form. Those that an earlier form has alike are named only.
+fn field_table(form: &OnGround, shown: &mut Vec<String>) -> String {
+    let (mut rows, mut repeated) = (String::new(), Vec::new());
+    for row in form.given() {
+        let default = match row.default.as_str() {
+            "" => String::new(),
+            default => format!("`{default}`"),
+        };
+        let (name, about, accepted) = (row.name, row.about, row.accepted);
+        let row = format!("| `{name}` | {default} | {about} | {accepted} |\n");
+        if shown.contains(&row) {
+            repeated.push(format!("`{name}`"));
+        } else {
+            rows += &row;
+            shown.push(row);
+        }
+    }
+    let mut text = String::new();
+    if !repeated.is_empty() {
+        let names = format!("Fields as above: {}.", repeated.join(", "));
+        let _ = writeln!(text, "{}", wrapped(&names, "", PAGE));
+    }
+    if !rows.is_empty() {
+        let heads = "| field | default | what it is | accepted |\n|---|---|---|---|";
+        let _ = writeln!(text, "{heads}\n{rows}");
+    }
+    text
 }
 
 /// Writes the row that describes a metric.
