@@ -24,7 +24,7 @@ BEGIN { count = split(only, names, ","); for (i = 1; i <= count; i++) is_wanted[
 /^ *\/\/\/ / { sub(/^ *\/\/\/ /, ""); doc = doc " " $0; next }
 /^ *#\[serde\(.*rename = / { split($0, parts, "\""); renamed = parts[2] }
 /^ *#\[/ { next }
-{ sub(/^ *pub /, "") }
+{ sub(/^ *pub(\(crate\))? /, "") }
 /^(struct|enum) / { on = $2 in is_wanted; if (on && heads != "no") print $2; doc = renamed = ""; next }
 /^ *}/ { on = 0 }
 { gsub(/\[`|`\]|`/, "", doc) }

@@ -52,7 +52,9 @@ pub(crate) fn run() -> Result<()> {
     if !findings.is_empty() {
         bail!("tidy found {} thing(s) to mend in {}", findings.len(), cmd::root().display());
     }
-    println!("tidy: {} files", sources.len());
+    let pages = sources.iter().filter(|source| source.path.ends_with(".md"));
+    let words: usize = pages.map(|page| prose::count_words(&page.text)).sum();
+    println!("tidy: {} files; the pages have {words} words outside of code", sources.len());
     Ok(())
 }
 

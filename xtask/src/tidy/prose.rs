@@ -61,6 +61,23 @@ pub(super) fn check(source: &Source) -> Vec<Finding> {
     findings
 }
 
+/// Returns the number of words of a page, tables and names included, code blocks not.
+pub(super) fn count_words(page: &str) -> usize {
+    let (mut words, mut in_code) = (0, false);
+    let is_word = |word: &&str| word.contains(char::is_alphanumeric);
+    for event in Parser::new_ext(page, Options::ENABLE_TABLES) {
+        match event {
+            Event::Start(Tag::CodeBlock(_)) => in_code = true,
+            Event::End(TagEnd::CodeBlock) => in_code = false,
+            Event::Text(text) | Event::Code(text) if !in_code => {
+                words += text.split_whitespace().filter(is_word).count();
+            }
+            _ => {}
+        }
+    }
+    words
+}
+
 fn passages(page: &str) -> Vec<Passage> {
     let mut passages = Vec::new();
     let mut current = Passage::default();
@@ -176,6 +193,11 @@ mod tests {
     fn found(path: &str, text: &str) -> Vec<String> {
         let source = Source { path: path.to_owned(), text: text.to_owned() };
         check(&source).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn words_of_code_blocks_do_not_count() {
+        assert_eq!(count_words("# A\n\nB `c`: d.\n\n| e |\n|---|\n| f |\n\n```\ng\n```\n"), 6);
     }
 
     #[test]
