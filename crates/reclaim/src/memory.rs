@@ -18,19 +18,19 @@ use pageout_paging::table::Area;
 /// The capacity of an engine.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// The page frames, from the first that may hold a folio to the last. Frames of page tables need
-    /// none. `add_folio` refuses a frame outside.
+    /// The page frames, from the first that may hold a folio to the last. Frames of page tables
+    /// need none. `add_folio` refuses a frame outside.
     pub frames: usize,
-    /// The folios alive at once: as many as `frames`, since reclaim splits large ones. Without one a
-    /// fault reclaims, and ends with `OutOfMemory` where that frees nothing.
+    /// The folios alive at once: as many as `frames`, since reclaim splits large ones. Without one
+    /// a fault reclaims, and ends with `OutOfMemory` where that frees nothing.
     pub folios: usize,
-    /// The VMAs of all processes, and two more for each call at work (`mremap`: three). `fork` takes
-    /// as many as the parent has. Without one a call returns `MmapError` or `SpaceError`.
+    /// The VMAs of all processes, and two more for each call at work (`mremap`: three). `fork`
+    /// takes as many as the parent has. Without one a call returns `MmapError` or `SpaceError`.
     pub vmas: usize,
     /// The address spaces at once, a child from the start of `fork`.
     pub mms: usize,
-    /// The mappings at once: files mapped or in the index, shared memory, anonymous ones, and one for
-    /// each family of processes that stores to private pages of files. Without one such a store
+    /// The mappings at once: files mapped or in the index, shared memory, anonymous ones, and one
+    /// for each family of processes that stores to private pages of files. Without one such a store
     /// ends with `OutOfMemory`.
     pub mappings: usize,
     /// The cgroups at once, in addition to the root.
