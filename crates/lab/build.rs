@@ -6,9 +6,10 @@ use std::{env, fs};
 /// The directory of the lab's files.
 const LAB: &str = "files";
 /// The folders whose files are listed.
-const FOLDERS: [&str; 10] = [
+const FOLDERS: [&str; 11] = [
     "init",
     "bench",
+    "scenarios",
     "workload",
     "program",
     "workloads",
@@ -37,14 +38,16 @@ fn main() {
     }
 }
 
-/// Writes a static with every source and patch of one of the lab's folders.
+/// Writes a static with every source, patch and manifest of one of the lab's folders.
 fn list(folder: &str) -> String {
     let path = fs::canonicalize(Path::new(LAB).join(folder)).expect("the lab has the folder");
     let entries = fs::read_dir(&path).expect("the folder can be read");
     let names = entries.map(|entry| entry.expect("an entry").file_name());
     let mut names: Vec<String> =
         names.map(|name| name.into_string().expect("a name in UTF-8")).collect();
-    names.retain(|name| [".c", ".h", ".sh", ".patch"].iter().any(|end| name.ends_with(end)));
+    names.retain(|name| {
+        [".c", ".h", ".sh", ".patch", ".toml"].iter().any(|end| name.ends_with(end))
+    });
     names.sort();
     let file = |name: &String| {
         let path = path.join(name);

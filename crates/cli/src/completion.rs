@@ -87,15 +87,12 @@ pub(crate) fn lab_words(current: &OsStr) -> Vec<CompletionCandidate> {
     let words = words();
     let before = words.iter().rev().skip(1);
     let Some(workload) = before.clone().find_map(|word| Workload::named(word)) else {
-        let begins = |of: &&Workload| of.name().starts_with(&*begun);
-        let of = |workload: &Workload| {
-            let candidate = CompletionCandidate::new(workload.name());
-            match workload.about() {
-                Some((text, _)) => about(candidate, text),
-                None => candidate,
-            }
-        };
-        return Workload::ours().iter().filter(begins).map(of).collect();
+        let begun = Workload::ours().iter().filter(|of| of.name().starts_with(&*begun));
+        let described = begun.map(|workload| {
+            let (text, _) = workload.about();
+            about(CompletionCandidate::new(workload.name()), text)
+        });
+        return described.collect();
     };
     let fields = workload.field_names();
     let Some((name, list, start)) = begun_value(&begun, before) else { return Vec::new() };

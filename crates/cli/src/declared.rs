@@ -2,10 +2,10 @@
 
 use pageout_lab::Workload;
 use pageout_record::compare::Declarations;
-use std::sync::{LazyLock, OnceLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 /// The workload of the user's that this command is about.
-static GIVEN: OnceLock<Workload> = OnceLock::new();
+static GIVEN: OnceLock<Arc<Workload>> = OnceLock::new();
 
 /// The declarations that every comparison is judged by.
 pub(crate) static DECLARED: LazyLock<Declarations> = LazyLock::new(|| {
@@ -22,7 +22,7 @@ pub(crate) static DECLARED: LazyLock<Declarations> = LazyLock::new(|| {
 ///
 /// # Panics
 /// If there is another one, or something was judged before.
-pub(crate) fn declare(given: &Workload) {
+pub(crate) fn declare(given: &Arc<Workload>) {
     assert!(LazyLock::get(&DECLARED).is_none(), "a workload is declared before anything is judged");
-    GIVEN.set(given.clone()).expect("a command has one workload");
+    GIVEN.set(Arc::clone(given)).expect("a command has one workload");
 }

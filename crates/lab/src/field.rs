@@ -3,6 +3,9 @@
 use pageout_experiment::fields::{FieldError, bad, display_size, number, parse_size};
 use pageout_refusal::{UnknownName, one_of, whole_number};
 
+/// The greatest number that a manifest can write.
+const MOST: u64 = i64::MAX as u64;
+
 /// A field of a workload.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Field {
@@ -31,11 +34,6 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// Returns the kind that takes these names.
-    pub(super) fn choice(names: &[&str]) -> Self {
-        Self::Choice(names.iter().map(|name| (*name).to_owned()).collect())
-    }
-
     /// Returns the values that are accepted, for messages.
     pub(super) fn accepted(&self) -> String {
         let power = |number: u64| match number {
@@ -45,7 +43,7 @@ impl Kind {
         };
         match self {
             Self::Order { most } => format!("0, or a number from 2 to {most}"),
-            Self::Number { least: 0, most: u64::MAX } => "a number".to_owned(),
+            Self::Number { least: 0, most: MOST } => "a number".to_owned(),
             Self::Number { least, most } if least + 1 == *most => format!("{least} or {most}"),
             Self::Number { least, most } => {
                 format!("a number from {} to {}", power(*least), power(*most))
@@ -67,6 +65,11 @@ impl Kind {
             Self::Choice(names) => names.iter().map(String::as_str).collect(),
             Self::Order { .. } | Self::Number { .. } | Self::Size { .. } | Self::Percent => vec![],
         }
+    }
+
+    /// Returns true if it is numbers that are all between these.
+    pub(super) const fn is_within(&self, low: u64, high: u64) -> bool {
+        matches!(self, Self::Number { least, most } if *least >= low && *most <= high)
     }
 
     /// Returns a value in the form that records have, if the text is one.
@@ -99,10 +102,6 @@ impl Kind {
 }
 
 impl Field {
-    pub(super) fn new(name: &str, kind: Kind) -> Self {
-        Self { name: name.to_owned(), kind }
-    }
-
     /// Returns a value in the form that records have.
     ///
     /// # Errors

@@ -17,7 +17,6 @@ mod fetch;
 mod field;
 mod first_build;
 mod git;
-mod given;
 mod initrd;
 mod kconfig;
 mod kernel;
@@ -41,7 +40,6 @@ pub mod records;
 mod regions;
 mod release;
 mod room;
-mod scenario;
 mod schedule;
 mod script;
 mod selftest;
@@ -65,7 +63,6 @@ pub use declared::declare;
 pub use fetch::{Fetch, FetchError, Fetched};
 pub use first_build::FirstBuild;
 pub use git::GitError;
-pub use given::Given;
 pub use initrd::InitrdError;
 pub use kconfig::{ConfigOption, NotAnOption, NotTaken};
 pub use kernel::{Kernel, KernelError, PATCHED};
@@ -81,7 +78,6 @@ pub use profile::{Costs, Function, Profile, ProfileError};
 pub use program::NoProgram;
 pub use progress::{Progress, Silent, Task};
 pub use release::Release;
-pub use scenario::Scenario;
 pub use schedule::{
     Event, Failure, MachineError, Place, Points, PointsError, Program, ProgramError, Replayed, Row,
     Schedule, Scheduled, Search, SearchError, Searched, Strategy, TextError, Turn, Verdict, What,

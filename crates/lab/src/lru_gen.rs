@@ -54,7 +54,7 @@ impl Lab<'_> {
                     place: 0,
                     line: LINE.to_owned(),
                     selftest: None,
-                    given: None,
+                    made: None,
                     parameters: Vec::new(),
                     session: Some(guest_session.clone()),
                     cpus: 1,

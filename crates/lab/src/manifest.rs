@@ -9,16 +9,18 @@ use toml::{Spanned, Value};
 
 use super::assets;
 use super::field::{Field, Kind};
-use super::given::{Code, Given, GivenField, GivenMetric, Measure, is_c};
 use super::kconfig::ConfigOption;
+use super::plan::CPUS;
 use super::program::Program;
 use super::target::Arch;
-use super::workload::Workload;
+use super::workload::{Code, DeclaredField, DeclaredMetric, Measure, Workload, is_c};
 use pageout_experiment::fields::parse_size;
 use pageout_experiment::named;
 use pageout_record::schema::Better;
 use pageout_refusal::{BadValue, UnknownName};
 
+/// The scenario of the benchmark that runs the kernel selftest.
+const SELFTEST: &str = "selftest.toml";
 /// The manifest of a directory.
 const FILE: &str = "workload.toml";
 /// The beginning and the end of the comment that is a C file's manifest.
@@ -95,7 +97,7 @@ struct Written {
     about: Spanned<String>,
     /// The metric that verdicts and `--fail-on` are about; without it, no verdict.
     whole: Option<Spanned<String>>,
-    /// CPUs of the machine, 1 to 8, by default 1. On more than one, a plugin counts each of them in
+    /// CPUs of the machine, 1 to 8, by default the field `cpus`, or 1. On more than one, a plugin counts each of them in
     /// a region.
     cpus: Option<Spanned<u8>>,
     /// NUMA nodes, 1 to 4, by default 1. The kernel needs `NUMA_EMU=y`.
@@ -123,11 +125,14 @@ struct Written {
     run: Option<Spanned<String>>,
     /// The shell of a script, such as `"busybox-{arch}"`; by default this machine's static busybox.
     shell: Option<Spanned<String>>,
+    /// `false`: it runs once, whatever `--runs` says.
+    samples: Option<bool>,
     /// `true`: one more sample first, which is not counted.
     #[serde(default, rename = "warm-up")]
     warm_up: bool,
     /// A list: `name`, `default`, and one of `number = [LEAST, MOST]`,
-    /// `size = ["LEAST", "MOST"]`, `order = MOST` and `choices = ["A", "B"]`.
+    /// `size = ["LEAST", "MOST"]`, `order = MOST`, `choices = ["A", "B"]`, `percent = true` and
+    /// `share = true`.
     #[serde(default)]
     field: Vec<Spanned<WrittenField>>,
     /// A list: `name`, and `per = "UNIT"` for a region, where less is better, or `unit = "UNIT"`
@@ -144,6 +149,8 @@ struct WrittenField {
     size: Option<Spanned<[String; 2]>>,
     order: Option<Spanned<u64>>,
     choices: Option<Spanned<Vec<String>>>,
+    percent: Option<bool>,
+    share: Option<bool>,
     default: Spanned<Value>,
 }
 
@@ -159,7 +166,7 @@ struct WrittenMetric {
 /// A problem at an offset of the text.
 struct At(usize, String);
 
-impl Given {
+impl Workload {
     /// Reads a workload: a C file with its manifest in a comment, or a directory with the manifest
     /// `workload.toml` and C files.
     ///
@@ -167,21 +174,29 @@ impl Given {
     /// [`WorkloadError`] names the file, and the line if the fault is in one.
     pub fn read(path: &Path) -> Result<Self, WorkloadError> {
         let found = if path.is_dir() { of_directory(path)? } else { of_file(path)? };
-        let given = Self::of(found)?;
-        match Workload::named(&given.name) {
-            None => Ok(given),
-            Some(_) => Err(WorkloadError::Taken { path: path.to_owned(), name: given.name }),
+        let workload = Self::of(found)?;
+        match Self::named(&workload.name) {
+            None => Ok(workload),
+            Some(_) => Err(WorkloadError::Taken { path: path.to_owned(), name: workload.name }),
         }
     }
 
-    /// Returns the workloads that come with the lab, by their names.
+    /// Returns the workloads that come with the lab: scenarios of the benchmark, then programs, by
+    /// their names.
     pub(super) fn shipped() -> Vec<Self> {
-        let of = |(name, text): &(&str, &str)| {
-            let path = Path::new(name);
-            let found = of_text(path, (*text).to_owned()).and_then(Self::of);
-            found.unwrap_or_else(|error| panic!("the lab's own workload has a mistake: {error}"))
+        let scenarios = assets::SCENARIOS.iter().map(|(name, text)| {
+            let path = PathBuf::from(name);
+            let code = if *name == SELFTEST { Code::Selftest } else { Code::Benchmark };
+            Ok((path, 0, (*text).to_owned(), Beside::Benchmark(code)))
+        });
+        let programs = assets::WORKLOADS;
+        let programs =
+            programs.iter().map(|(name, text)| of_text(Path::new(name), (*text).to_owned()));
+        let of = |found: Result<Found, WorkloadError>| {
+            let read = found.and_then(Self::of);
+            read.unwrap_or_else(|error| panic!("the lab's own workload has a mistake: {error}"))
         };
-        assets::WORKLOADS.iter().map(of).collect()
+        scenarios.chain(programs).map(of).collect()
     }
 
     fn of((manifest, before, text, beside): Found) -> Result<Self, WorkloadError> {
@@ -197,7 +212,7 @@ impl Given {
             refused(At(error.span().map_or(0, |span| span.start), problem))
         })?;
         let code = match (&written.program, beside) {
-            (Some(program), Beside::File(..)) => {
+            (Some(program), Beside::File(..) | Beside::Benchmark(_)) => {
                 let problem = "`program` is of a directory's workload.toml, not of a C file's";
                 return Err(refused(at(program, problem)));
             }
@@ -206,8 +221,9 @@ impl Given {
             }
             (None, Beside::File(name, text)) => Code::C(vec![(name, text)]),
             (None, Beside::Directory(directory)) => Code::C(sources(&directory)?),
+            (None, Beside::Benchmark(code)) => code,
         };
-        written.given(code).map_err(refused)
+        written.workload(code).map_err(refused)
     }
 }
 
@@ -220,6 +236,8 @@ enum Beside {
     File(String, String),
     /// A directory, with C files or with a program.
     Directory(PathBuf),
+    /// The benchmark, whose scenario is this code.
+    Benchmark(Code),
 }
 
 fn read(path: &Path) -> Result<String, WorkloadError> {
@@ -316,14 +334,14 @@ impl Written {
         named_among("region", run, names, "no metric is a region: expected one with `per`")
     }
 
-    fn given(self, code: Code) -> Result<Given, At> {
+    fn workload(self, code: Code) -> Result<Workload, At> {
         let name = plain("name", "-_", &self.name)?;
-        let fields = self.field.iter().map(|of| of.get_ref().given());
+        let fields = self.field.iter().map(|of| of.get_ref().declared());
         let fields = fields.collect::<Result<Vec<_>, _>>()?;
-        let metrics = self.metric.iter().map(|of| of.get_ref().given(of.span().start));
+        let metrics = self.metric.iter().map(|of| of.get_ref().declared(of.span().start));
         let metrics = metrics.collect::<Result<Vec<_>, _>>()?;
-        self.check_numbers()?;
-        self.check_names()?;
+        self.check_numbers(&code)?;
+        self.check_names(&code)?;
         let cpus = within("cpus", self.cpus.as_ref(), 1, MOST_CPUS)?.unwrap_or(1);
         let nodes = within("nodes", self.nodes.as_ref(), 1, MOST_NODES)?.unwrap_or(1);
         let disks = within("disks", self.disks.as_ref(), 0, MOST_DISKS)?.unwrap_or(0);
@@ -345,7 +363,7 @@ impl Written {
             parsed.map_err(|error| at(of, format!("config {:?}: {error}", of.get_ref())))
         };
         let options = self.config.iter().map(option);
-        Ok(Given {
+        Ok(Workload {
             name,
             about: self.about.get_ref().clone(),
             whole: whole.transpose()?,
@@ -355,6 +373,7 @@ impl Written {
             memory: memory.transpose()?,
             swap: self.swap,
             options: options.collect::<Result<Vec<_>, _>>()?,
+            samples: self.samples.unwrap_or(true),
             warm_up: self.warm_up,
             fields,
             metrics,
@@ -364,20 +383,28 @@ impl Written {
         })
     }
 
-    fn check_numbers(&self) -> Result<(), At> {
+    fn check_numbers(&self, code: &Code) -> Result<(), At> {
         if let Some(more) = self.field.get(MOST_FIELDS) {
             return Err(at(more, format!("more than {MOST_FIELDS} fields")));
         }
         match (self.metric.get(MOST_METRICS), self.metric.first()) {
             (Some(more), _) => Err(at(more, format!("more than {MOST_METRICS} metrics"))),
-            (None, None) => Err(at(&self.name, "no [[metric]]: expected one or more")),
-            (None, Some(_)) => Ok(()),
+            (None, None) if !matches!(code, Code::Benchmark | Code::Selftest) => {
+                Err(at(&self.name, "no [[metric]]: expected one or more"))
+            }
+            (None, _) => Ok(()),
         }
     }
 
-    /// Returns an error if two fields or two metrics have one name.
-    fn check_names(&self) -> Result<(), At> {
+    /// Returns an error if two fields or two metrics have one name, or a field has one of the
+    /// lab's.
+    fn check_names(&self, code: &Code) -> Result<(), At> {
         let fields: Vec<_> = self.field.iter().map(|of| &of.get_ref().name).collect();
+        let is_taken = |name: &&&Spanned<String>| TAKEN.contains(&name.get_ref().as_str());
+        if let (Some(taken), false) = (fields.iter().find(is_taken), *code == Code::Benchmark) {
+            let problem = format!("`{}` is the lab's own: another name", taken.get_ref());
+            return Err(at(taken, problem));
+        }
         let metrics: Vec<_> = self.metric.iter().map(|of| &of.get_ref().name).collect();
         for (what, names) in [("field", fields), ("metric", metrics)] {
             for (place, name) in names.iter().enumerate() {
@@ -441,12 +468,8 @@ fn size_of(text: &str, accepted: &str) -> Result<u64, BadValue> {
 }
 
 impl WrittenField {
-    fn given(&self) -> Result<GivenField, At> {
+    fn declared(&self) -> Result<DeclaredField, At> {
         let name = plain("field", "-_", &self.name)?;
-        if TAKEN.contains(&name.as_str()) {
-            let problem = format!("`{name}` is the lab's own: another name");
-            return Err(at(&self.name, problem));
-        }
         let default = match self.default.get_ref() {
             Value::String(text) => text.clone(),
             Value::Integer(number) => number.to_string(),
@@ -455,7 +478,12 @@ impl WrittenField {
                 return Err(at(&self.default, problem));
             }
         };
+        let is_percent = self.percent == Some(true);
+        let is_share = self.share == Some(true);
         let kind = match (&self.number, &self.size, &self.choices, &self.order) {
+            (None, None, None, None) if is_percent && !is_share => Kind::Percent,
+            (None, None, None, None) if is_share && !is_percent => Kind::Share,
+            _ if is_percent || is_share => return Err(self.no_kind(&name)),
             (None, None, None, Some(order)) => {
                 let most = *order.get_ref();
                 if !(2..=MOST_ORDER).contains(&most) {
@@ -480,17 +508,24 @@ impl WrittenField {
                 Kind::Size { least, most, such_as }
             }
             (None, None, Some(choices), None) => Kind::Choice(self.choices(choices)?),
-            _ => {
-                let problem = format!(
-                    "field `{name}`: expected one of number = [LEAST, MOST], \
-                    size = [\"LEAST\", \"MOST\"], order = MOST and choices = [\"A\", \"B\"]"
-                );
-                return Err(at(&self.name, problem));
-            }
+            _ => return Err(self.no_kind(&name)),
         };
         let field = Field { name, kind };
+        if field.name == CPUS && !field.kind.is_within(1, MOST_CPUS.into()) {
+            let problem =
+                format!("field `cpus` is the machine's: number = [1, {MOST_CPUS}] or less");
+            return Err(at(&self.name, problem));
+        }
         let default = field.value(&default).map_err(|error| at(&self.default, error))?;
-        Ok(GivenField { field, default })
+        Ok(DeclaredField { field, default })
+    }
+
+    fn no_kind(&self, name: &str) -> At {
+        let problem = format!(
+            "field `{name}`: expected one of number = [LEAST, MOST], size = [\"LEAST\", \"MOST\"], \
+            order = MOST, choices = [\"A\", \"B\"], percent = true and share = true"
+        );
+        at(&self.name, problem)
     }
 
     fn choices(&self, choices: &Spanned<Vec<String>>) -> Result<Vec<String>, At> {
@@ -518,7 +553,7 @@ fn bounds<T>(of: &Spanned<T>, least: u64, most: u64) -> Result<(), At> {
 }
 
 impl WrittenMetric {
-    fn given(&self, start: usize) -> Result<GivenMetric, At> {
+    fn declared(&self, start: usize) -> Result<DeclaredMetric, At> {
         let name = plain("metric", "-_ ", &self.name)?;
         let unit = |text: &Spanned<String>| {
             // Units have capitals, such as `4K page`.
@@ -540,6 +575,6 @@ impl WrittenMetric {
             let problem = format!("metric `{name}`: `better` is of counters; of a region less is");
             return Err(At(start, problem));
         }
-        Ok(GivenMetric { name, what, better: self.better.unwrap_or(better) })
+        Ok(DeclaredMetric { name, what, better: self.better.unwrap_or(better) })
     }
 }

@@ -13,7 +13,6 @@ use super::boot::Boot;
 use super::build::{BuildError, Built};
 use super::cache::CacheError;
 use super::child::version;
-use super::given::{Given, Made};
 use super::initrd::{Carried, Guest};
 use super::kernel::Kernel;
 use super::pages::Pages;
@@ -26,6 +25,7 @@ use super::selftest;
 use super::session::{Done, Lab, LabError, NotBuilt, OnFailure, Sources, Wanted, Work};
 use super::source::Source;
 use super::target::{Arch, Config, Cpu};
+use super::workload::{Made, Workload};
 use pageout_experiment::this_machine::{available_memory, this_run};
 
 /// Seconds that a machine gets to boot, and again for each run of the benchmark and each GiB that
@@ -120,7 +120,7 @@ pub(super) struct Job {
     /// The selftest's program, if they run it.
     pub(super) selftest: Option<PathBuf>,
     /// The workload with a manifest, if they run one.
-    pub(super) given: Option<Made>,
+    pub(super) made: Option<Made>,
     pub(super) cpus: u8,
     /// The boot parameters that its machine takes.
     pub(super) parameters: Vec<String>,
@@ -259,9 +259,10 @@ impl Lab<'_> {
                 true => self.selftests(sources, configs)?,
                 false => BTreeMap::new(),
             };
-            let given = runs.plan.iter().find_map(Bench::given);
-            let givens = given.map(|given| self.givens(given, configs)).transpose()?;
-            let made = |arch| givens.as_ref().map(|givens| givens[&arch].clone());
+            let programs = match runs.plan.iter().find(|bench| bench.workload.is_program()) {
+                Some(bench) => self.programs(&bench.workload, configs)?,
+                None => BTreeMap::new(),
+            };
             let selftest = |bench: &Bench, kernel: &Kernel, config: Config| {
                 let of = || selftests[&(kernel.source.clone(), config.arch())].clone();
                 bench.is_selftest().then(of)
@@ -274,7 +275,7 @@ impl Lab<'_> {
                     line: bench.line(&kernel.name, runs.samples, counting(bench).as_ref()),
                     session: None,
                     selftest: selftest(bench, kernel, config),
-                    given: bench.given().and_then(|_| made(config.arch())),
+                    made: bench.workload.is_program().then(|| programs[&config.arch()].clone()),
                     cpus: bench.cpus(),
                     parameters: bench.parameters(),
                     file_size: bench.mapped(),
@@ -319,10 +320,14 @@ impl Lab<'_> {
         Ok(programs)
     }
 
-    /// Makes a workload for each architecture: a plan has no more than one.
-    fn givens(&self, given: &Given, configs: &[Config]) -> Result<BTreeMap<Arch, Made>, LabError> {
+    /// Makes a workload's program for each architecture: a plan has no more than one.
+    fn programs(
+        &self,
+        workload: &Workload,
+        configs: &[Config],
+    ) -> Result<BTreeMap<Arch, Made>, LabError> {
         let arches: BTreeSet<Arch> = configs.iter().map(|config| config.arch()).collect();
-        let made = |arch| Ok((arch, given.made(arch, &self.cache, self.progress)?));
+        let made = |arch| Ok((arch, workload.made(arch, &self.cache, self.progress)?));
         arches.into_iter().map(made).collect()
     }
 
@@ -379,9 +384,9 @@ impl Lab<'_> {
             session: job.session.as_deref(),
             programs: [
                 ("selftest", job.selftest.as_deref()),
-                ("workload", job.given.as_ref().map(|given| given.program.as_path())),
+                ("workload", job.made.as_ref().map(|made| made.program.as_path())),
             ],
-            root: job.given.as_ref().and_then(|given| given.root.as_deref()),
+            root: job.made.as_ref().and_then(|made| made.root.as_deref()),
         };
         job.host.guest.write_initrd(&carried, &initrd)?;
         let plugin = match &job.plugin {
@@ -455,15 +460,14 @@ impl Brought {
     fn add_counts(&mut self, bench: &Bench, job: &Job) -> Result<(), LabError> {
         let machine = || self.title.clone();
         let [record] = &mut self.records[..] else { return Ok(()) };
-        match (&self.counts, bench.given()) {
-            (Some(Counts::Under(profile)), _) => profile
+        match &self.counts {
+            Some(Counts::Under(profile)) => profile
                 .add_to(record, job.config.small_pages(), job.cpus)
                 .map_err(|source| LabError::Profile { machine: machine(), source }),
-            (Some(Counts::Regions(regions)), Some(given)) => regions
-                .add_to(record, given, job.cpus)
+            Some(Counts::Regions(regions)) => regions
+                .add_to(record, &bench.workload, job.cpus)
                 .map_err(|source| LabError::Regions { machine: machine(), source }),
-            (Some(Counts::Regions(_)), None) => unreachable!("only workloads have regions"),
-            (None, _) => Ok(()),
+            None => Ok(()),
         }
     }
 }

@@ -1,16 +1,19 @@
-//! The benchmark's runs in the test machine: scenarios and their fields, a line each.
+//! Runs in the test machine: workloads and their fields, a line each.
 
-use super::given::Given;
 use super::kconfig::ConfigOption;
 use super::pages::Pages;
 use super::plugin::Counting;
 use super::profile;
 use super::regions;
-use super::scenario::Scenario;
-use super::workload::Workload;
+use super::workload::{Code, DeclaredField, Workload};
 use pageout_experiment::fields::{FieldError, list, pairs, parse_size};
+use pageout_refusal::one_of;
+use std::sync::Arc;
 
-/// The file size if none is given, in bytes: the benchmark's own default.
+/// The fields that the machine is made by.
+const SIZE: &str = "size";
+pub(super) const CPUS: &str = "cpus";
+/// The bytes that are mapped where no size says it.
 const DEFAULT_SIZE: u64 = 1 << 30;
 /// The most samples that the benchmark takes.
 const MOST_SAMPLES: u16 = 100;
@@ -31,11 +34,11 @@ impl Needs {
     pub const SWAP: Self = Self { swap: true, options: Vec::new(), packages: Vec::new() };
 }
 
-/// A run of the benchmark.
+/// A run of a workload.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Bench {
     /// The workload that it runs.
-    pub workload: Workload,
+    pub workload: Arc<Workload>,
     /// The fields given; the program has defaults for the others.
     fields: Vec<(String, String)>,
 }
@@ -47,16 +50,11 @@ impl Bench {
     /// # Errors
     ///
     /// [`FieldError`] for the first argument refused.
-    pub fn parse(
-        workload: impl Into<Workload>,
-        arguments: &[String],
-    ) -> Result<Vec<Self>, FieldError> {
-        let workload = workload.into();
-        let fields = workload.fields();
-        let mut all = vec![Self { workload: workload.clone(), fields: Vec::new() }];
+    pub fn parse(workload: &Arc<Workload>, arguments: &[String]) -> Result<Vec<Self>, FieldError> {
+        let mut all = vec![Self { workload: Arc::clone(workload), fields: Vec::new() }];
         for (name, value) in pairs(arguments)? {
-            let field = fields.iter().find(|field| field.name == name);
-            let field = field.ok_or_else(|| workload.lacks(name))?;
+            let found = workload.fields.iter().find(|of| of.field.name == name);
+            let DeclaredField { field, .. } = found.ok_or_else(|| workload.lacks(name))?;
             let values = list(field.name.clone(), value, |text| field.value(text))?;
             let with = |bench: &Self, value: &String| {
                 let mut bench = bench.clone();
@@ -77,10 +75,11 @@ impl Bench {
     pub fn check_samples(plan: &[Self], samples: Option<u16>) -> Result<(), FieldError> {
         let Some(samples) = samples else { return Ok(()) };
         for Self { workload, .. } in plan {
-            let problem = if *workload == Workload::Ours(Scenario::HelperCalls) {
-                format!("--runs {samples}: it takes no samples; give calls=N for how much it does")
-            } else if !workload.is_sampled() {
-                format!("--runs {samples}: it takes no samples")
+            let problem = if !workload.samples {
+                let fields = workload.field_names();
+                let fields: Vec<&str> = fields.iter().map(|(name, _)| name.as_str()).collect();
+                let fields = one_of(&fields);
+                format!("--runs {samples}: it takes no samples; accepted without --runs: {fields}")
             } else if samples > MOST_SAMPLES {
                 format!("--runs {samples}: it takes at most {MOST_SAMPLES} samples")
             } else {
@@ -98,14 +97,11 @@ impl Bench {
     ///
     /// [`FieldError`] for the first that does not.
     pub fn check_counts(plan: &[Self]) -> Result<(), FieldError> {
-        let reclaims = |bench: &&Self| match bench.workload {
-            Workload::Ours(scenario) => scenario.whole() == Some(profile::WHOLE),
-            Workload::Given(ref given) => given.has_region(),
-        };
-        let Some(other) = plan.iter().find(|bench| !reclaims(bench)) else { return Ok(()) };
-        let what = match other.workload {
-            Workload::Ours(_) => "it does not reclaim",
-            Workload::Given(_) => "its manifest has no region",
+        let other = plan.iter().find(|bench| bench.workload.counted().is_none());
+        let Some(other) = other else { return Ok(()) };
+        let what = match other.workload.is_program() {
+            true => "its manifest has no region",
+            false => "it does not reclaim",
         };
         let problem = format!("--counts: {what}; `pageout lab profile` counts under any function");
         Err(FieldError::together(other.workload.name().to_owned(), problem))
@@ -129,29 +125,29 @@ impl Bench {
             Some(Counting::Regions) => "regions",
         };
         line += &format!(" kernel={kernel} clock={clock}");
-        if let Some(samples) = samples.filter(|_| self.workload.is_sampled()) {
+        let samples = match self.workload.samples {
+            true => samples,
+            false => self.workload.is_program().then_some(1),
+        };
+        if let Some(samples) = samples {
             line += &format!(" runs={samples}");
         }
         line
     }
 
     /// Returns the program of the test machine that runs it.
-    const fn program(&self) -> &'static str {
-        match self.workload {
-            Workload::Ours(_) => "bench",
-            Workload::Given(_) => "workload",
-        }
+    fn program(&self) -> &'static str {
+        if self.workload.is_program() { "workload" } else { "bench" }
     }
 
     /// Returns the metrics of its records of which one direction is better. The others only count
     /// work.
     pub fn costs(&self) -> Vec<String> {
         let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
-        match (self.counting(false), &self.workload) {
-            (Some(Counting::Under(_)), _) => owned(profile::costs(self.cpus())),
-            (_, Workload::Ours(scenario)) => owned(scenario.whole().into_iter().collect()),
-            (None, Workload::Given(given)) => owned(given.costs()),
-            (Some(Counting::Regions), Workload::Given(given)) => regions::costs(given, self.cpus()),
+        match self.counting(false) {
+            None => owned(self.workload.costs()),
+            Some(Counting::Under(_)) => owned(profile::costs(self.cpus())),
+            Some(Counting::Regions) => regions::costs(&self.workload, self.cpus()),
         }
     }
 
@@ -162,11 +158,8 @@ impl Bench {
 
     /// Returns the number of CPUs of its machine.
     pub(super) fn cpus(&self) -> u8 {
-        match &self.workload {
-            Workload::Given(given) => given.cpus,
-            Workload::Ours(Scenario::HotPages) => 2,
-            Workload::Ours(_) => self.field("cpus").and_then(|cpus| cpus.parse().ok()).unwrap_or(1),
-        }
+        let field = self.field(CPUS).map(|cpus| cpus.parse().expect("the manifest bounds it"));
+        field.unwrap_or(self.workload.cpus)
     }
 
     /// Returns the work that a plugin counts for its records. It does so on more than one CPU,
@@ -174,63 +167,50 @@ impl Bench {
     /// for.
     pub(super) fn counting(&self, all_costs: bool) -> Option<Counting> {
         let by_plugin = all_costs || self.cpus() > 1;
-        match &self.workload {
-            Workload::Ours(Scenario::HotPages | Scenario::Selftest) => None,
-            Workload::Ours(_) => by_plugin.then(|| Counting::Under(profile::RECLAIM.to_owned())),
-            Workload::Given(given) => {
-                (by_plugin && given.has_region()).then_some(Counting::Regions)
-            }
-        }
+        self.workload.counted().filter(|_| by_plugin)
     }
 
     /// Returns the pages that a profile of it is divided by.
     pub(super) fn pages(&self) -> Pages {
-        match &self.workload {
-            Workload::Ours(_) => Pages::Ours,
-            Workload::Given(given) => given.pages(),
-        }
-    }
-
-    /// Returns the program with a manifest that it runs, if it is one.
-    pub(super) fn given(&self) -> Option<&Given> {
-        match &self.workload {
-            Workload::Given(given) => Some(given),
-            Workload::Ours(_) => None,
-        }
+        self.workload.pages()
     }
 
     /// Returns true if it runs the selftest's program.
     pub(super) fn is_selftest(&self) -> bool {
-        self.workload == Workload::Ours(Scenario::Selftest)
+        self.workload.code == Code::Selftest
     }
 
     /// Returns the needs of the kernels that a plan runs on. All runs of a plan are of one
     /// workload.
     pub fn needs(plan: &[Self]) -> Needs {
-        match plan.first().map(|bench| &bench.workload) {
-            Some(Workload::Ours(Scenario::ReclaimShmem)) => Needs::SWAP,
-            None | Some(Workload::Ours(_)) => Needs::default(),
-            Some(Workload::Given(given)) => given.needs(),
-        }
+        plan.first().map(|bench| bench.workload.needs()).unwrap_or_default()
     }
 
     /// Returns the boot parameters that its machine takes.
     pub(super) fn parameters(&self) -> Vec<String> {
-        self.given().map(Given::parameters).unwrap_or_default()
+        self.workload.parameters()
     }
 
     /// Returns the bytes that it maps, besides those of every machine.
     pub(super) fn mapped(&self) -> u64 {
-        let declared = self.given().and_then(|given| given.memory);
-        let size = || self.field("size").and_then(|size| parse_size(size).ok());
-        declared.or_else(size).unwrap_or(DEFAULT_SIZE)
+        // The benchmark's figures are of machines with this much room, unless a size is given.
+        let size = match self.workload.is_program() {
+            true => self.field(SIZE),
+            false => self.given(SIZE),
+        };
+        let size = || size.and_then(|size| parse_size(size).ok());
+        self.workload.memory.or_else(size).unwrap_or(DEFAULT_SIZE)
     }
 
     /// Returns the value of a field: the one given, or else the manifest's default.
     fn field(&self, name: &str) -> Option<&str> {
+        self.given(name).or_else(|| self.workload.default(name))
+    }
+
+    /// Returns the value that was given of a field.
+    fn given(&self, name: &str) -> Option<&str> {
         let given = self.fields.iter().find(|(field, _)| *field == name);
-        let default = || self.given().and_then(|of| of.default(name));
-        given.map(|(_, value)| value.as_str()).or_else(default)
+        given.map(|(_, value)| value.as_str())
     }
 }
 
@@ -240,15 +220,19 @@ mod tests {
     use pageout_record::schema::{Better, RecordFile};
     use std::collections::BTreeSet;
 
-    fn lines(scenario: Scenario, fields: &str) -> Result<Vec<String>, String> {
+    fn workload(name: &str) -> &'static Arc<Workload> {
+        Workload::named(name).unwrap()
+    }
+
+    fn lines(scenario: &str, fields: &str) -> Result<Vec<String>, String> {
         let fields: Vec<String> = fields.split_whitespace().map(str::to_owned).collect();
-        let all = Bench::parse(scenario, &fields).map_err(|error| error.to_string())?;
+        let all = Bench::parse(workload(scenario), &fields).map_err(|error| error.to_string())?;
         Ok(all.iter().map(|bench| bench.line("s1", None, bench.counting(false).as_ref())).collect())
     }
 
     #[test]
     fn lists_become_lines() {
-        let lines = lines(Scenario::ReclaimFile, "order=0,4 lru=classic,mglru size=1024M").unwrap();
+        let lines = lines("reclaim-file", "order=0,4 lru=classic,mglru size=1024M").unwrap();
         let expected = ["0 lru=classic", "0 lru=mglru", "4 lru=classic", "4 lru=mglru"];
         for (line, fields) in lines.iter().zip(expected) {
             let line_of =
@@ -261,32 +245,33 @@ mod tests {
     #[test]
     fn samples_are_taken_or_refused() {
         let line = |scenario| {
-            let bench = Bench::parse(scenario, &[]).unwrap().remove(0);
+            let bench = Bench::parse(workload(scenario), &[]).unwrap().remove(0);
             bench.line("s1", Some(5), None)
         };
         assert_eq!(
-            line(Scenario::MixedMappings),
+            line("mixed-mappings"),
             "bench mixed-mappings kernel=s1 clock=instructions runs=5"
         );
-        assert_eq!(line(Scenario::HelperCalls), "bench helper-calls kernel=s1 clock=instructions");
+        assert_eq!(line("helper-calls"), "bench helper-calls kernel=s1 clock=instructions");
         let check = |scenario, samples| {
-            let plan = Bench::parse(scenario, &[]).unwrap();
+            let plan = Bench::parse(workload(scenario), &[]).unwrap();
             Bench::check_samples(&plan, samples).map_err(|error| error.to_string())
         };
-        for scenario in Scenario::ALL {
-            assert_eq!(check(scenario, None), Ok(()));
-            assert_eq!(check(scenario, Some(100)).is_ok(), scenario.is_sampled(), "{scenario:?}");
+        for scenario in Workload::ours() {
+            assert_eq!(check(scenario.name(), None), Ok(()));
+            let is_taken = check(scenario.name(), Some(100)).is_ok();
+            assert_eq!(is_taken, scenario.samples, "{}", scenario.name());
         }
         assert_eq!(
-            check(Scenario::HelperCalls, Some(5)).unwrap_err(),
-            "scenario helper-calls: --runs 5: it takes no samples; give calls=N for how much it \
-             does"
+            check("helper-calls", Some(5)).unwrap_err(),
+            "scenario helper-calls: --runs 5: it takes no samples; accepted without --runs: order, \
+             calls or seed"
         );
         assert_eq!(
-            check(Scenario::Selftest, Some(5)).unwrap_err(),
-            "scenario selftest: --runs 5: it takes no samples"
+            check("selftest", Some(5)).unwrap_err(),
+            "scenario selftest: --runs 5: it takes no samples; accepted without --runs: cpus"
         );
-        let error = check(Scenario::AgeFile, Some(101)).unwrap_err();
+        let error = check("age-file", Some(101)).unwrap_err();
         assert_eq!(error, "scenario age-file: --runs 101: it takes at most 100 samples");
     }
 
@@ -297,8 +282,7 @@ mod tests {
         for record in stored.records() {
             let fields = record.fields.iter().filter(|(name, _)| *name == "cpus");
             let fields: Vec<String> = fields.map(|(name, n)| format!("{name}={n}")).collect();
-            let scenario = Scenario::named(&record.scenario).unwrap();
-            let bench = &Bench::parse(scenario, &fields).unwrap()[0];
+            let bench = &Bench::parse(workload(&record.scenario), &fields).unwrap()[0];
             let costs = bench.costs();
             let lower = record.metrics.iter().filter(|metric| metric.better == Better::Lower);
             let lower: Vec<_> = lower.map(|metric| metric.name.as_str()).collect();
@@ -315,38 +299,38 @@ mod tests {
 
     #[test]
     fn on_two_cpus_the_plugin_counts() {
-        let line = lines(Scenario::ReclaimFile, "cpus=1,2 process=running").unwrap();
+        let line = lines("reclaim-file", "cpus=1,2 process=running").unwrap();
         let begin = "bench reclaim-file cpus";
         assert_eq!(line[0], format!("{begin}=1 process=running kernel=s1 clock=instructions"));
         assert_eq!(line[1], format!("{begin}=2 process=running kernel=s1 clock=plugin"));
-        let line = lines(Scenario::Selftest, "cpus=2").unwrap();
+        let line = lines("selftest", "cpus=2").unwrap();
         assert_eq!(line[0], "bench selftest cpus=2 kernel=s1 clock=instructions");
         let given = Workload::named("fork-copy").unwrap();
-        let bench = Bench::parse(given.clone(), &[]).unwrap().remove(0);
+        let bench = Bench::parse(given, &[]).unwrap().remove(0);
         let counting = [false, true].map(|all| bench.counting(all));
         assert_eq!(counting, [None, Some(Counting::Regions)]);
         let cpus = |fields: &[String]| {
-            let plan = Bench::parse(Scenario::ReclaimFile, fields).unwrap();
+            let plan = Bench::parse(workload("reclaim-file"), fields).unwrap();
             plan.iter().map(Bench::cpus).collect::<Vec<_>>()
         };
         assert_eq!((cpus(&[]), cpus(&["cpus=2,1".to_owned()])), (vec![1], vec![2, 1]));
-        assert!(lines(Scenario::ReclaimFile, "cpus=3").is_err());
-        assert!(lines(Scenario::AgeFile, "cpus=2").is_err());
+        assert!(lines("reclaim-file", "cpus=3").is_err());
+        assert!(lines("age-file", "cpus=2").is_err());
     }
 
     #[test]
     fn every_field_says_what_it_accepts() {
-        for scenario in Scenario::ALL {
-            for field in scenario.fields() {
-                let (name, accepted) = (field.name, field.kind.accepted());
-                let error = lines(scenario, &format!("{name}=x")).unwrap_err();
+        for scenario in Workload::ours() {
+            for DeclaredField { field, .. } in &scenario.fields {
+                let (name, accepted) = (&field.name, field.kind.accepted());
+                let error = lines(scenario.name(), &format!("{name}=x")).unwrap_err();
                 assert!(error.contains("`x`") && error.contains(&accepted), "{error}");
             }
         }
-        let lacks = lines(Scenario::AgeFile, "lru=classic").unwrap_err();
+        let lacks = lines("age-file", "lru=classic").unwrap_err();
         assert!(lacks.contains("order, young or size"), "{lacks}");
-        assert!(lines(Scenario::ReclaimFile, "young=1/4").is_err());
-        assert!(lines(Scenario::HelperCalls, "order=10").is_err());
+        assert!(lines("reclaim-file", "young=1/4").is_err());
+        assert!(lines("helper-calls", "order=10").is_err());
         for bad in [
             "order=14",
             "order=1",
@@ -356,17 +340,18 @@ mod tests {
             "reclaim=101%",
             "reclaim=80",
         ] {
-            assert!(lines(Scenario::ReclaimFile, bad).is_err(), "{bad}");
+            assert!(lines("reclaim-file", bad).is_err(), "{bad}");
         }
         for bad in ["young=1/1", "young=1/", "young=2/3"] {
-            assert!(lines(Scenario::AgeFile, bad).is_err(), "{bad}");
+            assert!(lines("age-file", bad).is_err(), "{bad}");
         }
-        assert_eq!(lines(Scenario::AgeFile, "young=all,1/256").unwrap().len(), 2);
+        assert_eq!(lines("age-file", "young=all,1/256").unwrap().len(), 2);
     }
 
     #[test]
     fn the_file_size_is_the_given_one_or_the_benchmark_s() {
-        let size = |fields: &[String]| Bench::parse(Scenario::AgeFile, fields).unwrap()[0].mapped();
+        let size =
+            |fields: &[String]| Bench::parse(workload("age-file"), fields).unwrap()[0].mapped();
         assert_eq!(size(&[]), 1 << 30);
         assert_eq!(size(&["size=10GiB".to_owned()]), 10 << 30);
     }

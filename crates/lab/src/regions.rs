@@ -6,8 +6,8 @@ use std::str::FromStr;
 
 use pageout_record::schema::{Better, Metric, Record};
 
-use super::given::{Given, GivenMetric, Measure};
 use super::profile::{COUNTS, Costs};
+use super::workload::{DeclaredMetric, Measure, Workload};
 use pageout_experiment::metrics::counted;
 
 /// The form of the plugin's lines.
@@ -78,9 +78,9 @@ fn read_line(text: &str) -> Option<((usize, usize, u8), Costs)> {
 
 /// Returns the names of all metrics of a workload's records on a machine with this number of CPUs
 /// of which one direction is better, the costs of its regions among them.
-pub(super) fn costs(given: &Given, cpus: u8) -> Vec<String> {
-    let judged = given.metrics.iter().filter(|metric| metric.better != Better::Neither);
-    let of = |metric: &GivenMetric| match metric.what {
+pub(super) fn costs(workload: &Workload, cpus: u8) -> Vec<String> {
+    let judged = workload.metrics.iter().filter(|metric| metric.better != Better::Neither);
+    let of = |metric: &DeclaredMetric| match metric.what {
         Measure::Region { .. } => {
             let of_cpus = several(cpus).map(|cpu| of_cpu(&metric.name, cpu));
             [metric.name.clone()].into_iter().chain(of_cpus).flat_map(|of| names(&of)).collect()
@@ -116,15 +116,15 @@ impl Regions {
     pub(super) fn add_to(
         &self,
         record: &mut Record,
-        given: &Given,
+        workload: &Workload,
         cpus: u8,
     ) -> Result<(), RegionsError> {
         let mut all = Vec::new();
-        for (region, metric) in given.metrics.iter().enumerate() {
+        for (region, metric) in workload.metrics.iter().enumerate() {
             let Measure::Region { per } = &metric.what else { continue };
             let of = Region { name: &metric.name, per, better: metric.better };
             let units = of.units(record);
-            let samples = self.samples(region, given.warm_up);
+            let samples = self.samples(region, workload.warm_up);
             if samples.len() != units.len() {
                 let (found, expected) = (samples.len(), units.len());
                 let region = metric.name.clone();
@@ -217,11 +217,11 @@ per = "4K page"
     const TEXT: &str = "0 1 0 900 9 9 9 9 9 9\n0 1 1 0 0 0 0 0 0 0\n1 1 0 100 8 0 2 2 1 40\n\
         1 1 1 20 0 4 0 0 0 4\n2 1 0 110 8 0 2 2 1 40\n2 1 1 10 0 4 0 0 0 4\nend\n";
 
-    fn given() -> Given {
+    fn workload() -> Workload {
         let directory = tempdir().unwrap();
         let file = directory.path().join("sums.c");
         fs::write(&file, MANIFEST).unwrap();
-        Given::read(&file).unwrap()
+        Workload::read(&file).unwrap()
     }
 
     fn record(units: &[f64]) -> Record {
@@ -242,7 +242,7 @@ per = "4K page"
     #[test]
     fn costs_are_divided_by_units_and_the_warm_up_is_dropped() {
         let mut record = record(&[4.0, 8.0]);
-        TEXT.parse::<Regions>().unwrap().add_to(&mut record, &given(), 2).unwrap();
+        TEXT.parse::<Regions>().unwrap().add_to(&mut record, &workload(), 2).unwrap();
         let of = |name: &str| {
             let found = record.metric(name);
             let metric = found.expect(name);
@@ -255,21 +255,21 @@ per = "4K page"
         assert_eq!(of("sum, CPU 1: other atomics"), ("per 4K page", vec![1.0, 0.5]));
         assert_eq!(record.metrics.len(), 3 * 7 + 1);
         let added: Vec<_> = record.metrics[..21].iter().map(|metric| metric.name.clone()).collect();
-        assert_eq!(costs(&given(), 2), added, "each can be named where a limit is set");
+        assert_eq!(costs(&workload(), 2), added, "each can be named where a limit is set");
     }
 
     #[test]
     fn one_cpu_has_no_metrics_of_its_own() {
         let mut record = record(&[4.0]);
         let text = "0 1 0 9 0 0 0 0 0 0\n1 1 0 100 8 0 2 2 1 40\nend\n";
-        text.parse::<Regions>().unwrap().add_to(&mut record, &given(), 1).unwrap();
+        text.parse::<Regions>().unwrap().add_to(&mut record, &workload(), 1).unwrap();
         assert_eq!(record.metrics.len(), 7 + 1);
     }
 
     #[test]
     fn a_different_number_of_samples_is_refused() {
         let regions: Regions = TEXT.parse().unwrap();
-        let error = regions.add_to(&mut record(&[4.0]), &given(), 2).unwrap_err().to_string();
+        let error = regions.add_to(&mut record(&[4.0]), &workload(), 2).unwrap_err().to_string();
         assert_eq!(error, "region sum has 2 samples, the record 1");
     }
 

@@ -7,8 +7,7 @@ use std::fmt::Write;
 use super::assets::{BENCH, SCRIPT};
 use base64::prelude::{BASE64_STANDARD, Engine};
 
-use super::given::{BESIDE, Given, GivenField};
-use super::workload::Workload;
+use super::workload::{BESIDE, DeclaredField, Workload};
 
 /// The line that ends a file in the script. Files that have such a line get a longer one.
 const END: &str = "END_OF_SOURCE";
@@ -45,14 +44,18 @@ impl Workload {
     /// Returns a shell script that measures a real machine: with this workload, or with the
     /// benchmark that has all of our scenarios.
     pub fn script(&self) -> String {
-        match self {
-            Self::Ours(_) => Parts::of_benchmark().script(),
-            Self::Given(given) => Parts::of_workload(given).script(),
-        }
+        Parts::of(self).script()
     }
 }
 
 impl Parts<'_> {
+    fn of(workload: &Workload) -> Self {
+        match workload.is_program() {
+            true => Self::of_program(workload),
+            false => Self::of_benchmark(),
+        }
+    }
+
     fn of_benchmark() -> Self {
         let owned = |(name, text): &(&str, &str)| ((*name).to_owned(), (*text).into());
         Self {
@@ -63,23 +66,23 @@ impl Parts<'_> {
         }
     }
 
-    fn of_workload(given: &Given) -> Self {
-        let swaps = if given.swap { "yes" } else { "no" };
-        let mut about = format!("It runs the workload {}. {}\n", given.name, given.about);
-        if !given.fields.is_empty() {
+    fn of_program(workload: &Workload) -> Self {
+        let swaps = if workload.swap { "yes" } else { "no" };
+        let mut about = format!("It runs the workload {}. {}\n", workload.name, workload.about);
+        if !workload.fields.is_empty() {
             about += "Fields, with the values that they have if none are given:\n";
         }
-        for field in &given.fields {
-            let _ = writeln!(about, "  {}", GivenField::words(field));
+        for field in &workload.fields {
+            let _ = writeln!(about, "  {}", DeclaredField::words(field));
         }
-        let libraries: Vec<_> = given.libraries.iter().map(|name| format!("-l{name}")).collect();
-        let [name, libraries] = [&given.name, &libraries.join(" ")].map(|text| quoted(text));
-        let sources = given.sources().into_iter().map(|(name, text)| (name, text.into_bytes()));
+        let libraries: Vec<_> = workload.libraries.iter().map(|name| format!("-l{name}")).collect();
+        let [name, libraries] = [&workload.name, &libraries.join(" ")].map(|text| quoted(text));
+        let sources = workload.sources().into_iter().map(|(name, text)| (name, text.into_bytes()));
         Self {
             variables: format!("workload={name} swaps={swaps} libraries={libraries}"),
             arguments: "[FIELD=VALUE]...",
             about: about + "\n" + PUT_BACK,
-            files: sources.chain(given.carried()).collect(),
+            files: sources.chain(workload.carried()).collect(),
         }
     }
 
@@ -144,11 +147,7 @@ mod tests {
             let workload = Workload::named(name).unwrap();
             let directory = tempdir().unwrap();
             unpack(&workload.script(), directory.path());
-            let files = match workload {
-                Workload::Ours(_) => Parts::of_benchmark().files,
-                Workload::Given(given) => Parts::of_workload(given).files,
-            };
-            for (name, content) in files {
+            for (name, content) in Parts::of(workload).files {
                 assert_eq!(fs::read(directory.path().join(&name)).unwrap(), content, "{name}");
             }
         }

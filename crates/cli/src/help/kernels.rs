@@ -3,6 +3,7 @@
 use super::text::{Help, Section};
 use pageout_lab::Workload;
 use pageout_refusal::one_of;
+use std::sync::Arc;
 
 const LISTED: Section = Section::Prose("`pageout lab --help` lists kernels and scenarios.");
 
@@ -21,7 +22,6 @@ pub(super) fn lab() -> Help {
             kernels_6_12(),
             own_kernels(),
             scenarios(),
-            workloads(),
             Section::Prose(
                 "--workload FILE takes a C program of yours in place of a scenario, or a directory \
                  with one, a shell script or a static binary; its manifest declares fields and \
@@ -101,66 +101,15 @@ fn own_kernels() -> Section {
     )
 }
 
+/// Returns the workloads, described by their manifests.
 fn scenarios() -> Section {
-    Section::terms(
-        "Scenarios, with their fields and defaults; each field takes a list with commas",
-        &[
-            (
-                "reclaim-file",
-                "A mapped file, reclaimed through memory.reclaim.\n\
-                 order=4  lru=classic (or mglru, mglru-no-walks)  young=all (or none)  \
-                 process=asleep (or running)  processes=1 (up to 8 map the file)  cpus=1 (or 2: \
-                 the processes run on the second)  size=1GiB  reclaim=80%  map=ptes (or pmd-leaf, \
-                 with order=9)",
-            ),
-            (
-                "reclaim-shmem",
-                "Shared memory that was stored to, reclaimed to swap through memory.reclaim, on \
-                 configuration x86-64-swap or arm64-4k-swap.\n\
-                 order=4  lru=classic (or mglru, mglru-no-walks)  young=all (or none)  \
-                 size=256MiB  reclaim=80%",
-            ),
-            (
-                "age-file",
-                "One aging pass over a mapped file, forced through lru_gen.\n\
-                 order=4  young=all (or none, or 1/N: one page in N)  size=1GiB",
-            ),
-            (
-                "mixed-mappings",
-                "Unfolded blocks, holes, a misaligned mapping, mlock and uffd-wp, reclaimed.\n\
-                 order=4  lru=classic (or mglru, mglru-no-walks)  size=32MiB  reclaim=50%",
-            ),
-            (
-                "helper-calls",
-                "Random calls of the kernel's young helpers, compared with a model.\n\
-                 order=7  calls=100000  seed=1",
-            ),
-            (
-                "hot-pages",
-                "Pages that one CPU uses repeatedly, beside a stream that is read once and \
-                 reclaimed: how many of them reclaim takes.\n\
-                 order=0  lru=classic (or mglru, mglru-no-walks)  size=32MiB (of the stream, a \
-                 round)  hot=512KiB  rounds=16",
-            ),
-            (
-                "selftest",
-                "The kernel selftest folio_young: content, young bits and counters of large \
-                 folios under both LRUs. Failures are listed.\n\
-                 cpus=1 (or 2)",
-            ),
-        ],
-    )
-}
-
-/// Returns the workloads with a manifest, described by it.
-fn workloads() -> Section {
-    let term = |workload: &Workload| {
-        let (about, fields) = workload.about()?;
-        Some((workload.name().to_owned(), format!("{about}\n{fields}")))
+    let term = |workload: &Arc<Workload>| {
+        let (about, fields) = workload.about();
+        (workload.name().to_owned(), format!("{about}\n{fields}"))
     };
     Section::Terms {
-        heading: "Scenarios that are workloads with a manifest, as --workload takes yours",
-        terms: Workload::ours().iter().filter_map(term).collect(),
+        heading: "Scenarios, with their fields and defaults; each field takes a list with commas",
+        terms: Workload::ours().iter().map(term).collect(),
     }
 }
 

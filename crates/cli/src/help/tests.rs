@@ -155,9 +155,7 @@ fn understood(call: &[String]) {
             // `lru-gen` has a session of a scenario's name.
             let fields = call[at + 1..].iter().take_while(|word| !word.starts_with("--"));
             let fields: Vec<_> = fields.filter(|word| word.contains('=')).cloned().collect();
-            Bench::parse(scenario.clone(), &fields)
-                .map(drop)
-                .unwrap_or_else(|error| refused(&error));
+            Bench::parse(scenario, &fields).map(drop).unwrap_or_else(|error| refused(&error));
         }
         _ => {}
     }

@@ -6,15 +6,17 @@ use crate::declared::DECLARED;
 use crate::error::CliError;
 use crate::this_run::this_run;
 use pageout_lab::{
-    Attempted, BASE, Bench, BootError, BuildError, Fault, Kernel, LabError, Ran, Scenario, Workload,
+    Attempted, BASE, Bench, BootError, BuildError, Fault, Kernel, LabError, Ran, Workload,
 };
 use pageout_record::compare::{Comparison, Row, Summary, compare};
 use pageout_record::render::{Labelling, exact};
 use pageout_record::schema::{Better, Record, RecordSet};
 
 /// Scenarios that every kernel of a series runs besides the one asked for.
-const CHECKS: [(Scenario, &[&str]); 2] =
-    [(Scenario::HelperCalls, &[]), (Scenario::MixedMappings, &["lru=classic,mglru"])];
+const CHECKS: [(&str, &[&str]); 2] =
+    [(HELPER_CALLS, &[]), (MIXED_MAPPINGS, &["lru=classic,mglru"])];
+const HELPER_CALLS: &str = "helper-calls";
+const MIXED_MAPPINGS: &str = "mixed-mappings";
 
 /// The points before a kernel runs anything.
 pub(super) const MADE: [&str; 3] = ["applies", "builds", "boots"];
@@ -29,9 +31,10 @@ const HELPERS: [&str; 4] = [
 
 /// Returns the runs of the checks.
 pub(super) fn runs() -> Vec<Bench> {
-    let of = |(scenario, fields): (Scenario, &[&str])| {
+    let of = |(scenario, fields): (&str, &[&str])| {
+        let workload = Workload::named(scenario).expect("a scenario of the lab's");
         let fields: Vec<String> = fields.iter().map(|field| (*field).to_owned()).collect();
-        Bench::parse(scenario, &fields).expect("the fields are the scenario's")
+        Bench::parse(workload, &fields).expect("the fields are the scenario's")
     };
     CHECKS.into_iter().flat_map(of).collect()
 }
@@ -43,12 +46,10 @@ pub(super) fn results(
     plan: &[Bench],
     attempted: &Attempted,
 ) -> Result<Vec<Subtest>, CliError> {
-    let of = |scenario| {
-        runs().into_iter().filter(|run| run.workload == Workload::Ours(scenario)).collect()
-    };
+    let of = |name| runs().into_iter().filter(|run| run.workload.name() == name).collect();
     let groups = [
-        ("helper calls", of(Scenario::HelperCalls)),
-        ("mixed mappings", of(Scenario::MixedMappings)),
+        ("helper calls", of(HELPER_CALLS)),
+        ("mixed mappings", of(MIXED_MAPPINGS)),
         ("counters of the scenario", plan.to_vec()),
     ];
     let groups: Vec<Group<'_>> = groups

@@ -2,9 +2,10 @@
 
 use crate::declared;
 use crate::error::CliError;
-use pageout_lab::{Bench, Given, Kernel, KernelError, Workload};
+use pageout_lab::{Bench, Kernel, KernelError, Workload};
 use pageout_refusal::{UnknownName, one_of};
 use std::path::Path;
+use std::sync::Arc;
 
 /// The scenario if none is named.
 const DEFAULT: &str = "reclaim-file";
@@ -14,7 +15,7 @@ const DEFAULT: &str = "reclaim-file";
 pub(super) struct Request {
     /// Words that name kernels.
     pub(super) kernels: Vec<String>,
-    workload: Option<Workload>,
+    workload: Option<Arc<Workload>>,
     fields: Vec<String>,
 }
 
@@ -34,7 +35,7 @@ impl Request {
     /// Returns the runs of the benchmark.
     pub(super) fn plan(&self) -> Result<Vec<Bench>, CliError> {
         match (&self.workload, self.fields.first()) {
-            (Some(workload), _) => Ok(Bench::parse(workload.clone(), &self.fields)?),
+            (Some(workload), _) => Ok(Bench::parse(workload, &self.fields)?),
             (None, Some(field)) => Err(CliError::LabFieldFirst { field: field.clone() }),
             (None, None) => Err(CliError::LabNoScenario),
         }
@@ -51,13 +52,16 @@ impl Request {
         let left_out = default.iter().filter(|field| !given.contains(&name(field)));
         let left_out = left_out.map(|field| (*field).to_owned());
         let fields: Vec<String> = self.fields.iter().cloned().chain(left_out).collect();
-        Ok(Bench::parse(default_workload().clone(), &fields)?)
+        Ok(Bench::parse(default_workload(), &fields)?)
     }
 }
 
 /// Returns the workload of a name or of a file of the user's; the default scenario if neither is
 /// given.
-pub(super) fn workload(name: Option<&str>, given: Option<&Path>) -> Result<Workload, CliError> {
+pub(super) fn workload(
+    name: Option<&str>,
+    given: Option<&Path>,
+) -> Result<Arc<Workload>, CliError> {
     let named = |name: &str| {
         let unknown = || UnknownName::new("scenario", name, Workload::names());
         Workload::named(name).ok_or_else(|| unknown().listed_by("pageout lab --help"))
@@ -67,13 +71,16 @@ pub(super) fn workload(name: Option<&str>, given: Option<&Path>) -> Result<Workl
 }
 
 /// Returns the scenario or the workload of the user's, of which one is given at most.
-fn chosen(scenario: Option<&Workload>, given: Option<&Path>) -> Result<Option<Workload>, CliError> {
+fn chosen(
+    scenario: Option<&Arc<Workload>>,
+    given: Option<&Path>,
+) -> Result<Option<Arc<Workload>>, CliError> {
     match (given, scenario) {
         (Some(_), Some(scenario)) => {
             Err(CliError::LabTwoWorkloads { scenario: scenario.name().to_owned() })
         }
         (Some(path), None) => {
-            let workload = Workload::from(Given::read(path)?);
+            let workload = Arc::new(Workload::read(path)?);
             declared::declare(&workload);
             Ok(Some(workload))
         }
@@ -81,7 +88,7 @@ fn chosen(scenario: Option<&Workload>, given: Option<&Path>) -> Result<Option<Wo
     }
 }
 
-fn default_workload() -> &'static Workload {
+fn default_workload() -> &'static Arc<Workload> {
     Workload::named(DEFAULT).expect("a scenario of the lab's")
 }
 

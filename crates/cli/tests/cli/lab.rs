@@ -588,7 +588,10 @@ fn words_that_are_no_kernels_and_no_scenarios() {
     refused("lab run stock reclaim-file order=14", &["`order`", "`14`", "2 to 13"]);
     refused("lab run stock reclaim-file colour=red", &["`colour`", "order, lru, cpus, process"]);
     refused("lab run stock reclaim-file cpus=3", &["`cpus`", "`3`", "1 or 2"]);
-    refused("lab run stock helper-calls --runs 5", &["helper-calls", "--runs 5", "calls=N"]);
+    refused(
+        "lab run stock helper-calls --runs 5",
+        &["helper-calls", "--runs 5", "order, calls or seed"],
+    );
     refused("lab run stock selftest order=4", &["selftest", "`order`", "cpus"]);
     refused("lab run stock selftest --runs 5", &["selftest", "--runs 5", "no samples"]);
     refused("lab compare stock no-young age-file --runs 101", &["--runs 101", "at most 100"]);

@@ -82,6 +82,13 @@ fn what_a_manifest_says_wrong_is_told_with_its_line() {
         ("whole = \"reclaim\"", "whole = \"reclami\"", 5, "`reclami`: did you mean `reclaim`?"),
         ("\"first-touch\"", "\"First\"", 3, "name `First` has 'F': expected a-z"),
         ("\"order\"", "\"kernel\"", 8, "`kernel` is the lab's own"),
+        ("\"order\"", "\"cpus\"", 8, "field `cpus` is the machine's: number = [1, 8] or less"),
+        (
+            "size = [\"2MiB\", \"1GiB\"]",
+            "percent = true\nshare = true",
+            8,
+            "expected one of number",
+        ),
         ("\"huge\"", "\"order\"", 13, "field `order` is there twice"),
         ("[\"2MiB\", \"1GiB\"]", "[\"2MiB\", \"1GB\"]", 9, "has the unknown unit `GB`"),
         ("[\"2MiB\", \"1GiB\"]", "[\"2GiB\", \"1GiB\"]", 9, "the least comes first"),
@@ -121,8 +128,8 @@ fn fields_are_those_of_the_manifest() {
     for (words, parts) in [
         ("order=1", ["`1` is out of bounds", "a size from 2MiB to 1GiB, such as 64MiB"]),
         ("huge=nevr", ["did you mean `never`?", "never or always"]),
-        ("hueg=never", ["of workload first-touch: did you mean `huge`?", "order or huge"]),
-        ("lru=classic", ["unknown field `lru`", "order or huge"]),
+        ("hueg=never", ["of scenario first-touch: did you mean `huge`?", "order or huge"]),
+        ("lru=classic", ["first-touch has none", "accepted: order or huge"]),
         ("age-file", ["takes the place of scenario age-file", "one of the two"]),
         ("--runs 101", ["scenario first-touch", "at most 100 samples"]),
     ] {

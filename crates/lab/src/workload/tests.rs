@@ -43,8 +43,8 @@ fn run_with(manifest: &str, text: &str, arguments: &str) -> Output {
     let directory = tempdir().unwrap();
     let file = directory.path().join("sums.c");
     fs::write(&file, format!("{manifest}{text}")).unwrap();
-    let given = Given::read(&file).unwrap();
-    given.compile("gcc", &given.sources(), directory.path()).unwrap();
+    let workload = Workload::read(&file).unwrap();
+    workload.compile("gcc", &workload.sources(), directory.path()).unwrap();
     let arguments = arguments.split_whitespace();
     let mut program = Command::new(directory.path().join(PROGRAM));
     program.arg("sums").args(arguments).args(["kernel=s1", "clock=instructions"]);
@@ -167,14 +167,35 @@ void workload(void)
 
 #[test]
 fn the_workloads_of_the_lab_compile_without_a_warning() {
-    for given in Given::shipped() {
+    for workload in Workload::ours().iter().filter(|of| of.is_program()) {
         let directory = tempdir().unwrap();
-        let sources = given.sources();
+        let sources = workload.sources();
         let files: Vec<_> = sources.iter().map(|(name, text)| (&**name, &**text)).collect();
         let options = ["-I".as_ref(), OWN.as_ref()];
         compile("gcc", PROGRAM, &files, &options, directory.path()).unwrap();
-        assert!(!given.about.is_empty() && given.warm_up, "{}", given.name);
+        assert!(!workload.about.is_empty() && workload.warm_up, "{}", workload.name);
     }
+}
+
+#[test]
+fn the_benchmark_has_the_defaults_and_the_choices_of_its_manifests() {
+    let source = |name: &str| {
+        let files = assets::BENCH.iter();
+        files.filter(|(file, _)| *file == name).map(|(_, text)| *text).collect::<String>()
+    };
+    let scenarios = Workload::ours().iter().filter(|of| !of.is_program());
+    for scenario in scenarios.clone() {
+        let own = source(&format!("{}.c", scenario.name.replace('-', "_")));
+        let text = own + &source("options.c");
+        for DeclaredField { field, default } in &scenario.fields {
+            let mut asked = format!("(\"{}\", \"{default}\"", field.name);
+            if let Kind::Choice(names) = &field.kind {
+                asked += &format!(", \"{}\"", names.join("|"));
+            }
+            assert!(text.contains(&asked), "{}: no {asked}", scenario.name);
+        }
+    }
+    assert_eq!(scenarios.count(), 7);
 }
 
 /// A manifest of a directory, whose program is a shell script.
@@ -202,9 +223,9 @@ impl Scripted {
         let scripted = Self(tempdir().unwrap());
         scripted.write("workload.toml", manifest);
         scripted.write("run.sh", "#!/bin/sh\n");
-        let given = Given::read(scripted.0.path()).unwrap();
-        write_root(&given.carried(), scripted.0.path()).unwrap();
-        given.compile("gcc", &given.sources(), &scripted.root()).unwrap();
+        let workload = Workload::read(scripted.0.path()).unwrap();
+        write_root(&workload.carried(), scripted.0.path()).unwrap();
+        workload.compile("gcc", &workload.sources(), &scripted.root()).unwrap();
         scripted
     }
 
@@ -287,7 +308,7 @@ fn a_program_is_refused_before_anything_is_built() {
         for (name, content) in files {
             fs::write(directory.path().join(name), content).unwrap();
         }
-        Given::read(directory.path()).unwrap_err().to_string()
+        Workload::read(directory.path()).unwrap_err().to_string()
     };
     let library = fs::read(std::env::current_exe().unwrap()).unwrap();
     let for_arches = OF_SCRIPT.replacen("run.sh", "run-{arch}", 1);
@@ -328,6 +349,6 @@ fn a_program_is_refused_before_anything_is_built() {
     let directory = tempdir().unwrap();
     let file = directory.path().join("sums.c");
     fs::write(&file, MANIFEST.replacen("whole", "program = \"x\"\nwhole", 1)).unwrap();
-    let message = Given::read(&file).unwrap_err().to_string();
+    let message = Workload::read(&file).unwrap_err().to_string();
     assert!(message.contains("`program` is of a directory's workload.toml"), "{message}");
 }
