@@ -83,9 +83,17 @@ pub enum BootError {
     Failed(#[from] Box<Failed>),
 }
 
+/// Returns the last lines that a machine printed, for messages.
+fn said(last: &[String]) -> String {
+    match last {
+        [] => "it has no line".to_owned(),
+        _ => format!("it says:\n{}", last.join("\n")),
+    }
+}
+
 /// A machine that gave no result.
 #[derive(Debug, thiserror::Error)]
-#[error("{title}: {fault}\nthe log is {}; it says:\n{}", named(log), last.join("\n"))]
+#[error("{title}: {fault}\nthe log is {}; {}", named(log), said(last))]
 pub struct Failed {
     /// The machine's name in messages.
     title: String,
@@ -276,6 +284,8 @@ mod tests {
     #[test]
     fn a_machine_that_hangs_is_stopped() {
         let fake = Fake::new();
+        let (_, message) = fake.fault("exec sleep 1000", Duration::from_millis(300));
+        assert!(message.ends_with("serial.log; it has no line"), "{message}");
         let (fault, _) = fake.fault("echo up\nexec sleep 1000", Duration::from_millis(300));
         assert!(matches!(fault, Fault::TimeLimit { done: 0, of: 1, .. }), "{fault}");
         assert!(fake.is_gone());

@@ -99,11 +99,11 @@ pub enum Fault {
         of: usize,
     },
     /// A run of the benchmark failed.
-    #[error("`{line}` ended with status {status}: {said}")]
+    #[error("`{line}` {}: {said}", ended(*status))]
     Bench {
         /// The benchmark's arguments.
         line: String,
-        /// The exit status.
+        /// The exit status; 128 and the signal's number if one ended it.
         status: i32,
         /// The benchmark's messages.
         said: String,
@@ -235,6 +235,14 @@ impl BenchRun {
     }
 }
 
+/// Describes how a program ended that has this status.
+fn ended(status: i32) -> String {
+    match status {
+        129.. => format!("was ended by signal {}", status - 128),
+        _ => format!("ended with status {status}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -319,6 +327,9 @@ mod tests {
         };
         assert_eq!((line.as_str(), status), ("age-file", 1));
         assert_eq!(said, "error: order is 0, not 4");
+        let lines = ["lab: exit 139", "lab: exit 1", "lab: done"];
+        let crashed = finish(&lines, None).unwrap_err().to_string();
+        assert_eq!(crashed, "`age-file` was ended by signal 11: it said nothing");
         let lines = ["lab: exit 0", "bench: wrong: call 7", "lab: exit 1", "lab: done"];
         let wrong = Fault::Wrong { line: "helper-calls".into(), wrong: "call 7".into() };
         assert_eq!(finish(&lines, None), Err(wrong));
