@@ -97,8 +97,8 @@ struct Written {
     about: Spanned<String>,
     /// The metric that verdicts and `--fail-on` are about; without it, no verdict.
     whole: Option<Spanned<String>>,
-    /// CPUs of the machine, 1 to 8, by default the field `cpus`, or 1. On more than one, a plugin counts each of them in
-    /// a region.
+    /// CPUs of the machine, 1 to 8, by default the field `cpus`, or 1. On more than one, a plugin
+    /// counts each of them in a region.
     cpus: Option<Spanned<u8>>,
     /// NUMA nodes, 1 to 4, by default 1. The kernel needs `NUMA_EMU=y`.
     nodes: Option<Spanned<u8>>,

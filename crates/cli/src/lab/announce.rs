@@ -48,18 +48,33 @@ fn named(kernels: &[Kernel]) -> String {
 
 fn first_build(build: &FirstBuild) -> String {
     let FirstBuild { configs, seconds, cpus, mib } = build;
-    let minutes = seconds.div_ceil(60).max(1);
+    let minutes = |seconds: u64| seconds.div_ceil(60).max(1);
+    let minutes = match (minutes(seconds.0), minutes(seconds.1)) {
+        (least, most) if least == most => format!("about {least} min"),
+        (least, most) => format!("{least} to {most} min"),
+    };
     let names = configs.iter().map(|config| config.name()).collect::<Vec<_>>().join(" and ");
     let cpus = if *cpus == 1 { "1 CPU" } else { &format!("{cpus} CPUs") };
     let gib = *mib as f64 / 1024.0;
-    format!(
-        "the first build of {names} takes about {minutes} min on {cpus}, and {gib:.1} GiB of disk"
-    )
+    format!("the first build of {names} takes {minutes} on {cpus}, and {gib:.1} GiB of disk")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_first_build_takes_a_span_until_this_machine_s_own_time_is_known() {
+        let line = |seconds| {
+            first_build(&FirstBuild { configs: vec![Config::X86_64], seconds, cpus: 2, mib: 2048 })
+        };
+        let begin = "the first build of x86-64 takes";
+        assert_eq!(line((206, 588)), format!("{begin} 4 to 10 min on 2 CPUs, and 2.0 GiB of disk"));
+        assert_eq!(
+            line((588, 588)),
+            format!("{begin} about 10 min on 2 CPUs, and 2.0 GiB of disk")
+        );
+    }
 
     #[test]
     fn the_other_architecture_is_of_the_same_kind() {

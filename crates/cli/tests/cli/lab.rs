@@ -242,7 +242,7 @@ fn the_first_lines_say_what_is_built_and_what_that_takes() {
     assert!(lines[0].starts_with(&format!("for {NATIVE}, as this machine is; for ")), "{lines:?}");
     assert!(lines[0].contains(": --config "), "{lines:?}");
     assert_eq!(lines[1], "kernels: stock, proto (--patch)");
-    let takes = format!("the first build of {NATIVE} takes about ");
+    let takes = format!("the first build of {NATIVE} takes ");
     assert!(lines[2].starts_with(&takes) && lines[2].contains(" min on "), "{lines:?}");
     let again = first_lines(asked);
     assert!(!again.iter().any(|line| line.contains("the first build")), "{again:?}");
