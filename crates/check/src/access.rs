@@ -89,7 +89,7 @@ impl<F: Format> AgentCpu<'_, F> {
         let (world, Found { leaf, used, .. }) = (self.world, found);
         world.table(leaf.table).swap(leaf.i, leaf.encode::<F>(*used));
         world.offer(leaf.table, leaf.i);
-        Held::of::<F>(asid, page, leaf.level, *used, &world.memory.borrow())
+        Held::of::<F>(asid, page, leaf.level, *used, &world.hardware.memory())
     }
 
     /// Checks an access through a translation.
@@ -107,7 +107,7 @@ impl<F: Format> AgentCpu<'_, F> {
 
     fn freed(&self, by: &Held, page: u64) -> Option<(Property, String)> {
         let frame = by.frame(page);
-        let lost = self.world.memory.borrow().lost(by, page)?;
+        let lost = self.world.hardware.memory().lost(by, page)?;
         let (page, frame) = (page.wrapping_sub(self.world.first_page), frame.get());
         let found = format!("the access to page {page} reached frame {frame}, {lost}");
         Some((Property::StaleTranslation, found))
@@ -117,7 +117,7 @@ impl<F: Format> AgentCpu<'_, F> {
     fn stale(&self, by: &Held, page: u64, access: Access) -> Option<(Property, String)> {
         let (world, frame) = (self.world, by.frame(page));
         let expected = world.registers.borrow().expected(by.asid, page)?;
-        let found = world.memory.borrow().content(frame);
+        let found = world.hardware.memory().content(frame);
         if access.is_store() || found == expected {
             return None;
         }
@@ -142,11 +142,11 @@ impl<F: Format> AgentCpu<'_, F> {
     fn reach(&self, by: &Held, page: u64, access: Access, kept: &dyn Fn(Pfn) -> bool) -> u64 {
         let (world, frame) = (self.world, by.frame(page));
         let Access::Store(value) = access else {
-            return world.memory.borrow().content(frame);
+            return world.hardware.memory().content(frame);
         };
         world.registers.borrow_mut().store(by.asid, page, value);
         let recorded = self.is_recorded(by.asid, page, frame) || kept(frame);
-        if world.memory.borrow_mut().store(frame, value, recorded) {
+        if world.hardware.memory().store(frame, value, recorded) {
             let found = format!(
                 "{value} was stored to page {} after the content of frame {} was taken for \
                  write-out, and no entry is dirty to have it written again",

@@ -2,13 +2,13 @@
 //! see.
 
 use super::event_log::Event;
+use super::property::Property;
 use super::schedule::{AgentYielder, Pause};
 use super::world::World;
-use pageout_exhibits::harness::Subject;
-use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate};
-use pageout_paging::{Env, Format, Mmu, Notifier, Order, Pfn, Pte};
-use pageout_reclaim::{Backing, Frames, Io, Submitted, WriteGuard};
-use pageout_sim::{Operation, Watch, WatchedTable};
+use pageout_exhibits::Bug;
+use pageout_paging::mmu::{Barrier, Caps, Invalidate, Shootdown};
+use pageout_paging::{Format, Pfn, Pte};
+use pageout_sim::{Call, Cpu, Hardware, Operation, Watch, WatchedTable};
 
 /// A CPU and the agent on it. Before the agents start there is no yielder.
 pub struct AgentCpu<'a, F> {
@@ -57,47 +57,6 @@ impl<F: Format> AgentCpu<'_, F> {
     }
 }
 
-/// The ground of an agent, on which the engine runs under `S`.
-pub struct Ground<'a, S: Subject, F: Format> {
-    agent: AgentCpu<'a, F>,
-    mmu: S::Mmu<AgentCpu<'a, F>>,
-}
-
-impl<'a, S: Subject, F: Format> Ground<'a, S, F> {
-    /// Returns the ground of an agent.
-    pub fn new(agent: AgentCpu<'a, F>) -> Self {
-        Self { agent, mmu: S::mmu(agent) }
-    }
-
-    /// Returns the agent.
-    pub fn agent(&self) -> AgentCpu<'a, F> {
-        self.agent
-    }
-}
-
-impl<F: Format> Mmu for AgentCpu<'_, F> {
-    fn caps(&self) -> Caps {
-        Caps { shootdown: self.world.machine.shootdown, ..Caps::IDEAL }
-    }
-
-    fn invalidate(&self, what: Invalidate) {
-        self.pause();
-        self.world.invalidate(self.cpu, what);
-    }
-
-    fn barrier(&self, barrier: Barrier) {
-        if barrier == Barrier::Complete {
-            self.pause();
-            self.world.complete(self.cpu);
-        }
-    }
-
-    fn invalidate_local(&self, what: Invalidate) {
-        self.pause();
-        self.world.invalidate_local(self.cpu, what);
-    }
-}
-
 /// The turns that an agent gives to the others before it changes a table, and the log of changes.
 pub struct Turns<'a, F> {
     agent: AgentCpu<'a, F>,
@@ -123,107 +82,88 @@ impl<F: Format> Watch for Turns<'_, F> {
         self.agent.world.tell_change(self.agent.cpu, self.frame, i, was, now);
         self.agent.world.offer(self.frame, i);
     }
+
+    fn is_torn(self) -> bool {
+        Bug::current() == Some(Bug::LoadAndStore)
+    }
 }
 
-impl<'a, S: Subject, F: Format> Env for Ground<'a, S, F> {
+/// The ground of an agent, on which the engine runs under the rules `R`.
+pub type Ground<'a, R, F> = pageout_sim::Ground<AgentCpu<'a, F>, R>;
+
+impl<'a, F: Format> Cpu for AgentCpu<'a, F> {
     type Format = F;
-    type Table = S::Table<WatchedTable<'a, F, Turns<'a, F>>>;
-    type Mmu = S::Mmu<AgentCpu<'a, F>>;
-    type Rules = S::Rules;
-    type Observer = ();
-    type TableGuard<'g>
-        = WriteGuard<'a>
-    where
-        Self: 'g;
+    type Table = WatchedTable<'a, F, Turns<'a, F>>;
+
+    fn hardware(&self) -> &Hardware {
+        &self.world.hardware
+    }
+
+    fn number(&self) -> usize {
+        self.cpu
+    }
+
+    fn caps(&self) -> Caps {
+        Caps { shootdown: self.world.machine.shootdown, ..Caps::IDEAL }
+    }
 
     fn table(&self, frame: Pfn) -> Self::Table {
-        let agent = self.agent;
-        S::table(WatchedTable::new(agent.world.table(frame), Turns { agent, frame }))
+        WatchedTable::new(self.world.table(frame), Turns { agent: *self, frame })
     }
 
-    fn mmu(&self) -> &Self::Mmu {
-        &self.mmu
+    fn before(&self, call: Call) {
+        match call {
+            Call::Enter(_) | Call::Defer(_) | Call::Barrier(Barrier::Publish) => return,
+            // Finding the lock taken makes no progress: an agent that waits must not keep others
+            // from running.
+            Call::Lock(frame) if self.world.hardware.tables.lock(frame).try_write().is_none() => {
+                return;
+            }
+            _ => self.pause(),
+        }
+        if let Call::Free(pfn, order) = call {
+            self.tell(|event| event.of_frames(pfn, order.nr_pages() as u64), "frees");
+        }
     }
 
-    fn try_lock_table(&self, frame: Pfn) -> Option<WriteGuard<'a>> {
-        let lock = self.agent.world.tables.lock(frame);
-        // Finding the lock taken makes no progress: an agent that waits must not keep others from
-        // running.
-        drop(lock.try_write()?);
-        self.agent.pause();
-        lock.try_write()
+    fn after(&self, call: Call) {
+        let of_frames = |pfn, nr: usize| move |event: Event| event.of_frames(pfn, nr as u64);
+        match call {
+            Call::Alloc(order, Some(pfn)) => self.tell(of_frames(pfn, order.nr_pages()), "takes"),
+            Call::Copy { from, to, nr } => {
+                let note = format!(" to frame {}", to.get());
+                self.tell(|event| event.of_frames(from, nr as u64).noting(note), "copies");
+            }
+            Call::Read(io) => self.tell(of_frames(io.pfn, io.nr), "reads back"),
+            Call::Write(io) => self.tell(of_frames(io.pfn, io.nr), "writes out"),
+            Call::Invalidate(what) => self.tell_invalidated(what),
+            Call::InvalidateLocal(what) => {
+                self.tell(|event| self.world.of_pages(event, what), "makes its own TLB forget");
+            }
+            Call::Barrier(_) => self.tell(|event| event, "waits until the TLBs have forgotten"),
+            _ => {}
+        }
     }
 
-    fn notifier(&self, _asid: Asid) -> Option<&dyn Notifier> {
-        None
-    }
-
-    fn observer(&self) -> &() {
-        &()
+    fn wrong(&self, found: String) {
+        self.world.fail(Property::Accounts, found);
     }
 
     fn relax(&self) {
-        self.agent.wait();
+        self.wait();
+    }
+
+    fn keeps_invalidations(&self) -> bool {
+        Bug::current() == Some(Bug::LocalInvalidation)
     }
 }
 
-impl<S: Subject, F: Format> Frames for Ground<'_, S, F> {
-    fn alloc(&self, order: Order) -> Option<Pfn> {
-        self.agent.pause();
-        let pfn = self.agent.world.memory.borrow_mut().alloc(order)?;
-        self.agent.tell(|event| event.of_frames(pfn, order.nr_pages() as u64), "takes");
-        Some(pfn)
-    }
-
-    fn free(&self, pfn: Pfn, order: Order) {
-        self.agent.pause();
-        self.agent.world.free(self.agent.cpu, pfn, order);
-    }
-
-    fn alloc_table(&self) -> Option<Pfn> {
-        self.agent.world.tables.alloc()
-    }
-
-    fn free_table(&self, frame: Pfn) {
-        self.agent.pause();
-        self.agent.world.free_table(frame);
-    }
-
-    fn zero(&self, pfn: Pfn, nr: usize) {
-        self.agent.world.memory.borrow_mut().zero(pfn, nr);
-    }
-
-    fn copy(&self, from: Pfn, to: Pfn, nr: usize) {
-        self.agent.pause();
-        self.agent.world.memory.borrow_mut().copy(from, to, nr);
-        let note = format!(" to frame {}", to.get());
-        self.agent.tell(|event| event.of_frames(from, nr as u64).noting(note), "copies");
-    }
-
-    fn free_pages(&self) -> usize {
-        self.agent.world.memory.borrow().free_pages()
-    }
-}
-
-impl<S: Subject, F: Format> Backing for Ground<'_, S, F> {
-    fn read(&self, io: Io) -> Submitted {
-        self.agent.pause();
-        let submitted = self.agent.world.memory.borrow_mut().submit(false, io);
-        self.agent.tell(|event| event.of_frames(io.pfn, io.nr as u64), "reads back");
-        submitted
-    }
-
-    fn write(&self, io: Io) -> Submitted {
-        self.agent.pause();
-        let submitted = self.agent.world.memory.borrow_mut().submit(true, io);
-        self.agent.tell(|event| event.of_frames(io.pfn, io.nr as u64), "writes out");
-        submitted
-    }
-}
-
-impl<S: Subject, F: Format> pageout_reclaim::World for Ground<'_, S, F> {
-    /// Time stands still in a search.
-    fn now_ms(&self) -> u64 {
-        0
+impl<F: Format> AgentCpu<'_, F> {
+    fn tell_invalidated(&self, what: Invalidate) {
+        let (verb, note) = match self.world.machine.shootdown {
+            Shootdown::Broadcast => ("tells all TLBs to forget", ", and does not wait"),
+            Shootdown::Ipi => ("interrupts all CPUs, whose TLBs forget", ""),
+        };
+        self.tell(|event| self.world.of_pages(event, what).noting(note), verb);
     }
 }

@@ -8,9 +8,9 @@ use super::harness::{ASID, FIRST_PAGE, TUNING};
 use super::registers::Kind;
 use super::tables::LIMITS;
 use super::world::{FIRST_FRAME, Leaf, World};
-use pageout_exhibits::harness::{Counterexample, Subject};
+use pageout_exhibits::harness::Counterexample;
 use pageout_paging::young::YoungAlgorithm;
-use pageout_paging::{Format, Order, Table};
+use pageout_paging::{Format, Order, Rules, Table};
 use pageout_reclaim::mglru::LruGenCaps;
 use pageout_reclaim::{
     Advice, Aging, CpuCtx, FolioFlags, FolioId, Frames, MapAs, MappingKind, MemcgId, MmId, MmState,
@@ -50,10 +50,10 @@ struct Left {
 }
 
 /// A process that maps a case.
-struct Stage<'a, S: Subject, F: Format> {
+struct Stage<'a, R: Rules, F: Format> {
     world: &'a World<F>,
     maps: &'a MmState<'a>,
-    env: Ground<'a, S, F>,
+    env: Ground<'a, R, F>,
     mm: MmId,
     folios: Vec<FolioId>,
     algorithm: YoungAlgorithm,
@@ -61,14 +61,14 @@ struct Stage<'a, S: Subject, F: Format> {
 }
 
 /// Ages every small case by each algorithm; returns the number of cases.
-pub fn aging<S: Subject, F: Small>() -> Result<u64, Box<Counterexample>> {
+pub fn aging<R: Rules, F: Small>() -> Result<u64, Box<Counterexample>> {
     let mut tried = 0;
     for case in cases() {
-        let alone = walk::<S, F>(&case, YoungAlgorithm::PerEntry).0;
+        let alone = walk::<R, F>(&case, YoungAlgorithm::PerEntry).0;
         let found_young = |page: u64| case.young >> page & 1 == 1 && !alone.young[page as usize];
         let worth = (0..case.pages).any(found_young);
         for algorithm in [YoungAlgorithm::Batched, YoungAlgorithm::Line] {
-            let (left, start, steps) = walk::<S, F>(&case, algorithm);
+            let (left, start, steps) = walk::<R, F>(&case, algorithm);
             let found = match () {
                 () if (&left.young, &left.folios) != (&alone.young, &alone.folios) => Some((
                     "a batch leaves what its entries would one by one",
@@ -109,7 +109,7 @@ fn cases() -> impl Iterator<Item = Case> {
 
 /// Walks a case twice. Returns the state after the first walk and the work that it leaves for the
 /// second, with the start and the steps of the first.
-fn walk<S: Subject, F: Small>(
+fn walk<R: Rules, F: Small>(
     case: &Case,
     algorithm: YoungAlgorithm,
 ) -> (Left, Vec<String>, Vec<String>) {
@@ -117,7 +117,7 @@ fn walk<S: Subject, F: Small>(
     let mut memory = EngineMemory::new(&LIMITS);
     let maps = memory.state(FIRST_FRAME);
     let cpu = &mut CpuCtx::new();
-    let mut stage = Stage::<S, F>::set_up(&world, &maps, cpu, case, algorithm);
+    let mut stage = Stage::<R, F>::set_up(&world, &maps, cpu, case, algorithm);
     let start = world.describe();
     world.begin_log();
     stage.age(cpu, true);
@@ -132,7 +132,7 @@ fn walk<S: Subject, F: Small>(
 /// entries are enough for the next walk to enter the table. A run that is checked at once counts as
 /// a whole, however many of its pages were used. Entry by entry, each look-around counts its own
 /// entry: it skips those of an isolated folio.
-pub fn looking_around<S: Subject, F: Format>() -> Result<u64, Box<Counterexample>> {
+pub fn looking_around<R: Rules, F: Format>() -> Result<u64, Box<Counterexample>> {
     let mut tried = 0;
     for algorithm in YoungAlgorithm::ALL {
         for used in 1..=8 {
@@ -143,7 +143,7 @@ pub fn looking_around<S: Subject, F: Format>() -> Result<u64, Box<Counterexample
             let mut memory = EngineMemory::new(&LIMITS);
             let maps = memory.state(FIRST_FRAME);
             let cpu = &mut CpuCtx::new();
-            let mut stage = Stage::<S, F>::set_up(&world, &maps, cpu, &case, algorithm);
+            let mut stage = Stage::<R, F>::set_up(&world, &maps, cpu, &case, algorithm);
             stage.set_young(0);
             stage.age(cpu, true);
             stage.set_young(young);
@@ -176,7 +176,7 @@ pub fn looking_around<S: Subject, F: Format>() -> Result<u64, Box<Counterexample
     Ok(tried)
 }
 
-impl<'a, S: Subject, F: Format> Stage<'a, S, F> {
+impl<'a, R: Rules, F: Format> Stage<'a, R, F> {
     fn set_up(
         world: &'a World<F>,
         maps: &'a MmState<'a>,
@@ -184,7 +184,7 @@ impl<'a, S: Subject, F: Format> Stage<'a, S, F> {
         case: &Case,
         algorithm: YoungAlgorithm,
     ) -> Self {
-        let env = Ground::<S, F>::new(AgentCpu { world, yielder: None, cpu: 0 });
+        let env = Ground::<R, F>::new(AgentCpu { world, yielder: None, cpu: 0 });
         let engine = &mut maps.on(&env, cpu, TUNING);
         engine.set_lru_gen_caps(LruGenCaps::all());
         let root = world.add_root(ASID);
@@ -205,7 +205,7 @@ impl<'a, S: Subject, F: Format> Stage<'a, S, F> {
                 // The walk's use is then the second one of the folio, which makes it young.
                 engine.mark_accessed(id);
             }
-            let mapped = engine.map_folio(vma, id, MapAs::Ptes, &mut &world.tables);
+            let mapped = engine.map_folio(vma, id, MapAs::Ptes, &mut &world.hardware.tables);
             mapped.expect("it is not mapped");
             folios.push(id);
         }

@@ -9,12 +9,12 @@ use super::harness::{ASID, FIRST_PAGE, TUNING};
 use super::registers::Kind;
 use super::tables::LIMITS;
 use super::world::{FIRST_FRAME, World};
-use pageout_exhibits::harness::{Counterexample, Subject};
+use pageout_exhibits::harness::Counterexample;
 use pageout_experiment::variant::shootdown_name;
 use pageout_paging::contig::Getter;
-use pageout_paging::mmu::Invalidate;
+use pageout_paging::mmu::{Barrier, Invalidate};
 use pageout_paging::pte::{Entry, SwapEntry, SwapKind};
-use pageout_paging::{Format, Order, Pfn, Pte, Table};
+use pageout_paging::{Format, Mmu, Order, Pfn, Pte, Rules, Table};
 use pageout_reclaim::{
     CpuCtx, FlushTiming, FolioFlags, Frames, MapAs, MappingKind, MmState, NewFolio, NewVma,
     TlbBatch, Tuning, UnmapGranularity, Unmapping, VmFlags,
@@ -62,14 +62,14 @@ struct Left {
 }
 
 /// Unmaps every small state in both ways; returns the number of states compared.
-pub fn unmapping<S: Subject, F: Small>() -> Result<u64, Box<Counterexample>> {
+pub fn unmapping<R: Rules, F: Small>() -> Result<u64, Box<Counterexample>> {
     let mut compared = 0;
     for case in cases() {
-        let alone = unmap::<S, F>(&case, (UnmapGranularity::PerEntry, Getter::Raw), false).0;
+        let alone = unmap::<R, F>(&case, (UnmapGranularity::PerEntry, Getter::Raw), false).0;
         let ways = [Getter::Contpte, Getter::Raw].map(|read| (UnmapGranularity::Batched, read));
-        let left = |how| unmap::<S, F>(&case, how, false).0;
+        let left = |how| unmap::<R, F>(&case, how, false).0;
         if let Some(how) = ways.into_iter().find(|how| left(*how) != alone) {
-            let (batched, start, steps) = unmap::<S, F>(&case, how, true);
+            let (batched, start, steps) = unmap::<R, F>(&case, how, true);
             return Err(Box::new(Counterexample {
                 property: "a batch leaves what its entries would one by one",
                 found: difference::<F>(&alone, &batched),
@@ -115,7 +115,7 @@ fn cases() -> impl Iterator<Item = Case> {
 
 /// Sets up the case and unmaps the folio. Returns the result, and if `told` is true also the start
 /// and the steps.
-fn unmap<S: Subject, F: Small>(
+fn unmap<R: Rules, F: Small>(
     case: &Case,
     (by, read): (UnmapGranularity, Getter),
     told: bool,
@@ -123,7 +123,7 @@ fn unmap<S: Subject, F: Small>(
     let world = World::<F>::new(1, F::MACHINE, Kind::File, FIRST_PAGE);
     let mut memory = EngineMemory::new(&LIMITS);
     let maps = memory.state(FIRST_FRAME);
-    let env = Ground::<S, F>::new(AgentCpu { world: &world, yielder: None, cpu: 0 });
+    let env = Ground::<R, F>::new(AgentCpu { world: &world, yielder: None, cpu: 0 });
     let cpu = &mut CpuCtx::new();
     let pfn = set_up(&world, &maps, &env, cpu, case);
     let start = if told { world.describe() } else { Vec::new() };
@@ -149,10 +149,10 @@ fn unmap<S: Subject, F: Small>(
     (left, start, event_log::lines(world.events()))
 }
 
-fn set_up<S: Subject, F: Small>(
+fn set_up<R: Rules, F: Small>(
     world: &World<F>,
     maps: &MmState<'_>,
-    env: &Ground<'_, S, F>,
+    env: &Ground<'_, R, F>,
     cpu: &mut CpuCtx,
     case: &Case,
 ) -> Pfn {
@@ -170,7 +170,7 @@ fn set_up<S: Subject, F: Small>(
     let pfn = env.alloc(order).expect("memory is free");
     let new = NewFolio { pfn, order, mapping, index: 0, flags: FolioFlags::UPTODATE };
     let id = engine.add_folio(new).expect("there is room");
-    engine.map_folio(vma, id, MapAs::Ptes, &mut &world.tables).expect("it is not mapped");
+    engine.map_folio(vma, id, MapAs::Ptes, &mut &world.hardware.tables).expect("it is not mapped");
     let states: Vec<_> = (from..to)
         .map(|page| {
             let leaf = world.entry(ASID, world.addr(page)).expect("it is mapped");
@@ -178,11 +178,11 @@ fn set_up<S: Subject, F: Small>(
         })
         .collect();
     states.iter().for_each(|(_, table, i, state)| world.table(*table).set(*i, *state));
-    world.invalidate(0, Invalidate::Everything);
-    world.complete(0);
+    env.invalidate(Invalidate::Everything);
+    env.barrier(Barrier::Complete);
     for (page, table, i, state) in states {
         // A missing flush shows because of this access.
-        let _: Accessed = env.agent().access(ASID, page, Access::Load, &|_| true);
+        let _: Accessed = env.access(ASID, page, Access::Load, &|_| true);
         world.table(table).set(i, state);
     }
     pfn

@@ -7,12 +7,11 @@ use super::scenario::{Agent, Before, Op, Scenario};
 use super::schedule::Body;
 use super::size::SizeLock;
 use super::world::World;
-use pageout_exhibits::harness::Subject;
 use pageout_paging::contig::Getter;
 use pageout_paging::mmu::Asid;
 use pageout_paging::tlb::{FlushPolicy, YoungFlush};
 use pageout_paging::young::YoungAlgorithm;
-use pageout_paging::{Format, Order, Pfn, Table, VirtRange};
+use pageout_paging::{Format, Order, Pfn, Rules, Table, VirtRange};
 use pageout_reclaim::mglru::LruGenCaps;
 use pageout_reclaim::{
     Advice, Aging, CpuCtx, Fault, FlushTiming, FolioFlags, Frames, MappingId, MappingKind, MemcgId,
@@ -50,7 +49,7 @@ pub const TUNING: Tuning = Tuning {
 const PATIENCE: usize = 16;
 
 /// The process, and the agents in it.
-pub struct Harness<'a, S: Subject, F: Format> {
+pub struct Harness<'a, R: Rules, F: Format> {
     /// The world that all agents share.
     pub world: &'a World<F>,
     /// The engine.
@@ -67,14 +66,14 @@ pub struct Harness<'a, S: Subject, F: Format> {
     pub mapping: MappingId,
     /// The lock of that mapping's size.
     size: SizeLock,
-    subject: PhantomData<S>,
+    rules: PhantomData<R>,
 }
 
-impl<'a, S: Subject, F: Format> Harness<'a, S, F> {
+impl<'a, R: Rules, F: Format> Harness<'a, R, F> {
     /// Makes a process that has mapped the scenario's pages and has made its earlier accesses.
     pub fn set_up(world: &'a World<F>, maps: &'a MmState<'a>, scenario: &'a Scenario) -> Self {
         let env =
-            Ground::<S, F>::new(AgentCpu { world, yielder: None, cpu: scenario.agents.len() });
+            Ground::<R, F>::new(AgentCpu { world, yielder: None, cpu: scenario.agents.len() });
         let cpu = &mut CpuCtx::new();
         let engine = &mut maps.on(&env, cpu, TUNING);
         if scenario.in_generations() {
@@ -91,7 +90,7 @@ impl<'a, S: Subject, F: Format> Harness<'a, S, F> {
         for page in 0..scenario.order().nr_pages() as u64 {
             let content = if kind == MappingKind::File { 100 + page } else { 0 };
             let place = Place::File(mapping, FIRST_PAGE + page);
-            world.memory.borrow_mut().storage.set_content(place, content);
+            world.hardware.memory().storage.set_content(place, content);
             world.expect(ASID, page, content);
         }
         let mut flags = VmFlags::READ | VmFlags::WRITE;
@@ -109,8 +108,8 @@ impl<'a, S: Subject, F: Format> Harness<'a, S, F> {
         let mm = process(ASID);
         let has_neighbour = scenario.agents.iter().any(|a| matches!(a, Agent::Neighbour(_)));
         let neighbour = has_neighbour.then(|| process(NEIGHBOUR));
-        let (size, subject) = (SizeLock::default(), PhantomData);
-        let harness = Self { world, maps, scenario, mm, neighbour, memcg, mapping, size, subject };
+        let (size, rules) = (SizeLock::default(), PhantomData);
+        let harness = Self { world, maps, scenario, mm, neighbour, memcg, mapping, size, rules };
         scenario.before.iter().for_each(|before| harness.before(&env, *before));
         harness.grow_old();
         harness
@@ -120,7 +119,7 @@ impl<'a, S: Subject, F: Format> Harness<'a, S, F> {
         self.range(0, self.scenario.order().nr_pages() as u64)
     }
 
-    fn before(&self, env: &Ground<'_, S, F>, before: Before) {
+    fn before(&self, env: &Ground<'_, R, F>, before: Before) {
         let (maps, cpu) = (self.maps, &mut CpuCtx::new());
         let engine = &mut maps.on(env, cpu, TUNING);
         match before {
@@ -158,7 +157,7 @@ impl<'a, S: Subject, F: Format> Harness<'a, S, F> {
     pub fn body(&self, cpu: usize, agent: Agent) -> Body<'_> {
         Box::new(move |yielder| {
             let env =
-                Ground::<S, F>::new(AgentCpu { world: self.world, yielder: Some(yielder), cpu });
+                Ground::<R, F>::new(AgentCpu { world: self.world, yielder: Some(yielder), cpu });
             match agent {
                 Agent::Program(ops) => self.run_program(&env, (self.mm, ASID), ops),
                 Agent::Neighbour(ops) => {
@@ -182,7 +181,7 @@ impl<'a, S: Subject, F: Format> Harness<'a, S, F> {
         self.world.addr(from)..self.world.addr(to)
     }
 
-    fn run_program(&self, env: &Ground<'_, S, F>, (mm, asid): (MmId, Asid), ops: &[Op]) {
+    fn run_program(&self, env: &Ground<'_, R, F>, (mm, asid): (MmId, Asid), ops: &[Op]) {
         for Op(page, access) in ops {
             self.access(env, mm, asid, *page, *access);
         }
@@ -192,36 +191,35 @@ impl<'a, S: Subject, F: Format> Harness<'a, S, F> {
     /// access is refused.
     pub fn access(
         &self,
-        env: &Ground<'_, S, F>,
+        env: &Ground<'_, R, F>,
         mm: MmId,
         asid: Asid,
         page: u64,
         access: Access,
     ) -> Option<u64> {
-        let (agent, addr) = (env.agent(), self.world.addr(page));
+        let addr = self.world.addr(page);
         let cpu = &mut CpuCtx::new();
         let how = match access {
             Access::Load => pageout_reclaim::Access::Read,
             Access::Store(_) => pageout_reclaim::Access::Write,
         };
         for _ in 0..PATIENCE {
-            agent.pause();
-            if let Accessed::Done(value) = agent.access(asid, page, access, &|pfn| self.keeps(pfn))
-            {
+            env.pause();
+            if let Accessed::Done(value) = env.access(asid, page, access, &|pfn| self.keeps(pfn)) {
                 return Some(value);
             }
-            agent.tell(|event| event.of_pages(page, 1), "faults on");
+            env.tell(|event| event.of_pages(page, 1), "faults on");
             let engine = &mut self.maps.on(env, cpu, TUNING);
-            match self.size.shared(agent, || engine.handle_fault(mm, addr, how)) {
+            match self.size.shared(env, || engine.handle_fault(mm, addr, how)) {
                 Fault::Done(_) => {}
                 Fault::Pending(id) => {
                     while self.maps.transfer_is_pending(id) {
-                        agent.wait();
+                        env.wait();
                     }
                 }
                 refused => {
                     let note = format!(": {refused:?}");
-                    agent.tell(|event| event.of_pages(page, 1).noting(note), "is refused");
+                    env.tell(|event| event.of_pages(page, 1).noting(note), "is refused");
                     return None;
                 }
             }
@@ -238,7 +236,7 @@ impl<'a, S: Subject, F: Format> Harness<'a, S, F> {
         folio.is_some_and(|folio| folio.flags().intersects(written))
     }
 
-    fn flush(&self, env: &Ground<'_, S, F>) {
+    fn flush(&self, env: &Ground<'_, R, F>) {
         let cpu = &mut CpuCtx::new();
         let engine = &mut self.maps.on(env, cpu, TUNING);
         if let Some(id) = engine.filemap_get_folio(self.mapping, FIRST_PAGE).expect("it lives") {
@@ -249,29 +247,29 @@ impl<'a, S: Subject, F: Format> Harness<'a, S, F> {
     }
 
     /// Asks for all of the cgroup's memory to be reclaimed.
-    pub fn reclaim(&self, env: &Ground<'_, S, F>) {
+    pub fn reclaim(&self, env: &Ground<'_, R, F>) {
         let bytes = format!("{}", self.scenario.order().nr_pages() as u64 * F::PAGE_SIZE);
         // Reclaiming less than requested is no failure here: others may use the pages.
         let _ = self.maps.on(env, &mut CpuCtx::new(), TUNING).memory_reclaim(self.memcg, &bytes);
     }
 
-    fn munmap(&self, env: &Ground<'_, S, F>, from: u64, to: u64) {
+    fn munmap(&self, env: &Ground<'_, R, F>, from: u64, to: u64) {
         let range = self.range(from, to);
         let done = self.maps.on(env, &mut CpuCtx::new(), TUNING).munmap_range(self.mm, &range);
         done.expect("there is room for VMAs");
-        env.agent().tell(|event| event, "returns");
+        env.tell(|event| event, "returns");
         self.world.forbid(ASID, from..to, false, "munmap");
     }
 
-    fn mprotect(&self, env: &Ground<'_, S, F>, from: u64, to: u64) {
+    fn mprotect(&self, env: &Ground<'_, R, F>, from: u64, to: u64) {
         let (range, cpu) = (self.range(from, to), &mut CpuCtx::new());
         let done = self.maps.on(env, cpu, TUNING).mprotect(self.mm, &range, VmFlags::READ);
         done.expect("there is room for VMAs");
-        env.agent().tell(|event| event, "returns");
+        env.tell(|event| event, "returns");
         self.world.forbid(ASID, from..to, true, "mprotect");
     }
 
-    fn dont_need(&self, env: &Ground<'_, S, F>, from: u64, to: u64) {
+    fn dont_need(&self, env: &Ground<'_, R, F>, from: u64, to: u64) {
         let (range, cpu) = (self.range(from, to), &mut CpuCtx::new());
         let done = self.maps.on(env, cpu, TUNING).madvise(self.mm, &range, Advice::DontNeed);
         done.expect("anonymous pages may be dropped");
@@ -279,40 +277,40 @@ impl<'a, S: Subject, F: Format> Harness<'a, S, F> {
         (from..to).for_each(|page| self.world.forget_content(ASID, page));
     }
 
-    fn fork(&self, env: &Ground<'_, S, F>) {
+    fn fork(&self, env: &Ground<'_, R, F>) {
         let root = self.world.add_root(CHILD);
         let forked = self.maps.on(env, &mut CpuCtx::new(), TUNING).fork(self.mm, root, CHILD);
         forked.expect("there is room for a child");
-        env.agent().tell(|event| event, "returns");
+        env.tell(|event| event, "returns");
     }
 
-    fn age(&self, env: &Ground<'_, S, F>) {
+    fn age(&self, env: &Ground<'_, R, F>) {
         self.maps.lru_gen_use_mm(self.mm).expect("it lives");
         let (cpu, (max_seq, _)) = (&mut CpuCtx::new(), self.maps.lru_gen_seqs(self.memcg));
         // Reclaim may have opened the next generation meanwhile.
         let _ = self.maps.on(env, cpu, TUNING).try_to_inc_max_seq(self.memcg, max_seq, 100, true);
     }
 
-    fn truncate(&self, env: &Ground<'_, S, F>, from: u64) {
+    fn truncate(&self, env: &Ground<'_, R, F>, from: u64) {
         let cpu = &mut CpuCtx::new();
-        env.agent().pause();
+        env.pause();
         self.maps.mapping(self.mapping).expect("it lives").set_size(FIRST_PAGE + from);
-        self.size.alone(env.agent(), || {
+        self.size.alone(env, || {
             let engine = &mut self.maps.on(env, cpu, TUNING);
             while let Err(error) = engine.truncate(self.mapping, FIRST_PAGE + from) {
                 assert!(matches!(error, TruncateError::Pending(_)), "no anonymous memory: {error}");
-                env.agent().wait(); // for the end of the transfer
+                env.wait(); // for the end of the transfer
             }
         });
-        env.agent().tell(|event| event, "returns");
+        env.tell(|event| event, "returns");
         let end = self.scenario.order().nr_pages() as u64;
         for asid in [ASID, NEIGHBOUR] {
             self.world.forbid(asid, from..end, false, "truncation");
         }
     }
 
-    fn migrate(&self, env: &Ground<'_, S, F>) {
-        let all = self.world.memory.borrow().range();
+    fn migrate(&self, env: &Ground<'_, R, F>) {
+        let all = self.world.hardware.memory().range();
         let (cpu, targets) = (&mut CpuCtx::new(), &mut FreeFrames(env));
         // A folio with additional references stays where it is.
         let _ = self.maps.on(env, cpu, TUNING).migrate_range(all, targets);

@@ -14,7 +14,7 @@ pub struct SizeLock {
 
 impl SizeLock {
     /// Handles a fault while no truncation runs.
-    pub fn shared<F: Format, R>(&self, agent: AgentCpu<'_, F>, fault: impl FnOnce() -> R) -> R {
+    pub fn shared<F: Format, R>(&self, agent: &AgentCpu<'_, F>, fault: impl FnOnce() -> R) -> R {
         while self.truncating.get() {
             agent.wait();
         }
@@ -25,7 +25,7 @@ impl SizeLock {
     }
 
     /// Truncates while no fault is handled.
-    pub fn alone<F: Format>(&self, agent: AgentCpu<'_, F>, truncate: impl FnOnce()) {
+    pub fn alone<F: Format>(&self, agent: &AgentCpu<'_, F>, truncate: impl FnOnce()) {
         self.truncating.set(true);
         while self.faults.get() > 0 {
             agent.wait();

@@ -12,7 +12,7 @@ use super::schedule::{Deviation, Stacks, Trace, Watch, execute};
 use super::tables::{LIMITS, SLOTS};
 use super::world::{FIRST_FRAME, FRAMES, World};
 use pageout_exhibits::audit::{AuditInput, audit};
-use pageout_exhibits::harness::Subject;
+use pageout_paging::Rules;
 use pageout_reclaim::mglru::LruGenCaps;
 use pageout_reclaim::{CpuCtx, Frames};
 use pageout_sim::EngineMemory;
@@ -41,13 +41,13 @@ pub struct Stage {
 
 impl Stage {
     /// Returns the stage for `S` in the format `F`.
-    pub const fn of<S: Subject, F: Small>() -> Self {
-        Self { format: F::LABEL, perform: perform::<S, F> }
+    pub const fn of<R: Rules, F: Small>() -> Self {
+        Self { format: F::LABEL, perform: perform::<R, F> }
     }
 }
 
 /// Executes a scenario under `S` with the choices `deviations`.
-fn perform<S: Subject, F: Small>(
+fn perform<R: Rules, F: Small>(
     scenario: &Scenario,
     stacks: &mut Stacks,
     deviations: &[Deviation],
@@ -57,7 +57,7 @@ fn perform<S: Subject, F: Small>(
     let world = World::<F>::new(cpus, F::MACHINE, scenario.kind, FIRST_PAGE);
     let mut memory = EngineMemory::new(&LIMITS);
     let maps = memory.state(FIRST_FRAME);
-    let harness = Harness::<S, F>::set_up(&world, &maps, scenario);
+    let harness = Harness::<R, F>::set_up(&world, &maps, scenario);
     let start = if told { world.describe() } else { Vec::new() };
     if told {
         world.begin_log();
@@ -78,9 +78,9 @@ fn perform<S: Subject, F: Small>(
 
 /// Checks that the accounts balance. Then every page is loaded, all is reclaimed, and every page is
 /// loaded once more: no stored value may be lost.
-fn look_at_the_end<S: Subject, F: Small>(harness: &Harness<'_, S, F>) {
+fn look_at_the_end<R: Rules, F: Small>(harness: &Harness<'_, R, F>) {
     let cpu = harness.scenario.agents.len();
-    let env = Ground::<S, F>::new(AgentCpu { world: harness.world, yielder: None, cpu });
+    let env = Ground::<R, F>::new(AgentCpu { world: harness.world, yielder: None, cpu });
     // Lists are audited as classic ones.
     harness.maps.on(&env, &mut CpuCtx::new(), TUNING).set_lru_gen_caps(LruGenCaps::empty());
     balance(harness, &env);
@@ -100,9 +100,9 @@ fn look_at_the_end<S: Subject, F: Small>(harness: &Harness<'_, S, F>) {
 
 /// Checks that mapcounts, references, slots and lists add up: each frame in use belongs to a folio,
 /// and each page table to an address space.
-fn balance<S: Subject, F: Small>(harness: &Harness<'_, S, F>, env: &Ground<'_, S, F>) {
-    let frames = harness.world.memory.borrow().range();
-    let (roots, tables) = (harness.world.roots(), harness.world.tables.in_use());
+fn balance<R: Rules, F: Small>(harness: &Harness<'_, R, F>, env: &Ground<'_, R, F>) {
+    let frames = harness.world.hardware.memory().range();
+    let (roots, tables) = (harness.world.roots(), harness.world.hardware.tables.in_use());
     let input = AuditInput { roots, frames, slots: SLOTS, tables };
     let found = match audit(harness.maps, env, &input) {
         Ok(folios) => {

@@ -7,11 +7,11 @@ use super::format::Machine;
 use super::property::{Property, Violation};
 use super::registers::{Kind, Registers};
 use super::schedule::Watch;
-use pageout_paging::mmu::{Asid, Barrier, Invalidate, Shootdown};
+use pageout_paging::mmu::{Asid, Invalidate};
 use pageout_paging::pte::{Entry, SwapEntry, SwapKind};
 use pageout_paging::table::HostTable;
-use pageout_paging::{Format, Level, Order, Pfn, Pte, Table, VirtAddr};
-use pageout_sim::{Held, Levels, Memory, PageTables, Tlbs};
+use pageout_paging::{Format, Level, Pfn, Pte, Table, VirtAddr};
+use pageout_sim::{Hardware, Held, Levels, Memory, PageTables, Tlbs};
 use std::cell::RefCell;
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -81,11 +81,8 @@ fn decode<F: Format>(level: Level, raw: Pte, i: usize) -> Pte {
 
 /// The world of one execution.
 pub struct World<F> {
-    /// The page tables.
-    pub tables: PageTables,
-    /// Memory and storage.
-    pub memory: RefCell<Memory>,
-    tlbs: RefCell<Tlbs>,
+    /// The page tables, memory and TLBs.
+    pub hardware: Hardware,
     /// The behaviour of hardware.
     pub machine: Machine,
     /// The value that each page must hold.
@@ -104,9 +101,11 @@ impl<F: Format> World<F> {
     /// Returns an empty world of `cpus` CPUs, in which pages of this kind are mapped.
     pub fn new(cpus: usize, machine: Machine, kind: Kind, first_page: u64) -> Self {
         Self {
-            tables: PageTables::new::<F>(TABLES),
-            memory: RefCell::new(Memory::new(FIRST_FRAME..FIRST_FRAME.add(FRAMES as u64))),
-            tlbs: RefCell::new(Tlbs::new(cpus, Levels::All)),
+            hardware: Hardware::new(
+                PageTables::new::<F>(TABLES),
+                Memory::new(FIRST_FRAME..FIRST_FRAME.add(FRAMES as u64)),
+                Tlbs::new(cpus, Levels::All),
+            ),
             machine,
             registers: RefCell::new(Registers::new(kind)),
             forbidden: RefCell::default(),
@@ -120,25 +119,14 @@ impl<F: Format> World<F> {
 
     /// Returns the table in `frame`.
     pub fn table(&self, frame: Pfn) -> HostTable<'_, F> {
-        self.tables.tables().table(frame)
-    }
-
-    /// Frees a table.
-    pub fn free_table(&self, frame: Pfn) {
-        if !self.tables.is_empty::<F>(frame) {
-            self.fail(
-                Property::Accounts,
-                format!("{frame:?} is freed, a table that maps something"),
-            );
-        }
-        self.tables.free(frame);
+        self.hardware.table(frame)
     }
 
     /// Adds an address space with an empty root table.
     pub fn add_root(&self, asid: Asid) -> Pfn {
-        let root = self.tables.alloc().expect("there is room for root tables");
+        let root = self.hardware.tables.alloc().expect("there is room for root tables");
         self.roots.borrow_mut().push((asid, root));
-        self.tlbs.borrow_mut().cpus.iter_mut().for_each(|tlb| tlb.enter(asid));
+        self.hardware.tlbs().cpus.iter_mut().for_each(|tlb| tlb.enter(asid));
         root
     }
 
@@ -176,30 +164,8 @@ impl<F: Format> World<F> {
         VirtAddr::new((self.first_page + page) << F::PAGE_SHIFT)
     }
 
-    /// Issues an invalidation: it is broadcast to every CPU, or obeyed at once through interrupts.
-    pub fn invalidate(&self, cpu: usize, what: Invalidate) {
-        let (verb, note) = match self.machine.shootdown {
-            Shootdown::Broadcast => ("tells all TLBs to forget", ", and does not wait"),
-            Shootdown::Ipi => ("interrupts all CPUs, whose TLBs forget", ""),
-        };
-        self.tlbs.borrow_mut().invalidate::<F>(cpu, what, self.machine.shootdown);
-        self.tell(|| self.of_pages(Event::plain(Some(cpu), verb), what).noting(note));
-    }
-
-    /// Makes this CPU's invalidations take effect.
-    pub fn complete(&self, cpu: usize) {
-        if self.tlbs.borrow_mut().barrier::<F>(cpu, Barrier::Complete) {
-            self.tell(|| Event::plain(Some(cpu), "waits until the TLBs have forgotten"));
-        }
-    }
-
-    /// Makes this CPU's TLB forget at once.
-    pub fn invalidate_local(&self, cpu: usize, what: Invalidate) {
-        self.tlbs.borrow_mut().invalidate_local::<F>(cpu, what);
-        self.tell(|| self.of_pages(Event::plain(Some(cpu), "makes its own TLB forget"), what));
-    }
-
-    fn of_pages(&self, event: Event, what: Invalidate) -> Event {
+    /// Notes the pages that an invalidation names.
+    pub(super) fn of_pages(&self, event: Event, what: Invalidate) -> Event {
         match pages_of::<F>(what) {
             Some((first, nr)) => event.of_pages(first.wrapping_sub(self.first_page), nr),
             None => event.noting(" the address space"),
@@ -235,7 +201,7 @@ impl<F: Format> World<F> {
 
     /// Returns the translations of a page that a CPU's TLB may hold.
     pub(super) fn held(&self, cpu: usize, asid: Asid, page: u64) -> Vec<Held> {
-        self.tlbs.borrow().cpus[cpu].of_page(asid, page).copied().collect()
+        self.hardware.tlbs().cpus[cpu].of_page(asid, page).copied().collect()
     }
 
     /// Returns true if a CPU's TLB may translate a page of the scenario's.
@@ -264,8 +230,8 @@ impl<F: Format> World<F> {
             return;
         }
         let page = first + (i * F::nr_pages(level)) as u64;
-        let new = Held::of::<F>(asid, page, level, pte, &self.memory.borrow());
-        let mut tlbs = self.tlbs.borrow_mut();
+        let new = Held::of::<F>(asid, page, level, pte, &self.hardware.memory());
+        let mut tlbs = self.hardware.tlbs();
         if let Some(other) = tlbs.of_other_size(&new).filter(|_| self.machine.one_size) {
             self.conflict(&new, &other);
         }
@@ -320,14 +286,6 @@ impl<F: Format> World<F> {
         self.forbidden.borrow_mut().push(Forbidden { asid, pages, stores, by });
     }
 
-    /// Frees frames.
-    pub fn free(&self, cpu: usize, pfn: Pfn, order: Order) {
-        self.tell(|| Event::plain(Some(cpu), "frees").of_frames(pfn, order.nr_pages() as u64));
-        if let Err(twice) = self.memory.borrow_mut().free(pfn, order) {
-            self.fail(Property::Accounts, format!("frame {} is freed twice", twice.get()));
-        }
-    }
-
     /// Records a violated property. Only the first one counts.
     pub fn fail(&self, property: Property, found: String) {
         self.violation.borrow_mut().get_or_insert(Violation { property, found });
@@ -375,7 +333,7 @@ impl<F: Format> World<F> {
             false => ranges.join("; "),
         };
         // The last CPU has no agent: it checks the end.
-        let cpus = self.tlbs.borrow().cpus.len().saturating_sub(1).max(1);
+        let cpus = self.hardware.tlbs().cpus.len().saturating_sub(1).max(1);
         let held: Vec<Vec<String>> = (0..cpus).map(|cpu| self.cached(cpu)).collect();
         let held = match held.iter().all(|one| *one == held[0]) {
             true => ranges(held[0].clone()),
@@ -390,7 +348,7 @@ impl<F: Format> World<F> {
 
     /// Returns the translations that a CPU's TLB may hold, in words.
     fn cached(&self, cpu: usize) -> Vec<String> {
-        let tlbs = self.tlbs.borrow();
+        let tlbs = self.hardware.tlbs();
         // Translations that differ only in permissions are shown once.
         let mut shown = Vec::new();
         for held in &tlbs.cpus[cpu].held {

@@ -1,10 +1,7 @@
-//! The engine's decisions, tables and MMUs with the bug of the thread.
+//! The engine's decisions with the bug of the thread.
 
 use crate::bug::Bug;
-use crate::harness::Subject;
-use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate};
-use pageout_paging::table::{LINE, Table};
-use pageout_paging::{Format, Level, Mmu, Pte, Rules, Run, Sound, VirtAddr, contig};
+use pageout_paging::{Format, Level, Pte, Rules, Run, Sound, VirtAddr, contig};
 
 /// The engine with the bug that the thread has ([`Bug::during`]), or sound without one. With a
 /// type for each bug, the engine would be compiled for each.
@@ -99,115 +96,4 @@ fn byte_length<F: Format>(run: Run, first: Pte, last: Pte) -> Run {
     }
     // The second: bytes taken for entries.
     Run { first: start >> F::PAGE_SHIFT, nr: end - start }
-}
-
-/// A table that clears by a load and a store under [`Bug::LoadAndStore`].
-#[derive(Clone, Copy, Debug)]
-pub struct FaultyTable<T>(T);
-
-fn is_torn() -> bool {
-    Bug::current() == Some(Bug::LoadAndStore)
-}
-
-impl<T: Table> Table for FaultyTable<T> {
-    fn load(self, i: usize) -> Pte {
-        self.0.load(i)
-    }
-
-    fn line(self, i: usize) -> [u64; LINE] {
-        self.0.line(i)
-    }
-
-    fn test_and_clear_bit(self, i: usize, bit: u64) -> bool {
-        if !is_torn() {
-            return self.0.test_and_clear_bit(i, bit);
-        }
-        let old = self.0.load(i);
-        self.0.set(i, Pte(old.0 & !bit));
-        old.0 & bit != 0
-    }
-
-    fn clear_bits(self, i: usize, bits: u64) {
-        if !is_torn() {
-            return self.0.clear_bits(i, bits);
-        }
-        let old = self.0.load(i);
-        self.0.set(i, Pte(old.0 & !bits));
-    }
-
-    fn cas(self, i: usize, old: Pte, new: Pte) -> Result<(), Pte> {
-        if !is_torn() {
-            return self.0.cas(i, old, new);
-        }
-        let found = self.0.load(i);
-        if found != old {
-            return Err(found);
-        }
-        self.0.set(i, new);
-        Ok(())
-    }
-
-    fn swap(self, i: usize, new: Pte) -> Pte {
-        if !is_torn() {
-            return self.0.swap(i, new);
-        }
-        let old = self.0.load(i);
-        self.0.set(i, new);
-        old
-    }
-
-    fn set(self, i: usize, pte: Pte) {
-        self.0.set(i, pte);
-    }
-
-    fn prefetch_write(self, i: usize) {
-        self.0.prefetch_write(i);
-    }
-}
-
-/// An MMU whose invalidations stay on this CPU under [`Bug::LocalInvalidation`].
-#[derive(Clone, Copy, Debug)]
-pub struct FaultyMmu<M>(M);
-
-impl<M: Mmu> Mmu for FaultyMmu<M> {
-    fn caps(&self) -> Caps {
-        self.0.caps()
-    }
-
-    fn invalidate(&self, what: Invalidate) {
-        match Bug::current() {
-            Some(Bug::LocalInvalidation) => self.0.invalidate_local(what),
-            _ => self.0.invalidate(what),
-        }
-    }
-
-    fn barrier(&self, barrier: Barrier) {
-        self.0.barrier(barrier);
-    }
-
-    fn invalidate_local(&self, what: Invalidate) {
-        self.0.invalidate_local(what);
-    }
-
-    fn remote(&self, asid: Asid) -> bool {
-        self.0.remote(asid)
-    }
-
-    fn defer(&self, asid: Asid) {
-        self.0.defer(asid);
-    }
-}
-
-impl Subject for Faulty {
-    type Rules = Self;
-    type Table<T: Table> = FaultyTable<T>;
-    type Mmu<M: Mmu> = FaultyMmu<M>;
-
-    fn table<T: Table>(table: T) -> FaultyTable<T> {
-        FaultyTable(table)
-    }
-
-    fn mmu<M: Mmu>(mmu: M) -> FaultyMmu<M> {
-        FaultyMmu(mmu)
-    }
 }

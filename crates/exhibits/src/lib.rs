@@ -11,4 +11,4 @@ mod faulty;
 pub mod harness;
 
 pub use bug::Bug;
-pub use faulty::{Faulty, FaultyMmu, FaultyTable};
+pub use faulty::Faulty;

@@ -1,31 +1,32 @@
 //! Each exhibit fails the checks that the engine passes, with a counterexample that names it.
 
 use pageout_exhibits::harness::{
-    Call, Case, Counterexample, Decode, Engine, Expected, Layout, Op, Subject, World, check_call,
-    each_small_case, try_every_access,
+    Call, Case, Counterexample, Decode, Expected, Layout, Op, World, check_call, each_small_case,
+    try_every_access,
 };
 use pageout_exhibits::{Bug, Faulty};
 use pageout_paging::pte::{Arm64_4K, SmallArm2, SmallArm4, SmallX86};
 use pageout_paging::tlb::YoungFlush;
 use pageout_paging::young::YoungAlgorithm;
+use pageout_paging::{Rules, Sound};
 
 fn call(algorithm: YoungAlgorithm) -> Call {
     Call { op: Op::TestAndClear, algorithm, flush: YoungFlush::None }
 }
 
 /// Returns the first small case, while hardware stands still, on which the algorithm fails.
-fn still<S: Subject, F: Decode>(
+fn still<R: Rules, F: Decode>(
     bug: Option<Bug>,
     algorithm: YoungAlgorithm,
 ) -> Result<u64, Box<Counterexample>> {
     let world = World::<F>::new(1);
     let call = call(algorithm);
-    let each = || each_small_case::<F>(|case, of| check_call::<S, F>(&world, case, of, call));
+    let each = || each_small_case::<F>(|case, of| check_call::<R, F>(&world, case, of, call));
     Bug::during(bug, each)
 }
 
 /// Returns the first small case and hardware access on which the algorithm fails.
-fn moving<S: Subject, F: Decode>(
+fn moving<R: Rules, F: Decode>(
     bug: Option<Bug>,
     algorithm: YoungAlgorithm,
 ) -> Result<u64, Box<Counterexample>> {
@@ -37,7 +38,7 @@ fn moving<S: Subject, F: Decode>(
             if !matches!(young, 0 | 1 | 7 | 8) {
                 return Ok(());
             }
-            try_every_access::<S, F>(&world, case, expected, call(algorithm)).map(|_| ())
+            try_every_access::<R, F>(&world, case, expected, call(algorithm)).map(|_| ())
         })
     };
     Bug::during(bug, each)
@@ -47,11 +48,11 @@ fn moving<S: Subject, F: Decode>(
 fn the_engine_passes_what_the_exhibits_fail() {
     for algorithm in YoungAlgorithm::ALL {
         for passed in [
-            still::<Engine, SmallX86>(None, algorithm),
-            still::<Engine, SmallArm2>(None, algorithm),
-            still::<Engine, SmallArm4>(None, algorithm),
-            moving::<Engine, SmallX86>(None, algorithm),
-            moving::<Engine, SmallArm4>(None, algorithm),
+            still::<Sound, SmallX86>(None, algorithm),
+            still::<Sound, SmallArm2>(None, algorithm),
+            still::<Sound, SmallArm4>(None, algorithm),
+            moving::<Sound, SmallX86>(None, algorithm),
+            moving::<Sound, SmallArm4>(None, algorithm),
         ] {
             assert!(passed.unwrap_or_else(|wrong| panic!("{wrong}")) > 0);
         }
@@ -94,7 +95,7 @@ fn only_the_engine_passes<F: Decode>(case: &Case, property: &str, found: &str) {
     let world = World::<F>::new(1);
     let expected = Expected::of::<F>(case);
     for engine in Call::all(YoungFlush::Nosync) {
-        let held = check_call::<Engine, F>(&world, case, &expected, engine);
+        let held = check_call::<Sound, F>(&world, case, &expected, engine);
         held.unwrap_or_else(|wrong| panic!("{wrong}"));
     }
     for algorithm in of_runs() {

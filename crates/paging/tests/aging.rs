@@ -3,7 +3,7 @@
 #![cfg(not(miri))] // one thread, no unsafe code: Miri would be slow and find nothing
 
 use pageout_exhibits::harness::{
-    Case, Decode, Engine, Event, FIRST_TABLE, Ground, Layout, Outside, PageKind, World, batch_len,
+    Case, Decode, Event, FIRST_TABLE, Ground, Layout, Outside, PageKind, World, batch_len,
     each_small_case, gathered,
 };
 use pageout_paging::batch::{BatchFlags, YoungRun};
@@ -56,7 +56,7 @@ impl Walk {
     fn by<F: Decode>(&self, world: &World<F>, algorithm: YoungAlgorithm) -> Vec<Step> {
         world.reset(&self.entries);
         world.set_secondary(self.secondary);
-        let env = Ground::<Engine, F>::new(world);
+        let env = Ground::<Sound, F>::new(world);
         let flush = FlushPolicy::uniform(YoungFlush::Sync);
         let check = YoungCheck { env: &env, algorithm, flush, asid: ASID };
         let table = env.table(FIRST_TABLE);
@@ -214,7 +214,7 @@ fn read_of_foreign_blocks(algorithm: YoungAlgorithm, young: bool) -> [u64; 2] {
     let world = World::<Arm64_4K>::new(1);
     let case = Layout::folio(u64::MAX).case::<Arm64_4K>(0..Arm64_4K::PTES, |_| young);
     world.reset(&dirty_at::<Arm64_4K>(&case, usize::MAX, false));
-    let env = Ground::<Engine, Arm64_4K>::new(&world);
+    let env = Ground::<Sound, Arm64_4K>::new(&world);
     let check = YoungCheck { env: &env, algorithm, flush: FlushPolicy::ARM64, asid: ASID };
     let pt = LockedTable::lock(&env, FIRST_TABLE);
     [true, false].map(|passes| {

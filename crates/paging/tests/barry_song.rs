@@ -8,14 +8,12 @@
 //! three. Each of them is walked again and found young, so that it costs a walk and hides nothing.
 #![cfg(not(miri))] // one thread, no unsafe code: Miri would be slow and find nothing
 
-use pageout_exhibits::harness::{
-    Access, Decode, Engine, Event, FIRST_TABLE, Ground, Layout, World,
-};
+use pageout_exhibits::harness::{Access, Decode, Event, FIRST_TABLE, Ground, Layout, World};
 use pageout_paging::mmu::{Asid, Invalidate};
 use pageout_paging::pte::{Arm64_4K, Arm64_16K, Arm64_64K, Riscv64, X86_64};
 use pageout_paging::tlb::{FlushPolicy, YoungFlush};
 use pageout_paging::young::{YoungAlgorithm, YoungCheck};
-use pageout_paging::{LockedTable, VirtAddr};
+use pageout_paging::{LockedTable, Sound, VirtAddr};
 use std::collections::BTreeSet;
 
 const NR: usize = 4;
@@ -71,7 +69,7 @@ fn run<F: Decode>(
     let case = Layout::folio(0).case::<F>(0..NR, |i| i == young);
     world.reset(&case.entries);
     world.plan(accesses, 0);
-    let env = Ground::<Engine, F>::new(&world);
+    let env = Ground::<Sound, F>::new(&world);
     let check = YoungCheck { env: &env, algorithm, flush, asid: Asid(1) };
     let pt = LockedTable::lock(&env, FIRST_TABLE);
     assert!(check.clear_flush_young_ptes(&pt, VirtAddr::new(0), NR));
@@ -172,7 +170,7 @@ fn of_a_block_the_one_translation_is_evicted() {
                 let world = World::<F>::new(1);
                 let case = Layout::folio(1).case::<F>(0..NR, |i| i == young);
                 world.reset(&case.entries);
-                let env = Ground::<Engine, F>::new(&world);
+                let env = Ground::<Sound, F>::new(&world);
                 let flush = FlushPolicy::ARM64;
                 let check = YoungCheck { env: &env, algorithm, flush, asid: Asid(1) };
                 let pt = LockedTable::lock(&env, FIRST_TABLE);

@@ -2,8 +2,8 @@
 #![cfg(not(miri))] // one thread, no unsafe code: Miri would be slow and find nothing
 
 use pageout_exhibits::harness::{
-    BASE, Case, Decode, Engine, Expected, FIRST_TABLE, Ground, Layout, Outside, PageKind, World,
-    batch_len, case_numbers, gathered, merged, random_case,
+    BASE, Case, Decode, Expected, FIRST_TABLE, Ground, Layout, Outside, PageKind, World, batch_len,
+    case_numbers, gathered, merged, random_case,
 };
 use pageout_paging::batch::{
     BatchFlags, YoungRun, batch_and_clear_young, folio_pte_batch, folio_pte_batch_flags,
@@ -13,7 +13,7 @@ use pageout_paging::pte::{
     Arm64_4K, Arm64_16K, Arm64_64K, Level, Prot, Riscv64, SmallArm2, SmallArm4, SmallRiscv,
     SmallX86, SwapEntry, SwapKind, X86_64,
 };
-use pageout_paging::{Env, Format, Pte, Run};
+use pageout_paging::{Env, Format, Pte, Run, Sound};
 
 /// Returns all combinations of the five flags, with each getter that may be used. In formats with
 /// soft-dirty, dirty entries are soft-dirty too: if that is respected, blocks are compared as
@@ -61,7 +61,7 @@ fn others<F: Format>(page: Pte) -> Vec<Pte> {
 }
 
 fn check_batch<F: Decode>(world: &World<F>, entries: &[Pte], i: usize, max_nr: usize) {
-    let env = Ground::<Engine, F>::new(world);
+    let env = Ground::<Sound, F>::new(world);
     let table = env.table(FIRST_TABLE);
     for flags in all_flags::<F>() {
         let mut copy = flags.read.get::<F, _>(table, i);
@@ -160,7 +160,7 @@ fn random_batches<F: Decode>(name: &str, count: u64) {
 
 /// Checks that `batch_and_clear_young` finds the plain batch, and clears only it.
 fn check_fused<F: Decode>(world: &World<F>, case: &Case) {
-    let env = Ground::<Engine, F>::new(world);
+    let env = Ground::<Sound, F>::new(world);
     let table = env.table(FIRST_TABLE);
     let (i, max_nr) = (case.run.start, case.run.len());
     let first = F::read(case.entries[i], i);
@@ -234,7 +234,7 @@ fn states<F: Format>(page: Pte) -> Vec<Pte> {
 /// entries of the other blocks are young and dirty, and must not leak in.
 fn every_gather<F: Decode>(prot: Prot) {
     let world = World::<F>::new(1);
-    let env = Ground::<Engine, F>::new(&world);
+    let env = Ground::<Sound, F>::new(&world);
     let table = env.table(FIRST_TABLE);
     let page = |i: usize| {
         let leaf = F::leaf(Level::Pte, BASE.add(i as u64), prot);
@@ -277,7 +277,7 @@ fn a_swap_entry_with_the_contiguous_bit_is_never_contiguous() {
         // Entry 3 is a page; all around it are swap entries that have that bit and the young bit.
         let case = layout.case::<F>(3..4, |i| i != 3);
         world.reset(&case.entries);
-        let env = Ground::<Engine, F>::new(&world);
+        let env = Ground::<Sound, F>::new(&world);
         let table = env.table(FIRST_TABLE);
         for i in [0, 2, 4, 7] {
             let swap = case.entries[i];
@@ -300,7 +300,7 @@ fn a_swap_entry_with_the_contiguous_bit_is_never_contiguous() {
 #[test]
 fn setting_a_range_folds_whole_aligned_blocks_alone() {
     let world = World::<Arm64_4K>::new(1);
-    let env = Ground::<Engine, Arm64_4K>::new(&world);
+    let env = Ground::<Sound, Arm64_4K>::new(&world);
     let leaf = |pfn| Arm64_4K::leaf(Level::Pte, pfn, Prot::READ);
     // 40 pages from index 8 on are half a block, then two whole ones.
     contig::set_ptes::<Arm64_4K, _>(env.table(FIRST_TABLE), 8, leaf(BASE.add(8)), 40);
@@ -314,7 +314,7 @@ fn setting_a_range_folds_whole_aligned_blocks_alone() {
     }
     // The frames are not aligned like the addresses: no block.
     let other = World::<Arm64_4K>::new(1);
-    let env = Ground::<Engine, Arm64_4K>::new(&other);
+    let env = Ground::<Sound, Arm64_4K>::new(&other);
     contig::set_ptes::<Arm64_4K, _>(env.table(FIRST_TABLE), 0, leaf(BASE.add(1)), 32);
     assert!((0..32).all(|i| !Arm64_4K::is_cont(other.entry(i)) && !other.entry(i).is_none()));
     // A block less one page, and PROT_NONE pages: no block either.

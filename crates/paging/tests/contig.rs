@@ -3,8 +3,7 @@
 #![cfg(not(miri))] // one thread, no unsafe code: Miri would be slow and find nothing
 
 use pageout_exhibits::harness::{
-    Access, BASE, Bits, Case, Decode, Engine, Event, FIRST_TABLE, Ground, Subject, World,
-    each_small_case, gathered,
+    Access, BASE, Bits, Case, Decode, Event, FIRST_TABLE, Ground, World, each_small_case, gathered,
 };
 use pageout_exhibits::{Bug, Faulty};
 use pageout_paging::contig::{
@@ -12,7 +11,7 @@ use pageout_paging::contig::{
 };
 use pageout_paging::mmu::{Asid, Barrier, Invalidate};
 use pageout_paging::pte::{Level, Prot, SmallArm2, SmallArm4, SmallRiscv, SmallX86};
-use pageout_paging::{Env, Format, LockedTable, Pfn, Pte, VirtAddr};
+use pageout_paging::{Env, Format, LockedTable, Pfn, Pte, Rules, Sound, VirtAddr};
 use std::ops::Range;
 
 const START: VirtAddr = VirtAddr::new(0x40_0000);
@@ -42,8 +41,8 @@ enum Answer {
     Nothing,
 }
 
-fn perform<S: Subject, F: Decode>(world: &World<F>, run: &Range<usize>, op: Op) -> Answer {
-    let env = Ground::<S, F>::new(world);
+fn perform<R: Rules, F: Decode>(world: &World<F>, run: &Range<usize>, op: Op) -> Answer {
+    let env = Ground::<R, F>::new(world);
     let pt = LockedTable::lock(&env, FIRST_TABLE);
     let start = addr::<F>(run.start);
     match op {
@@ -251,7 +250,7 @@ fn with_dirt<F: Decode>(case: &Case) -> [Case; 2] {
     [case.clone(), Case { entries: entries.collect(), run: case.run.clone() }]
 }
 
-fn still<S: Subject, F: Decode>(op: Op, bbml2: bool, readonly: bool) -> Result<u64, String> {
+fn still<R: Rules, F: Decode>(op: Op, bbml2: bool, readonly: bool) -> Result<u64, String> {
     let world = World::<F>::new(1);
     world.set_bbml2(bbml2);
     let mut failed = None;
@@ -267,7 +266,7 @@ fn still<S: Subject, F: Decode>(op: Op, bbml2: bool, readonly: bool) -> Result<u
                 }
             }
             world.reset(&case.entries);
-            let answer = perform::<S, F>(&world, &case.run, op);
+            let answer = perform::<R, F>(&world, &case.run, op);
             tried += 1;
             if let (None, Some(wrong)) = (&failed, wrong(&world, &case, op, answer)) {
                 failed = Some(format!("{op:?} of {case:#?}: {wrong}"));
@@ -278,7 +277,7 @@ fn still<S: Subject, F: Decode>(op: Op, bbml2: bool, readonly: bool) -> Result<u
     failed.map_or(Ok(tried), Err)
 }
 
-fn moving<S: Subject, F: Decode>(op: Op, readonly: bool) -> Result<u64, String> {
+fn moving<R: Rules, F: Decode>(op: Op, readonly: bool) -> Result<u64, String> {
     let world = World::<F>::new(1);
     let mut failed = None;
     let mut tried = 0;
@@ -299,7 +298,7 @@ fn moving<S: Subject, F: Decode>(op: Op, readonly: bool) -> Result<u64, String> 
                         world.reset(&case.entries);
                         world
                             .plan(&[Access { before, entry, write }], usize::from(before % 3 == 0));
-                        let answer = perform::<S, F>(&world, &case.run, op);
+                        let answer = perform::<R, F>(&world, &case.run, op);
                         tried += 1;
                         if let Some(wrong) = wrong(&world, &case, op, answer) {
                             let at = format!("{entry} before {before}, write {write}");
@@ -326,7 +325,7 @@ fn hardware_standing_still() {
     fn all<F: Decode>() {
         for op in ops() {
             for (bbml2, readonly) in [(false, false), (true, false), (false, true)] {
-                let tried = still::<Engine, F>(op, bbml2, readonly);
+                let tried = still::<Sound, F>(op, bbml2, readonly);
                 assert!(tried.unwrap_or_else(|wrong| panic!("{}: {wrong}", F::NAME)) > 0);
             }
         }
@@ -342,7 +341,7 @@ fn hardware_acting_between_any_two_operations() {
     fn all<F: Decode>() {
         for op in ops() {
             for readonly in [false, true] {
-                let tried = moving::<Engine, F>(op, readonly);
+                let tried = moving::<Sound, F>(op, readonly);
                 assert!(tried.unwrap_or_else(|wrong| panic!("{}: {wrong}", F::NAME)) > 0);
             }
         }
@@ -466,7 +465,7 @@ fn before_fold<F: Decode>(
 }
 
 fn set_one<F: Decode>(world: &World<F>, i: usize, pte: Pte, folio: &Range<Pfn>) {
-    let env = Ground::<Engine, F>::new(world);
+    let env = Ground::<Sound, F>::new(world);
     let pt = LockedTable::lock(&env, FIRST_TABLE);
     set_pte(&env, &pt, ASID, addr::<F>(i), pte, folio);
 }
@@ -505,7 +504,7 @@ fn check_folded<F: Decode>(
 fn a_range_set_and_single_sets_come_to_the_same() {
     fn same<F: Decode>() {
         let [ranged, single] = [World::<F>::new(1), World::<F>::new(1)];
-        let env = Ground::<Engine, F>::new(&ranged);
+        let env = Ground::<Sound, F>::new(&ranged);
         set_ptes::<F, _>(env.table(FIRST_TABLE), 0, leaf::<F>(0, 0), F::PTES);
         let folio = BASE..BASE.add(F::PTES as u64);
         (0..F::PTES).for_each(|i| set_one(&single, i, leaf::<F>(i, 0), &folio));

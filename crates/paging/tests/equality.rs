@@ -3,9 +3,10 @@
 #![cfg(not(miri))] // one thread, no unsafe code: Miri would be slow and find nothing
 
 use pageout_exhibits::harness::{
-    Call, Case, Counterexample, Decode, Engine, Expected, Op, World, case_numbers, check_call,
+    Call, Case, Counterexample, Decode, Expected, Op, World, case_numbers, check_call,
     each_edge_case, each_small_case, random_case,
 };
+use pageout_paging::Sound;
 use pageout_paging::pte::{
     Arm64_4K, Arm64_16K, Arm64_64K, Riscv64, SmallArm2, SmallArm4, SmallRiscv, SmallX86, X86_64,
 };
@@ -23,7 +24,7 @@ fn check_all<F: Decode>(
     flushes
         .iter()
         .flat_map(|flush| Call::all(*flush))
-        .try_for_each(|call| check_call::<Engine, F>(world, case, expected, call))
+        .try_for_each(|call| check_call::<Sound, F>(world, case, expected, call))
 }
 
 fn every_small_case<F: Decode>(cases: u64) {
@@ -88,7 +89,7 @@ fn random_cases<F: Decode>(name: &str, count: u64) {
         let flush = FLUSHES[rng.usize(..3)];
         let op = [Op::TestAndClear, Op::ClearFlush, Op::Runs][rng.usize(..3)];
         for call in Call::all(flush).filter(|call| call.op == op) {
-            if let Err(wrong) = check_call::<Engine, F>(&world, &case, &expected, call) {
+            if let Err(wrong) = check_call::<Sound, F>(&world, &case, &expected, call) {
                 let test = format!("cargo test -p pageout-paging --test equality {name}");
                 panic!("{wrong}replay: PAGEOUT_CASE={number} {test}");
             }

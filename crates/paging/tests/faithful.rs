@@ -1,13 +1,13 @@
 //! The work of each algorithm on a table, counted: kernels' "before" and "after", and ours.
 #![cfg(not(miri))] // one thread, no unsafe code: Miri would be slow and find nothing
 
-use pageout_exhibits::harness::{Counts, Decode, Engine, FIRST_TABLE, Ground, Layout, World};
+use pageout_exhibits::harness::{Counts, Decode, FIRST_TABLE, Ground, Layout, World};
 use pageout_paging::mmu::Asid;
 use pageout_paging::pte::{Arm64_4K, X86_64};
 use pageout_paging::tlb::FlushPolicy;
 use pageout_paging::walk::{Hit, LockWhen, MappedWalk, Match, RmapTarget};
 use pageout_paging::young::{YoungAlgorithm, YoungCheck};
-use pageout_paging::{Env, Format, Level, Pfn, Pte, Table, VirtAddr, contig};
+use pageout_paging::{Env, Format, Level, Pfn, Pte, Sound, Table, VirtAddr, contig};
 
 /// The index of the folio in its table, aligned to a contiguous block.
 const FIRST: usize = 32;
@@ -37,7 +37,7 @@ fn folio<F: Decode>(nr: usize, young: bool) -> World<F> {
 
 /// Makes one rmap walk that checks the folio as the algorithm does.
 fn pass<F: Decode>(world: &World<F>, nr: usize, algorithm: YoungAlgorithm) -> Pass {
-    let env = Ground::<Engine, F>::new(world);
+    let env = Ground::<Sound, F>::new(world);
     let check = YoungCheck { env: &env, algorithm, flush: FlushPolicy::ARM64, asid: Asid(1) };
     let addr = |i: usize| VirtAddr::new((i as u64) << F::PAGE_SHIFT);
     let mut walk = MappedWalk::new(
@@ -163,7 +163,7 @@ fn x86_takes_an_atomic_for_each_young_entry_in_every_algorithm() {
 #[test]
 fn the_getter_stops_once_young_and_dirty_are_found() {
     let world = folio::<Arm64_4K>(NR, true);
-    let env = Ground::<Engine, Arm64_4K>::new(&world);
+    let env = Ground::<Sound, Arm64_4K>::new(&world);
     let table = env.table(FIRST_TABLE);
     let dirty = Arm64_4K::hardware_dirty(world.entry(FIRST + 2)).expect("writable");
     let mut entries: Vec<Pte> = (0..Arm64_4K::PTES).map(|i| world.entry(i)).collect();

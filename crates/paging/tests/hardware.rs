@@ -3,14 +3,14 @@
 #![cfg(not(miri))] // one thread, no unsafe code: Miri would be slow and find nothing
 
 use pageout_exhibits::harness::{
-    Access, Call, Case, Decode, Engine, Expected, World, case_numbers, check_hardware,
-    each_small_case, random_case, try_every_access,
+    Access, Call, Case, Decode, Expected, World, case_numbers, check_hardware, each_small_case,
+    random_case, try_every_access,
 };
 use pageout_paging::pte::{
     Arm64_4K, Arm64_16K, Arm64_64K, Riscv64, SmallArm2, SmallArm4, SmallRiscv, SmallX86, X86_64,
 };
 use pageout_paging::tlb::YoungFlush;
-use pageout_paging::{Format, Pte};
+use pageout_paging::{Format, Pte, Sound};
 
 /// Returns true for tables that are old all over, young all over, or young where the run begins.
 /// Other patterns were tried before without accesses. Hardware uses no swap entries, so none are
@@ -27,7 +27,7 @@ fn every_access<F: Decode>() {
     let cases = each_small_case::<F>(|case, expected| {
         if is_enough::<F>(case) {
             for call in Call::all(YoungFlush::Nosync) {
-                trials += try_every_access::<Engine, F>(&world, case, expected, call)?;
+                trials += try_every_access::<Sound, F>(&world, case, expected, call)?;
             }
         }
         Ok(())
@@ -77,8 +77,7 @@ fn random_accesses<F: Decode>(name: &str, count: u64) {
         accesses.sort_by_key(|access| access.before);
         let weak = rng.usize(..4);
         for call in Call::all(YoungFlush::None) {
-            let tried =
-                check_hardware::<Engine, F>(&world, &case, &expected, call, &accesses, weak);
+            let tried = check_hardware::<Sound, F>(&world, &case, &expected, call, &accesses, weak);
             if let Err(wrong) = tried {
                 let test = format!("cargo test -p pageout-paging --test hardware {name}");
                 panic!("{wrong}replay: PAGEOUT_CASE={number} {test}");

@@ -4,7 +4,8 @@
 //! checks only the first entry.
 #![cfg(not(miri))] // one thread, no unsafe code: Miri would be slow and find nothing
 
-use pageout_exhibits::harness::{Call, Case, Decode, Engine, Expected, Layout, World, check_call};
+use pageout_exhibits::harness::{Call, Case, Decode, Expected, Layout, World, check_call};
+use pageout_paging::Sound;
 use pageout_paging::pte::{Arm64_4K, Arm64_16K, Arm64_64K, Riscv64};
 use pageout_paging::tlb::YoungFlush;
 use std::ops::Range;
@@ -20,7 +21,7 @@ fn holds<F: Decode>(case: &Case, young: bool, old: &Range<usize>) {
     }
     for flush in [YoungFlush::Sync, YoungFlush::Nosync, YoungFlush::None] {
         for call in Call::all(flush) {
-            let held = check_call::<Engine, _>(&world, case, &expected, call);
+            let held = check_call::<Sound, _>(&world, case, &expected, call);
             held.unwrap_or_else(|wrong| panic!("{wrong}"));
         }
     }

@@ -2,7 +2,7 @@
 //! the result.
 #![cfg(not(miri))] // one thread, no unsafe code: Miri would be slow and find nothing
 
-use pageout_exhibits::harness::{Decode, Engine, Event, FIRST_TABLE, Ground, Layout, World};
+use pageout_exhibits::harness::{Decode, Event, FIRST_TABLE, Ground, Layout, World};
 use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate};
 use pageout_paging::pte::{Arm64_4K, Prot, Riscv64, SmallArm4, SmallX86, X86_64};
 use pageout_paging::tlb::{FlushPolicy, YoungFlush};
@@ -12,10 +12,10 @@ use pageout_paging::{Format, Level, LockedTable, Pfn, Pte, Rules, Sound, Table, 
 const ASID: Asid = Asid(9);
 
 fn check<'e, 'w, F: Format>(
-    env: &'e Ground<'w, Engine, F>,
+    env: &'e Ground<'w, Sound, F>,
     algorithm: YoungAlgorithm,
     flush: FlushPolicy,
-) -> YoungCheck<'e, Ground<'w, Engine, F>> {
+) -> YoungCheck<'e, Ground<'w, Sound, F>> {
     YoungCheck { env, algorithm, flush, asid: ASID }
 }
 
@@ -23,7 +23,7 @@ fn check<'e, 'w, F: Format>(
 /// leads there when it is old.
 fn table_entry<F: Decode>() {
     let world = World::<F>::new(1);
-    let env = Ground::<Engine, F>::new(&world);
+    let env = Ground::<Sound, F>::new(&world);
     let (below, addr) = (Pfn::new(77), VirtAddr::new(3 << F::shift(Level::Pmd)));
     world.table(FIRST_TABLE).set(3, F::table(below));
     for algorithm in YoungAlgorithm::ALL {
@@ -104,7 +104,7 @@ fn a_range_past_the_limit_flushes_the_address_space_and_waits() {
         for (nr, whole) in [(5, false), (6, true), (8, true)] {
             let world = one_young::<SmallArm4>(2);
             world.set_range_limit(6);
-            let env = Ground::<Engine, SmallArm4>::new(&world);
+            let env = Ground::<Sound, SmallArm4>::new(&world);
             let pt = LockedTable::lock(&env, FIRST_TABLE);
             let check = check(&env, YoungAlgorithm::Line, FlushPolicy::uniform(flush));
             assert!(check.clear_flush_young_ptes(&pt, page(0), nr));
@@ -119,7 +119,7 @@ fn a_range_past_the_limit_flushes_the_address_space_and_waits() {
     }
     let world = one_young::<SmallArm4>(2);
     world.set_range_limit(1);
-    let env = Ground::<Engine, SmallArm4>::new(&world);
+    let env = Ground::<Sound, SmallArm4>::new(&world);
     let pt = LockedTable::lock(&env, FIRST_TABLE);
     let check = check(&env, YoungAlgorithm::Line, FlushPolicy::uniform(YoungFlush::None));
     assert!(check.clear_flush_young_ptes(&pt, page(0), 8));
@@ -142,7 +142,7 @@ fn a_pmd_leaf_is_cleared_and_flushed_as_one() {
     for algorithm in YoungAlgorithm::ALL {
         for young in [true, false] {
             let world = pmd_leaf(young);
-            let env = Ground::<Engine, SmallX86>::new(&world);
+            let env = Ground::<Sound, SmallX86>::new(&world);
             let pt = LockedTable::lock(&env, FIRST_TABLE);
             let check = check(&env, algorithm, FlushPolicy::X86);
             assert_eq!(check.pmdp_clear_flush_young(&pt, inside), young);
@@ -158,7 +158,7 @@ fn a_pmd_leaf_is_cleared_and_flushed_as_one() {
             assert!(!SmallX86::is_young(world.entry(3)));
         }
         let world = pmd_leaf(true);
-        let env = Ground::<Engine, SmallX86>::new(&world);
+        let env = Ground::<Sound, SmallX86>::new(&world);
         let pt = LockedTable::lock(&env, FIRST_TABLE);
         let check = check(&env, algorithm, FlushPolicy::X86);
         assert!(check.pmdp_test_and_clear_young(&pt, inside));
@@ -172,8 +172,8 @@ fn asked_always(
     pages: std::ops::Range<usize>,
     flush: bool,
     ask: impl for<'e, 'w> Fn(
-        &YoungCheck<'e, Ground<'w, Engine, SmallArm4>>,
-        &LockedTable<'e, Ground<'w, Engine, SmallArm4>>,
+        &YoungCheck<'e, Ground<'w, Sound, SmallArm4>>,
+        &LockedTable<'e, Ground<'w, Sound, SmallArm4>>,
     ) -> bool,
 ) {
     for algorithm in YoungAlgorithm::ALL {
@@ -183,7 +183,7 @@ fn asked_always(
             let case = Layout::folio(0b11).case::<SmallArm4>(2..5, |i| primary && i == 2);
             world.reset(&case.entries);
             world.set_secondary(Some(secondary));
-            let env = Ground::<Engine, SmallArm4>::new(&world);
+            let env = Ground::<Sound, SmallArm4>::new(&world);
             let check = check(&env, algorithm, FlushPolicy::uniform(YoungFlush::None));
             let pt = LockedTable::lock(&env, FIRST_TABLE);
             assert_eq!(ask(&check, &pt), primary || secondary, "{algorithm:?}");
@@ -215,7 +215,7 @@ fn a_run_asks_the_secondary_about_what_it_did() {
             let case = Layout::folio(0b11).case::<SmallArm4>(2..5, |_| false);
             world.reset(&case.entries);
             world.set_secondary(Some(young));
-            let env = Ground::<Engine, SmallArm4>::new(&world);
+            let env = Ground::<Sound, SmallArm4>::new(&world);
             let check = check(&env, algorithm, FlushPolicy::ARM64);
             let pt = LockedTable::lock(&env, FIRST_TABLE);
             let (nr, any) = check.clear_flush_young_run(&pt, page(2), case.entries[2], 3);
@@ -233,7 +233,7 @@ fn a_pmd_leaf_asks_the_secondary_about_all_its_pages() {
         for flush in [false, true] {
             let world = pmd_leaf(primary);
             world.set_secondary(Some(secondary));
-            let env = Ground::<Engine, SmallX86>::new(&world);
+            let env = Ground::<Sound, SmallX86>::new(&world);
             let check = check(&env, YoungAlgorithm::Line, FlushPolicy::uniform(YoungFlush::None));
             let pt = LockedTable::lock(&env, FIRST_TABLE);
             let inside = page(3 * 8 + 5);
@@ -252,7 +252,7 @@ fn a_pmd_leaf_asks_the_secondary_about_all_its_pages() {
 fn a_page_lent_to_a_device_asks_the_secondary_alone() {
     let world = one_young::<SmallX86>(2);
     world.set_secondary(Some(true));
-    let env = Ground::<Engine, SmallX86>::new(&world);
+    let env = Ground::<Sound, SmallX86>::new(&world);
     let check = check(&env, YoungAlgorithm::Line, FlushPolicy::X86);
     assert!(check.clear_flush_young_secondary(page(2)));
     assert!(SmallX86::is_young(world.entry(2)));

@@ -4,9 +4,7 @@
 //! blocks are contiguous.
 #![cfg(not(miri))] // one thread, no unsafe code: Miri would be slow and find nothing
 
-use pageout_exhibits::harness::{
-    Access, BASE, Bits, Decode, Engine, FIRST_TABLE, Ground, World, gathered,
-};
+use pageout_exhibits::harness::{Access, BASE, Bits, Decode, FIRST_TABLE, Ground, World, gathered};
 use pageout_paging::contig::{
     AccessFlags, Getter, get_and_clear_ptes, set_access_flags, set_pte, set_ptes, wrprotect_ptes,
 };
@@ -16,7 +14,7 @@ use pageout_paging::pte::{
 };
 use pageout_paging::tlb::{FlushPolicy, YoungFlush};
 use pageout_paging::young::{YoungAlgorithm, YoungCheck};
-use pageout_paging::{Env, LockedTable, Pfn, Pte, VirtAddr};
+use pageout_paging::{Env, LockedTable, Pfn, Pte, Sound, VirtAddr};
 use proptest::prelude::*;
 use std::ops::Range;
 
@@ -183,7 +181,7 @@ impl<F: Decode> Model<F> {
     }
 
     fn map(&mut self, run: Range<usize>, write: bool, singly: bool) {
-        let env = Ground::<Engine, F>::new(&self.world);
+        let env = Ground::<Sound, F>::new(&self.world);
         let pt = LockedTable::lock(&env, FIRST_TABLE);
         let prot = Prot { write, ..Prot::READ };
         let leaf = |i: usize| F::leaf(Level::Pte, self.pfn(i), prot);
@@ -204,7 +202,7 @@ impl<F: Decode> Model<F> {
         if run.is_empty() {
             return;
         }
-        let env = Ground::<Engine, F>::new(&self.world);
+        let env = Ground::<Sound, F>::new(&self.world);
         let pt = LockedTable::lock(&env, FIRST_TABLE);
         let taken = get_and_clear_ptes(&env, &pt, ASID, Self::addr(run.start), run.len());
         let Bits { young, dirty, pfn, .. } = F::bits(taken);
@@ -225,7 +223,7 @@ impl<F: Decode> Model<F> {
         if run.is_empty() {
             return;
         }
-        let env = Ground::<Engine, F>::new(&self.world);
+        let env = Ground::<Sound, F>::new(&self.world);
         let pt = LockedTable::lock(&env, FIRST_TABLE);
         wrprotect_ptes(&env, &pt, ASID, Self::addr(run.start), run.len());
         self.pages[run].iter_mut().flatten().for_each(|page| page.write = false);
@@ -233,7 +231,7 @@ impl<F: Decode> Model<F> {
 
     fn grant(&mut self, i: usize, flags: AccessFlags) {
         let Some(page) = &mut self.pages[i] else { return };
-        let env = Ground::<Engine, F>::new(&self.world);
+        let env = Ground::<Sound, F>::new(&self.world);
         let pt = LockedTable::lock(&env, FIRST_TABLE);
         set_access_flags(&env, &pt, ASID, Self::addr(i), flags);
         assert!(!set_access_flags(&env, &pt, ASID, Self::addr(i), flags), "granted already");
@@ -248,7 +246,7 @@ impl<F: Decode> Model<F> {
         if run.is_empty() {
             return;
         }
-        let env = Ground::<Engine, F>::new(&self.world);
+        let env = Ground::<Sound, F>::new(&self.world);
         let pt = LockedTable::lock(&env, FIRST_TABLE);
         let flush = FlushPolicy::uniform(YoungFlush::Nosync);
         let check = YoungCheck { env: &env, algorithm, flush, asid: ASID };

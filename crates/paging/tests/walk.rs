@@ -1,14 +1,14 @@
 //! Descent, spans, and the steps of rmap walks.
 #![cfg(not(miri))] // one thread, no unsafe code: Miri would be slow and find nothing
 
-use pageout_exhibits::harness::{BASE, Engine, Event, FIRST_TABLE, Ground, World};
+use pageout_exhibits::harness::{BASE, Event, FIRST_TABLE, Ground, World};
 use pageout_paging::contig::Getter;
 use pageout_paging::pte::{Prot, SmallArm4, SmallX86, SwapEntry, SwapKind};
 use pageout_paging::walk::{
     Descent, Hit, LockWhen, MappedWalk, Match, RmapTarget, Span, TableFrames, descend, make_table,
     spans,
 };
-use pageout_paging::{Env, Format, Level, Pfn, Pte, Table, VirtAddr, VirtRange};
+use pageout_paging::{Env, Format, Level, Pfn, Pte, Sound, Table, VirtAddr, VirtRange};
 use std::cell::Cell;
 
 const ROOT: Pfn = FIRST_TABLE;
@@ -37,7 +37,7 @@ impl<F: Format> Space<F> {
         Self { world: World::new(TABLES as usize), tables: Cell::new(1) }
     }
 
-    fn env(&self) -> Ground<'_, Engine, F> {
+    fn env(&self) -> Ground<'_, Sound, F> {
         Ground::new(&self.world)
     }
 

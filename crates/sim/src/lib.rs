@@ -3,12 +3,14 @@
 //! the engine on it.
 #![forbid(unsafe_code)]
 
+mod ground;
 mod memory;
 mod storage;
 mod table;
 mod tables;
 mod tlb;
 
+pub use ground::{Call, Cpu, Ground, Hardware};
 pub use memory::{Frame, GARBAGE, Lost, Memory};
 pub use storage::{Answer, Storage, Transfer, pristine};
 pub use table::{Operation, Watch, WatchedTable};

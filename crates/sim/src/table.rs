@@ -21,6 +21,12 @@ pub trait Watch: Copy {
 
     /// Called after entry `i` changed.
     fn changed(self, _i: usize, _was: Pte, _now: Pte) {}
+
+    /// Returns true if a change is a load and a store, which is a mistake. Others may change the
+    /// entry in between.
+    fn is_torn(self) -> bool {
+        false
+    }
 }
 
 /// A page table that is watched by `W`.
@@ -52,8 +58,12 @@ impl<'a, F: Format, W: Watch> WatchedTable<'a, F, W> {
     }
 
     fn change<T>(self, i: usize, change: impl FnOnce(HostTable<'a, F>) -> T) -> T {
+        let loaded = self.watch.is_torn().then(|| self.table.load(i));
         self.watch.before(Operation::Change);
         let was = self.table.load(i);
+        if let Some(loaded) = loaded {
+            self.table.set(i, loaded);
+        }
         let done = change(self.table);
         let now = self.table.load(i);
         if was != now {

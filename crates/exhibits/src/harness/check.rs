@@ -1,11 +1,11 @@
 //! Runs a young check and compares its effects with the oracle.
 
-use super::{Case, Counterexample, Decode, Event, Expected, FIRST_TABLE, Ground, Subject, World};
+use super::{Case, Counterexample, Decode, Event, Expected, FIRST_TABLE, Ground, World};
 use pageout_paging::mmu::{Asid, Barrier, Invalidate};
 use pageout_paging::pte::YoungClear;
 use pageout_paging::tlb::{FlushPolicy, YoungFlush};
 use pageout_paging::young::{YoungAlgorithm, YoungCheck};
-use pageout_paging::{Env, Level, LockedTable, VirtAddr};
+use pageout_paging::{Env, Level, LockedTable, Rules, VirtAddr};
 
 /// The function that is checked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -56,8 +56,8 @@ pub(super) struct Answer {
 }
 
 /// Makes the check in the current state of `world`.
-pub(super) fn perform<S: Subject, F: Decode>(world: &World<F>, case: &Case, call: Call) -> Answer {
-    let env = Ground::<S, F>::new(world);
+pub(super) fn perform<R: Rules, F: Decode>(world: &World<F>, case: &Case, call: Call) -> Answer {
+    let env = Ground::<R, F>::new(world);
     let check = YoungCheck {
         env: &env,
         algorithm: call.algorithm,
@@ -95,14 +95,14 @@ pub(super) fn perform<S: Subject, F: Decode>(world: &World<F>, case: &Case, call
 ///
 /// # Errors
 /// The first property that did not hold.
-pub fn check_call<S: Subject, F: Decode>(
+pub fn check_call<R: Rules, F: Decode>(
     world: &World<F>,
     case: &Case,
     expected: &Expected,
     call: Call,
 ) -> Result<(), Box<Counterexample>> {
     world.reset(&case.entries);
-    let answer = perform::<S, F>(world, case, call);
+    let answer = perform::<R, F>(world, case, call);
     let fail = |property, found| {
         let call = format!("{call:?}");
         Err(Counterexample::of(property, found, call, case, world))

@@ -1,20 +1,21 @@
 //! The environment of a check: a world, and the code under check in it.
 
-use super::{Subject, World};
+use super::World;
+use super::world::WorldTable;
 use pageout_paging::mmu::Asid;
-use pageout_paging::{Env, Format, Notifier, Pfn};
+use pageout_paging::{Env, Format, Notifier, Pfn, Rules};
 use std::marker::PhantomData;
 
-/// A world in which the code runs under `S`.
-pub struct Ground<'w, S, F> {
+/// A world in which the code runs under the rules `R`.
+pub struct Ground<'w, R, F> {
     world: &'w World<F>,
-    subject: PhantomData<S>,
+    rules: PhantomData<R>,
 }
 
-impl<'w, S, F> Ground<'w, S, F> {
+impl<'w, R, F> Ground<'w, R, F> {
     /// Returns the ground over `world`.
     pub const fn new(world: &'w World<F>) -> Self {
-        Self { world, subject: PhantomData }
+        Self { world, rules: PhantomData }
     }
 }
 
@@ -30,11 +31,11 @@ impl<F: Format> Drop for Guard<'_, F> {
     }
 }
 
-impl<'w, S: Subject, F: Format> Env for Ground<'w, S, F> {
+impl<'w, R: Rules, F: Format> Env for Ground<'w, R, F> {
     type Format = F;
-    type Table = S::Table<super::world::WorldTable<'w, F>>;
+    type Table = WorldTable<'w, F>;
     type Mmu = World<F>;
-    type Rules = S::Rules;
+    type Rules = R;
     type Observer = ();
     type TableGuard<'a>
         = Guard<'w, F>
@@ -42,7 +43,7 @@ impl<'w, S: Subject, F: Format> Env for Ground<'w, S, F> {
         Self: 'a;
 
     fn table(&self, frame: Pfn) -> Self::Table {
-        S::table(self.world.table(frame))
+        self.world.table(frame)
     }
 
     fn mmu(&self) -> &World<F> {

@@ -1,8 +1,8 @@
 //! The same checks while hardware sets bits between any two table operations.
 
 use super::check::{first_outside, perform};
-use super::{Access, Call, Case, Counterexample, Decode, Event, Expected, Subject, World};
-use pageout_paging::{Format, Pte};
+use super::{Access, Call, Case, Counterexample, Decode, Event, Expected, World};
+use pageout_paging::{Format, Pte, Rules};
 
 /// The extent of a trial with hardware.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -16,7 +16,7 @@ pub struct Tried {
 ///
 /// # Errors
 /// The first property that did not hold.
-pub fn check_hardware<S: Subject, F: Decode>(
+pub fn check_hardware<R: Rules, F: Decode>(
     world: &World<F>,
     case: &Case,
     expected: &Expected,
@@ -26,7 +26,7 @@ pub fn check_hardware<S: Subject, F: Decode>(
 ) -> Result<Tried, Box<Counterexample>> {
     world.reset(&case.entries);
     world.plan(accesses, weak_failures);
-    let young = perform::<S, F>(world, case, call).young;
+    let young = perform::<R, F>(world, case, call).young;
     let ops = world.ops();
     world.settle();
     let wrong = match first_outside(world) {
@@ -38,7 +38,7 @@ pub fn check_hardware<S: Subject, F: Decode>(
         return Err(Counterexample::of(property, found, call, case, world));
     }
     let left = (0..F::PTES).any(|i| expected.must[i] && F::is_young(world.entry(i)));
-    if perform::<S, F>(world, case, call).young != left {
+    if perform::<R, F>(world, case, call).young != left {
         let property = "an access after the clear of its entry is seen by the next check";
         let found = format!("the next check answered {}", !left);
         let call = format!("{call:?}");
@@ -52,7 +52,7 @@ pub fn check_hardware<S: Subject, F: Decode>(
 ///
 /// # Errors
 /// The first property that did not hold.
-pub fn try_every_access<S: Subject, F: Decode>(
+pub fn try_every_access<R: Rules, F: Decode>(
     world: &World<F>,
     case: &Case,
     expected: &Expected,
@@ -64,7 +64,7 @@ pub fn try_every_access<S: Subject, F: Decode>(
             // An access may make the call longer, so each trial shows its own last moment.
             for before in 0.. {
                 let access = Access { before, entry, write };
-                let tried = check_hardware::<S, F>(world, case, expected, call, &[access], 0)?;
+                let tried = check_hardware::<R, F>(world, case, expected, call, &[access], 0)?;
                 trials += 1;
                 if before >= tried.ops {
                     break;

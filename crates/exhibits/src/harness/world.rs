@@ -1,5 +1,6 @@
 //! Page tables that record all operations, with hardware that acts between them.
 
+use crate::Bug;
 use pageout_paging::mmu::{Barrier, Caps, Invalidate};
 use pageout_paging::table::LINE;
 use pageout_paging::{Format, Mmu, Notifier, Pfn, Pte, Table, VirtAddr, VirtRange};
@@ -374,7 +375,11 @@ impl<'w, F: Format> WorldTable<'w, F> {
     fn change(self, i: usize, change: impl FnOnce(u64) -> u64) -> u64 {
         let Some(cell) = self.cell(i) else { return 0 };
         let old = cell.get();
-        cell.set(change(old));
+        let new = change(old);
+        if Bug::current() == Some(Bug::LoadAndStore) {
+            self.world.turn(); // between the load and the store
+        }
+        cell.set(new);
         let cleared = F::is_young(Pte(old)) && !F::is_young(Pte(cell.get()));
         if cleared && self.first == 0 {
             self.world.record(Event::Cleared(i));

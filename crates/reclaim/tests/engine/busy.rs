@@ -43,7 +43,7 @@ fn a_busy_process_leaves_nothing_behind<F: Format>() {
             }
         });
         threads.spawn(move || {
-            let (cpu, mut supply) = (&mut CpuCtx::new(), env.supply);
+            let (cpu, mut supply) = (&mut CpuCtx::new(), &env.hardware.tables);
             for _ in 0..ROUNDS / 2 {
                 let root = supply.take().expect("a root table");
                 let child = maps.on(env, cpu, tuning()).fork(mm, root, Asid(1)).expect("room");

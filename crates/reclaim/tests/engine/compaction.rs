@@ -33,7 +33,7 @@ fn fragmented<F: Format>(world: &mut World<'_, F>, left: u64) -> [MmId; 2] {
     }
     let anon = world.anon();
     world.vma(large, 0..4 * n, RW, anon, 0);
-    world.env.ground.compacts.store(true, Relaxed);
+    world.env.task.compacts.store(true, Relaxed);
     [small, large]
 }
 
@@ -161,7 +161,7 @@ fn a_supply_without_blocks_is_not_compacted<F: Format>(_: YoungAlgorithm) {
     let mut arena = Arena::new::<F>(&limits::<F>(0));
     let mut world = arena.world::<F>();
     let [_, large] = fragmented(&mut world, 1);
-    world.env.ground.compacts.store(false, Relaxed);
+    world.env.task.compacts.store(false, Relaxed);
     let done = world.engine().compact_memory();
     assert_eq!(done, Compacted::Skipped);
     store(&mut world, large, 0, HUGE);

@@ -79,7 +79,7 @@ impl<F: Format> World<'_, F> {
     fn translate(&self, cpu: usize, mm: MmId, addr: VirtAddr, access: Access) -> Option<Held> {
         let (asid, number) =
             (self.maps.mm(mm).expect("it lives").asid(), addr.get() >> F::PAGE_SHIFT);
-        let mut tlbs = self.env.ground.tlbs.lock().unwrap();
+        let mut tlbs = self.env.hardware.tlbs();
         let tlb = &mut tlbs.cpus[cpu];
         let enough = |held: &&Held| match access {
             Access::Read => true,
@@ -95,7 +95,7 @@ impl<F: Format> World<'_, F> {
                 Descent::PmdLeaf(table) => (table, F::index(Level::Pmd, addr), Level::Pmd),
                 Descent::PteTable(table, _) => (table, F::index(Level::Pte, addr), Level::Pte),
             };
-        let table = self.env.tables.table(table);
+        let table = self.env.hardware.table::<F>(table);
         let raw = table.load(i);
         let now = self.as_walked(raw, access)?;
         if now != raw {

@@ -1,19 +1,16 @@
 //! A ground that counts: tables in memory that count their accesses and locks, an MMU that records
 //! its calls, and secondary MMUs that record theirs.
 
-use crate::ground::Ground;
-use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate, Mmu, Shootdown};
-use pageout_paging::table::HostTables;
-use pageout_paging::{
-    Env, Format, Notifier, Observer, Pfn, Rules, Sound, Stage, VirtAddr, VirtRange,
+use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate, Shootdown};
+use pageout_paging::{Format, Notifier, Pfn, Sound, VirtAddr, VirtRange};
+use pageout_sim::{
+    Call, Cpu, FIRST_TABLE, Ground, Hardware, Memory, Operation, Watch, WatchedTable,
 };
-use pageout_reclaim::WriteGuard;
-use pageout_sim::{FIRST_TABLE, Operation, PageTables, Watch, WatchedTable};
 use std::collections::BTreeSet;
 use std::marker::PhantomData;
 use std::mem::take;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard};
 
 /// The counts of one page table.
 #[derive(Debug, Default)]
@@ -25,8 +22,8 @@ pub(crate) struct TableCounts {
 /// The abilities of the MMU, and the record of its calls.
 #[derive(Debug, Default)]
 pub(crate) struct MmuLog {
-    pub(crate) invalidations: Mutex<Vec<Invalidate>>,
-    pub(crate) completions: AtomicU64,
+    invalidations: Mutex<Vec<Invalidate>>,
+    completions: AtomicU64,
     /// True if hardware does not set the accessed bit.
     pub(crate) software_af: AtomicBool,
     /// True if hardware sets the accessed bit of entries that lead to tables.
@@ -41,6 +38,7 @@ pub(crate) struct MmuLog {
     pub(crate) cpus: AtomicU16,
     /// The address spaces whose flushes were deferred.
     pub(crate) deferred: Mutex<Vec<Asid>>,
+    early: AtomicBool,
 }
 
 impl MmuLog {
@@ -52,6 +50,15 @@ impl MmuLog {
     /// Returns the number of completing barriers since the last call.
     pub(crate) fn completions(&self) -> u64 {
         self.completions.swap(0, Relaxed)
+    }
+
+    /// Returns true if a write ever began while an invalidation was issued and not complete.
+    pub(crate) fn wrote_too_early(&self) -> bool {
+        self.early.load(Relaxed)
+    }
+
+    fn note(&self, what: Invalidate) {
+        self.invalidations.lock().unwrap().push(what);
     }
 
     fn caps(&self) -> Caps {
@@ -132,64 +139,91 @@ pub(crate) enum Moment {
     Relaxes,
 }
 
-/// The ground, under the rules `R`. Address space `n` has tag `n` and the secondary MMU `n`.
-pub(crate) struct TestEnv<'a, F, R = Sound> {
-    pub(crate) tables: HostTables<'a, F>,
+/// The state of the calling task, and what memory does.
+#[derive(Debug, Default)]
+pub(crate) struct Task {
+    /// True if the task is to stop.
+    pub(crate) signal: AtomicBool,
+    pub(crate) now_ms: AtomicU64,
+    /// True if memory is compacted.
+    pub(crate) compacts: AtomicBool,
+    /// True if a frame that is freed may become a page table.
+    pub(crate) becomes_tables: AtomicBool,
+}
+
+/// The CPU that the engine runs on. Address space `n` has tag `n` and the secondary MMU `n`.
+pub(crate) struct TestCpu<'a, F> {
+    pub(crate) hardware: &'a Hardware,
     pub(crate) counts: &'a [TableCounts],
     pub(crate) mmu: &'a MmuLog,
     pub(crate) secondaries: &'a [Secondary],
-    pub(crate) supply: &'a PageTables,
-    pub(crate) ground: &'a Ground,
+    pub(crate) task: &'a Task,
     /// The test's own work at each moment.
     pub(crate) at: &'a (dyn Fn(Moment) + Sync),
-    pub(crate) rules: PhantomData<fn() -> R>,
+    pub(crate) format: PhantomData<fn() -> F>,
 }
 
-impl<'a, F: Format, R> TestEnv<'a, F, R> {
-    /// Returns the same ground under other rules, with the test's own work at each moment.
-    pub(crate) fn ruled<'h, S>(&'h self, at: &'h (dyn Fn(Moment) + Sync)) -> TestEnv<'h, F, S> {
-        let Self { tables, counts, mmu, secondaries, supply, ground, .. } = *self;
-        let rules = PhantomData;
-        TestEnv { tables, counts, mmu, secondaries, supply, ground, at, rules }
+/// The ground, under the rules `R`.
+pub(crate) type TestEnv<'a, F, R = Sound> = Ground<TestCpu<'a, F>, R>;
+
+impl<'a, F: Format> TestCpu<'a, F> {
+    /// Returns the same ground under the rules `R`, with the test's own work at each moment.
+    pub(crate) fn ruled<'h, R>(&'h self, at: &'h (dyn Fn(Moment) + Sync)) -> TestEnv<'h, F, R> {
+        Ground::new(TestCpu { at, ..*self })
     }
 
     pub(crate) fn counts_of(&self, table: Pfn) -> &'a TableCounts {
         &self.counts[table.offset_from(FIRST_TABLE) as usize]
     }
+
+    /// Returns the memory and its storage, whose lock is held.
+    pub(crate) fn memory(&self) -> MutexGuard<'a, Memory> {
+        self.hardware.memory()
+    }
 }
 
-impl<'a, F: Format, R: Rules> Env for TestEnv<'a, F, R> {
+impl<'a, F: Format> Cpu for TestCpu<'a, F> {
     type Format = F;
-    type Table = CountedTable<'a, F>;
-    type Mmu = Self;
-    type Rules = R;
-    type Observer = Self;
-    type TableGuard<'g>
-        = WriteGuard<'g>
-    where
-        Self: 'g;
+    type Table = WatchedTable<'a, F, &'a TableCounts>;
 
-    fn table(&self, frame: Pfn) -> CountedTable<'a, F> {
-        WatchedTable::new(self.tables.table(frame), self.counts_of(frame))
+    fn hardware(&self) -> &Hardware {
+        self.hardware
     }
 
-    fn mmu(&self) -> &Self {
-        self
+    fn number(&self) -> usize {
+        0
     }
 
-    fn try_lock_table(&self, frame: Pfn) -> Option<WriteGuard<'_>> {
-        let guard = self.supply.lock(frame).try_write()?;
-        self.counts_of(frame).locked.fetch_add(1, Relaxed);
-        Some(guard)
+    fn caps(&self) -> Caps {
+        self.mmu.caps()
     }
 
-    fn notifier(&self, asid: Asid) -> Option<&dyn Notifier> {
-        let secondary = &self.secondaries[asid.0 as usize];
-        secondary.attached.load(Relaxed).then_some(secondary as _)
+    fn table(&self, frame: Pfn) -> Self::Table {
+        WatchedTable::new(self.hardware.table(frame), self.counts_of(frame))
     }
 
-    fn observer(&self) -> &Self {
-        self
+    fn before(&self, call: Call) {
+        match call {
+            Call::Invalidate(what) | Call::InvalidateLocal(what) => self.mmu.note(what),
+            Call::Barrier(Barrier::Complete) => _ = self.mmu.completions.fetch_add(1, Relaxed),
+            Call::Defer(asid) => self.mmu.deferred.lock().unwrap().push(asid),
+            Call::Write(_) => {
+                let early = self.hardware.tlbs().is_incomplete();
+                self.mmu.early.fetch_or(early, Relaxed);
+            }
+            Call::Enter(_) => (self.at)(Moment::Enters),
+            _ => {}
+        }
+    }
+
+    fn after(&self, call: Call) {
+        match call {
+            Call::Lock(table) => _ = self.counts_of(table).locked.fetch_add(1, Relaxed),
+            Call::Free(_, order) if self.task.becomes_tables.load(Relaxed) => {
+                self.hardware.tables.add_left(order.nr_pages());
+            }
+            _ => {}
+        }
     }
 
     fn relax(&self) {
@@ -197,43 +231,28 @@ impl<'a, F: Format, R: Rules> Env for TestEnv<'a, F, R> {
         std::thread::yield_now();
     }
 
+    fn notifier(&self, asid: Asid) -> Option<&dyn Notifier> {
+        let secondary = &self.secondaries[asid.0 as usize];
+        secondary.attached.load(Relaxed).then_some(secondary as _)
+    }
+
+    fn low_watermark(&self) -> Option<usize> {
+        self.task.compacts.load(Relaxed).then_some(0)
+    }
+
     fn need_resched(&self) -> bool {
         self.mmu.resched_asked.fetch_add(1, Relaxed);
         self.mmu.need_resched.load(Relaxed)
     }
-}
 
-impl<F, R> Observer for TestEnv<'_, F, R> {
-    fn enter(&self, _stage: Stage) {
-        (self.at)(Moment::Enters);
+    fn signal_pending(&self) -> bool {
+        self.task.signal.load(Relaxed)
+    }
+
+    fn now_ms(&self) -> u64 {
+        self.task.now_ms.load(Relaxed)
     }
 }
-
-/// Invalidations take effect at the next barrier that completes them, on all CPUs.
-impl<F: Format, R: Rules> Mmu for TestEnv<'_, F, R> {
-    fn caps(&self) -> Caps {
-        self.mmu.caps()
-    }
-
-    fn invalidate(&self, what: Invalidate) {
-        self.mmu.invalidations.lock().unwrap().push(what);
-        self.ground.tlbs.lock().unwrap().invalidate::<F>(0, what, Shootdown::Broadcast);
-    }
-
-    fn barrier(&self, barrier: Barrier) {
-        self.ground.tlbs.lock().unwrap().barrier::<F>(0, barrier);
-        if barrier == Barrier::Complete {
-            self.mmu.completions.fetch_add(1, Relaxed);
-        }
-    }
-
-    fn defer(&self, asid: Asid) {
-        self.mmu.deferred.lock().unwrap().push(asid);
-    }
-}
-
-/// A table whose accesses are counted.
-pub(crate) type CountedTable<'a, F> = WatchedTable<'a, F, &'a TableCounts>;
 
 impl Watch for &TableCounts {
     fn before(self, _operation: Operation) {

@@ -66,7 +66,7 @@ fn anon_leaf<F: Format>(world: &mut World<'_, F>, mm: MmId) -> FolioId {
 /// Returns the level of the entry that maps a page.
 fn level<F: Format>(world: &World<'_, F>, mm: MmId, number: u64) -> Option<Level> {
     let (table, i, level) = world.place(mm, number)?;
-    let entry = pageout_paging::Table::load(world.env.tables.table(table), i);
+    let entry = pageout_paging::Table::load(world.env.hardware.table::<F>(table), i);
     F::is_present(entry).then_some(level)
 }
 

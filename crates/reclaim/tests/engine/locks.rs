@@ -96,7 +96,7 @@ fn every_lock_is_given_back<F: Format>(algorithm: YoungAlgorithm) {
     let is_free = |world: &World<'_, F>| {
         assert!(world.maps.folio(folio).try_lock().is_some());
         assert!(world.maps.mapping(file).expect("it lives").lock().try_write().is_some());
-        assert!(world.env.supply.lock(table).try_write().is_some());
+        assert!(world.env.hardware.tables.lock(table).try_write().is_some());
     };
     world.referenced(folio, algorithm);
     is_free(&world);

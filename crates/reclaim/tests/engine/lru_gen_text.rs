@@ -58,7 +58,7 @@ fn generations_are_shown_as_kernels_show_them() {
     let mut world: W<'_> = arena.world();
     enable(&mut world, "y").expect("it can be enabled");
     let group = group(&mut world);
-    world.env.ground.now_ms.store(12_345, Relaxed);
+    world.env.task.now_ms.store(12_345, Relaxed);
     let text = "\
 memcg 1 /a/b
  node     0
@@ -294,7 +294,7 @@ fn a_signal_ends_an_eviction_between_rounds() {
     }
     world.attach(mm, []);
     let usage = |world: &W<'_>| world.maps.memcg(group).usage();
-    let signal = &world.env.ground.signal;
+    let signal = &world.env.task.signal;
     let done = write_with(&world, mm, "- 1 0 1, + 1 0 3", || signal.store(true, Relaxed));
     assert_eq!(done, Err(Errno::EINTR));
     assert_eq!(usage(&world), 100 - 64, "a round is finished");

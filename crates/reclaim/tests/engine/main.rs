@@ -17,7 +17,6 @@ mod env;
 mod faults;
 mod fork;
 mod formats;
-mod ground;
 mod ids;
 mod leaf_crowd;
 mod leaf_faults;

@@ -396,7 +396,7 @@ fn memory_in_use_is_kept_for_its_time_to_live() {
         world.maps.set_min_ttl_ms(1000);
         // (now, true if no memory is old enough)
         for (now, young) in [(0, true), (1000, true), (1001, false)] {
-            world.env.ground.now_ms.store(now, Relaxed);
+            world.env.task.now_ms.store(now, Relaxed);
             let before = world.cpu.events().out_of_memory;
             world.maps.set_high_watermark(world.env.free_pages() as u64 + 1);
             world.tuned(tuning).balance();
@@ -405,7 +405,7 @@ fn memory_in_use_is_kept_for_its_time_to_live() {
         }
         world.maps.set_min_ttl_ms(0);
         let before = world.cpu.events().out_of_memory;
-        world.env.ground.now_ms.store(0, Relaxed);
+        world.env.task.now_ms.store(0, Relaxed);
         world.tuned(tuning).balance();
         assert_eq!(world.cpu.events().out_of_memory, before, "0 is off");
     });
@@ -416,7 +416,7 @@ fn a_signal_ends_what_user_space_asked_for() {
     on_generations(|world, tuning| {
         let (file, group) = (world.file(), memcg(world, ROOT));
         read(world, file, 300, group);
-        world.env.ground.signal.store(true, Relaxed);
+        world.env.task.signal.store(true, Relaxed);
         let options = ReclaimOptions { may_swap: true, swappiness: None, agent: Agent::Proactive };
         let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
         let got = maps.on(env, cpu, tuning).try_to_free_mem_cgroup_pages(group, 256, options);

@@ -85,7 +85,7 @@ impl<F: Format> World<'_, F> {
 
 /// Returns the lock of a page table.
 fn lock_of<'a, F>(world: &World<'a, F>, table: Pfn) -> &'a Lock {
-    world.env.supply.lock(table)
+    world.env.hardware.tables.lock(table)
 }
 
 /// Returns the young entries that an algorithm counts if `page` of the folio at `of` was touched.
@@ -416,7 +416,7 @@ fn tables_behind_old_entries_are_passed_where_hardware_marks_them() {
                 let addr = crate::world::page::<SmallX86>(page);
                 let table =
                     pmd_table(&world.env, world.maps.mm(mm).expect("it lives").root(), addr);
-                let table = world.env.tables.table(table.expect("mapped"));
+                let table = world.env.hardware.table::<SmallX86>(table.expect("mapped"));
                 let i = SmallX86::index(Level::Pmd, addr);
                 table.set(i, SmallX86::mkyoung_table(table.load(i)));
             }

@@ -138,7 +138,7 @@ fn a_signal_ends_a_request() {
     let mut world: W<'_> = arena.world();
     let (file, group) = (world.file(), memcg(&mut world, MemcgId::ROOT));
     read(&mut world, file, 100, group);
-    world.env.ground.signal.store(true, Relaxed);
+    world.env.task.signal.store(true, Relaxed);
     assert_eq!(ask(&mut world, group, "128K"), Err(Errno::EINTR));
     assert_eq!(usage(&world, group), 100);
 }

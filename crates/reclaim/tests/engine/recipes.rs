@@ -67,7 +67,7 @@ fn page_tables_are_reclaimed_for<F: Format>(_: YoungAlgorithm) {
     world.tables.set_left(Some(3));
     world.fill(mm, 0..2, 1);
     assert_eq!(stalls(&world), 1);
-    world.env.ground.becomes_tables.store(true, Relaxed);
+    world.env.task.becomes_tables.store(true, Relaxed);
     assert_eq!(world.store(0, mm, far, 9), Ok(()));
     assert_eq!(stalls(&world), 2);
     assert!(world.maps.free_slots() < ROOM.slots, "a page made room for it");

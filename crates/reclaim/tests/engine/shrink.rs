@@ -173,7 +173,7 @@ fn anonymous_memory_is_written_then_freed<F: Format>(algorithm: YoungAlgorithm) 
             assert_eq!(world.engine().swap_cache_get_folio(slot), None);
         }
         assert_eq!(world.maps.free_slots(), 60);
-        assert!(!world.env.ground.wrote_too_early(), "flushed before the write began");
+        assert!(!world.env.mmu.wrote_too_early(), "flushed before the write began");
     }
 }
 

@@ -1,8 +1,7 @@
 //! A small world of processes, files, folios and page tables. Tests act as the hardware.
 
-use crate::cpu::Faults;
-use crate::env::{MmuLog, Secondary, TableCounts, TestEnv};
-use crate::ground::Ground;
+use crate::cpu::{CPUS, Faults};
+use crate::env::{MmuLog, Secondary, TableCounts, Task, TestCpu, TestEnv};
 use pageout_paging::contig::Getter;
 use pageout_paging::mmu::Asid;
 use pageout_paging::tlb::FlushPolicy;
@@ -14,7 +13,7 @@ use pageout_reclaim::{
     MapError, MappingId, MappingKind, MmId, MmState, NewFolio, NewVma, OutOfTable, PmdLeaves,
     Referenced, SpaceError, Thp, Tuning, UnmapGranularity, Unmapping, VmFlags, VmaId, Zapped,
 };
-use pageout_sim::{EngineMemory, PageTables};
+use pageout_sim::{EngineMemory, Hardware, Levels, Memory, PageTables, Tlbs};
 use std::iter::repeat_with;
 use std::marker::PhantomData;
 use std::mem::take;
@@ -31,12 +30,12 @@ const TABLES: usize = 8;
 /// The memory of a world.
 #[derive(Debug)]
 pub(crate) struct Arena {
-    tables: PageTables,
+    hardware: Hardware,
     counts: Vec<TableCounts>,
     secondaries: Vec<Secondary>,
     mmu: MmuLog,
+    task: Task,
     engine: EngineMemory,
-    ground: Ground,
 }
 
 fn filled<T: Default>(len: usize) -> Vec<T> {
@@ -47,30 +46,33 @@ impl Arena {
     pub(crate) fn new<F: Format>(limits: &Limits) -> Self {
         let tables = TABLES * (limits.mms + 1);
         Self {
-            tables: PageTables::new::<F>(tables),
+            hardware: Hardware::new(
+                PageTables::new::<F>(tables),
+                Memory::new(Pfn::new(0)..Pfn::new(limits.frames as u64)),
+                Tlbs::new(CPUS, Levels::Named),
+            ),
             counts: filled(tables),
             secondaries: filled(limits.mms),
             mmu: MmuLog::default(),
+            task: Task::default(),
             engine: EngineMemory::new(limits),
-            ground: Ground::new(limits.frames),
         }
     }
 
     pub(crate) fn world<F: Format>(&mut self) -> World<'_, F> {
         World {
             maps: self.engine.state(Pfn::new(0)),
-            env: TestEnv {
-                tables: self.tables.tables(),
+            env: TestEnv::new(TestCpu {
+                hardware: &self.hardware,
                 counts: &self.counts,
                 mmu: &self.mmu,
                 secondaries: &self.secondaries,
-                supply: &self.tables,
-                ground: &self.ground,
+                task: &self.task,
                 at: &|_| {},
-                rules: PhantomData,
-            },
+                format: PhantomData,
+            }),
             cpu: CpuCtx::new(),
-            tables: &self.tables,
+            tables: &self.hardware.tables,
             faults: Faults::default(),
             next_asid: 0,
         }
@@ -283,7 +285,7 @@ impl<'a, F: Format> World<'a, F> {
     /// Returns the raw entry that maps a page. It is empty if there is no table.
     pub(crate) fn entry(&self, mm: MmId, number: u64) -> Pte {
         let place = self.place(mm, number);
-        place.map_or(Pte::NONE, |(table, i, _)| self.env.tables.table(table).load(i))
+        place.map_or(Pte::NONE, |(table, i, _)| self.env.hardware.table::<F>(table).load(i))
     }
 
     pub(crate) fn entries(&self, mm: MmId, at: Range<u64>) -> Vec<Pte> {
@@ -292,7 +294,7 @@ impl<'a, F: Format> World<'a, F> {
 
     pub(crate) fn change(&self, mm: MmId, number: u64, change: impl Fn(Pte) -> Pte) {
         let (table, i, _) = self.place(mm, number).expect("the page has a table");
-        let table = self.env.tables.table(table);
+        let table = self.env.hardware.table::<F>(table);
         table.set(i, change(table.load(i)));
     }
 

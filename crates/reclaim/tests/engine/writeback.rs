@@ -50,7 +50,7 @@ fn what_is_stored_meanwhile_is_written_another_time<F: Format>(_: YoungAlgorithm
         if pages > 1 {
             assert_eq!(world.env.memory().storage.content(Place::File(file, 1)), 101);
         }
-        assert!(!world.env.ground.wrote_too_early());
+        assert!(!world.env.mmu.wrote_too_early());
     }
 }
 

@@ -7,6 +7,7 @@ use pageout_paging::{Format, Level, Pfn, Pte, Rules, Table};
 use pageout_reclaim::{
     Counter, DirtyFolios, FolioFlags, FolioId, MappingId, MemcgId, SwapSlot, VmFlags,
 };
+use pageout_sim::Transfer;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// The contents of the page tables of all processes.
@@ -35,7 +36,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         for process in self.truth.borrow().processes.iter().flatten() {
             self.audit_table(process, (process.root, Level::Pgd), 0, &mut found);
         }
-        let used = self.supply.in_use();
+        let used = self.hardware.tables.in_use();
         let reserve = self.maps.tables_in_reserve();
         assert_eq!(found.tables + reserve as usize, used, "page tables reached, and in use");
         assert_eq!(found.anon_leaves, reserve, "leaves of anonymous memory, and tables for them");
@@ -56,16 +57,16 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
     /// permit no more than the VMAs do, and lead to the values stored last, even inside of reclaim,
     /// which owes flushes.
     pub(crate) fn audit_tlbs(&self) {
-        let hardware = self.hardware.borrow();
-        let truth = self.truth.borrow();
-        let held = hardware.tlbs.cpus.iter().flat_map(|tlb| tlb.held.clone());
+        let (truth, tlbs) = (self.truth.borrow(), self.hardware.tlbs());
+        let held = tlbs.cpus.iter().flat_map(|tlb| tlb.held.clone());
         for held in held.chain(self.mirrors.iter().flat_map(|mirror| mirror.translations())) {
             let mut all = truth.processes.iter().flatten();
             let Some(process) = all.find(|process| process.asid == held.asid) else {
                 panic!("{held:?} outlives its process");
             };
             for page in held.page..held.page + held.nr {
-                let content = hardware.memory.content(hardware.reached(&held, page));
+                let frame = self.walker.reached(&held, page);
+                let content = self.hardware.memory().content(frame);
                 let at = process.pages.get(&page);
                 let at = at.unwrap_or_else(|| panic!("page {page} is mapped no more: {held:?}"));
                 let loads = at.flags.contains(VmFlags::READ);
@@ -84,8 +85,8 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         found: &mut Found,
     ) {
         found.tables += 1;
-        assert!(self.supply.is_used(frame), "a page table that is reached is in use");
-        let table = self.tables.table(frame);
+        assert!(self.hardware.tables.is_used(frame), "a page table that is reached is in use");
+        let table = self.walker.table::<F>(frame);
         for i in 0..F::PTES {
             let raw = table.load(i);
             let page = first + (i as u64) * F::nr_pages(level) as u64;
@@ -129,7 +130,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
 
     /// Checks that a contiguous block is whole, aligned and alike, and lies in one folio.
     fn audit_block(&self, frame: Pfn, i: usize) {
-        let table = self.tables.table(frame);
+        let table = self.walker.table::<F>(frame);
         let plain = |k: usize| F::mkold(F::mkclean(F::decode(table.load(i + k), i + k)));
         let first = plain(0);
         let pfn = F::pfn(first);
@@ -170,7 +171,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
     /// Returns all folios, and their pages. Every frame is free or belongs to one folio.
     fn folios(&self) -> BTreeMap<FolioId, u64> {
         let mut folios = BTreeMap::new();
-        for (k, frame) in self.hardware.borrow().memory.frames().iter().enumerate() {
+        for (k, frame) in self.hardware.memory().frames().iter().enumerate() {
             let pfn = Pfn::new(k as u64);
             let id = self.maps.folio_of(pfn);
             assert_eq!(id.is_some(), frame.used, "{pfn:?} is free, or has a folio: {id:?}");
@@ -212,9 +213,8 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         let shmem = !flags.contains(FolioFlags::ANON) && flags.contains(FolioFlags::SWAPBACKED);
         assert!(!(shmem && swapcache) || entries == 0, "{id:?} is mapped: {folio:?}");
         let cached = swapcache || indexed;
-        let hardware = self.hardware.borrow();
-        let transfers = hardware.memory.storage.late.iter().filter(|t| t.io.folio == id).count();
-        drop(hardware);
+        let of_it = |transfer: &&Transfer| transfer.io.folio == id;
+        let transfers = self.hardware.memory().storage.late.iter().filter(of_it).count();
         let refs = entries + u32::from(cached) + transfers as u32;
         assert_eq!(folio.refs(), refs, "references to {id:?}: {folio:?}");
         assert!(refs > 0, "{id:?} is referred to by no one");
@@ -261,12 +261,12 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             let index = folio.index() + k;
             let there = self
                 .maps
-                .on(self, &mut cpu, self.tuning.get())
+                .on(&self.ground(), &mut cpu, self.tuning.get())
                 .filemap_get_folio(self.maps.mapping_of(folio), index)
                 .expect("it lives");
             there.inspect(|there| {
                 self.maps
-                    .on(self, &mut cpu, self.tuning.get())
+                    .on(&self.ground(), &mut cpu, self.tuning.get())
                     .release(*there, 1)
                     .expect("the caller has it");
             }) == Some(id)

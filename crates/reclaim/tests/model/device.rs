@@ -83,7 +83,8 @@ impl<'g, 'm, F: Format, R: Rules> Model<'g, 'm, F, R> {
             return;
         }
         let (alive, addr) = (self.alive(process).expect("it lives"), Self::page(page));
-        let Descent::PteTable(frame, _) = descend(self, alive.root, addr) else {
+        let ground = self.ground();
+        let Descent::PteTable(frame, _) = descend(&ground, alive.root, addr) else {
             return;
         };
         let pfn = F::pfn(F::decode(self.raw_entry(alive.root, page), F::index(Level::Pte, addr)));
@@ -91,14 +92,14 @@ impl<'g, 'm, F: Format, R: Rules> Model<'g, 'm, F, R> {
         else {
             return;
         };
-        let pt = LockedTable::lock(self, frame);
+        let pt = LockedTable::lock(&ground, frame);
         let i = F::index(Level::Pte, addr);
         let there = F::decode(pt.table().load(i), i);
         if !F::is_present(there) || !F::is_write(there) || F::pfn(there) != pfn {
             return;
         }
-        let was = get_and_clear_ptes(self, &pt, alive.asid, addr, 1);
-        tlb::forget(self, alive.asid, addr, 1, Level::Pte);
+        let was = get_and_clear_ptes(&ground, &pt, alive.asid, addr, 1);
+        tlb::forget(&ground, alive.asid, addr, 1, Level::Pte);
         if F::is_dirty(was) {
             self.maps.note_dirty(guard.folio());
         }
@@ -106,7 +107,7 @@ impl<'g, 'm, F: Format, R: Rules> Model<'g, 'm, F, R> {
         let lent = SwapEntry { soft_dirty: F::is_soft_dirty(was), ..lent };
         pt.table().set(i, F::swap(lent));
         let translation = Translation { asid: alive.asid, page, nr: 1, pfn, stores: true };
-        let owner = self.hardware.borrow().memory.owner(pfn, 1);
+        let owner = self.hardware.memory().owner(pfn, 1);
         let (level, write, exec) = (Level::Pte, true, false);
         let by = Held { translation, level, write, exec, owner };
         let reached = Reached { by, young: false, stored: false };
@@ -140,10 +141,11 @@ impl<'g, 'm, F: Format, R: Rules> Model<'g, 'm, F, R> {
     /// If the entry is not of such a page.
     pub(crate) fn take_back(&self, process: usize, page: u64) {
         let (alive, addr) = (self.alive(process).expect("it faults"), Self::page(page));
-        let Descent::PteTable(frame, _) = descend(self, alive.root, addr) else {
+        let ground = self.ground();
+        let Descent::PteTable(frame, _) = descend(&ground, alive.root, addr) else {
             panic!("a page table with the entry that faulted");
         };
-        let pt = LockedTable::lock(self, frame);
+        let pt = LockedTable::lock(&ground, frame);
         let i = F::index(Level::Pte, addr);
         let Entry::Swap(entry) = F::entry(pt.table().load(i)) else {
             return; // someone else was first

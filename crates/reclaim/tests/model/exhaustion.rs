@@ -1,7 +1,7 @@
 //! Exhaustion of each of the caller's tables: the caller gets an error, nothing is lost, and the
 //! engine's counts are right. Shadows degrade instead: a refault looks like a first access.
 
-use crate::memory::{Arena, ROOM, TABLES};
+use crate::memory::{self, ROOM, TABLES};
 use crate::model::{Ended, Model};
 use crate::steps::{self, Op, Span, leafy, machine, step};
 use pageout_paging::pte::{SmallArm4, SmallX86};
@@ -18,16 +18,16 @@ fn too_little<F: Format>(limits: Limits, tables: usize) {
     let scenario = (machine(), 0..steps::TUNINGS, vec(step(true), 1..200));
     let config = Config { cases: 25, failure_persistence: None, ..Config::default() };
     let held = TestRunner::new(config).run(&scenario, |(machine, variant, steps)| {
-        let mut arena = Arena::new::<F>(&limits, tables);
-        arena.with::<F, Sound, _>(|model| model.hold((machine, variant), &steps));
+        memory::with::<F, Sound, _>(&limits, tables, |model| {
+            model.hold((machine, variant), &steps);
+        });
         Ok(())
     });
     held.unwrap_or_else(|error| panic!("{error}"));
 }
 
 fn with<F: Format>(limits: Limits, tables: usize, test: impl FnOnce(&Test<'_, '_, F>)) {
-    let mut arena = Arena::new::<F>(&limits, tables);
-    arena.with::<F, Sound, _>(|model| {
+    memory::with::<F, Sound, _>(&limits, tables, |model| {
         model.begin();
         test(model);
         model.audit();
@@ -68,8 +68,7 @@ fn large_folios_are_split<F: Format>() {
     let counters = [Counter::ThpSplitPage, Counter::ThpSplitPmd];
     let counted = Cell::new([0; 2]);
     let held = TestRunner::new(config).run(&scenario, |(machine, variant, steps)| {
-        let mut arena = Arena::new::<F>(&limits, TABLES);
-        arena.with::<F, Sound, _>(|model| {
+        memory::with::<F, Sound, _>(&limits, TABLES, |model| {
             model.hold((machine, variant), &steps);
             let vmstat = model.maps.memcg(MemcgId::ROOT).vmstat();
             let now = counters.map(|counter| vmstat.get(counter));

@@ -1,21 +1,22 @@
-//! Memory and TLBs of CPUs that read page tables at any time.
+//! CPUs that read page tables at any time.
 
 use pageout_paging::mmu::Asid;
 use pageout_paging::pte::YoungClear;
 use pageout_paging::{Format, Level, Pfn, Pte};
-use pageout_sim::{FIRST_TABLE, Held, Levels, Memory, Tlbs};
+use pageout_sim::{FIRST_TABLE, Hardware, Held, Watch, WatchedTable};
+use std::cell::RefCell;
+use std::marker::PhantomData;
 
 /// The number of CPUs of the ground.
 pub(crate) const CPUS: usize = 3;
 
-/// The hardware as a whole. TLBs hold the translations of entries that have other values now: a CPU
+/// The walks of all CPUs. TLBs hold the translations of entries that have other values now: a CPU
 /// may read the value that an entry has at any time.
 #[derive(Debug)]
-pub(crate) struct Hardware {
-    pub(crate) memory: Memory,
-    pub(crate) tlbs: Tlbs,
+pub(crate) struct Walker<'g> {
+    pub(crate) hardware: &'g Hardware,
     /// The entry that leads to each page table.
-    above: Vec<Option<Above>>,
+    above: RefCell<Vec<Option<Above>>>,
 }
 
 /// The entry that leads to a page table.
@@ -27,13 +28,19 @@ enum Above {
     Entry(usize, usize),
 }
 
-impl Hardware {
-    pub(crate) fn new(frames: usize, tables: usize) -> Self {
-        Self {
-            memory: Memory::new(Pfn::new(0)..Pfn::new(frames as u64)),
-            tlbs: Tlbs::new(CPUS, Levels::Named),
-            above: vec![None; tables],
-        }
+fn number(table: Pfn) -> usize {
+    table.offset_from(FIRST_TABLE) as usize
+}
+
+impl<'g> Walker<'g> {
+    pub(crate) fn new(hardware: &'g Hardware, tables: usize) -> Self {
+        Self { hardware, above: RefCell::new(vec![None; tables]) }
+    }
+
+    /// Returns a page table whose writes the CPUs see.
+    pub(crate) fn table<F: Format>(&'g self, frame: Pfn) -> Watched<'g, F> {
+        let writes = Writes { number: number(frame), walker: self, format: PhantomData };
+        WatchedTable::new(self.hardware.table(frame), writes)
     }
 
     /// Returns the frame reached through a translation.
@@ -42,20 +49,21 @@ impl Hardware {
     /// If the frame was freed since the translation was made.
     pub(crate) fn reached(&self, by: &Held, page: u64) -> Pfn {
         let pfn = by.frame(page);
-        if let Some(lost) = self.memory.lost(by, page) {
+        let lost = self.hardware.memory().lost(by, page);
+        if let Some(lost) = lost {
             panic!("a CPU reaches {pfn:?}, {lost}, through {by:?}");
         }
         pfn
     }
 
-    /// Notes that a table was allocated or freed: no entry leads to it.
-    pub(crate) fn unlink_table(&mut self, frame: Pfn) {
-        self.above[frame.offset_from(FIRST_TABLE) as usize] = None;
+    /// Notes that no entry leads to a table.
+    pub(crate) fn unlink_table(&self, frame: Pfn) {
+        self.above.borrow_mut()[number(frame)] = None;
     }
 
     /// Notes that a table is the root of an address space.
-    pub(crate) fn set_root(&mut self, frame: Pfn, asid: Asid) {
-        self.above[frame.offset_from(FIRST_TABLE) as usize] = Some(Above::Root(asid));
+    pub(crate) fn set_root(&self, frame: Pfn, asid: Asid) {
+        self.above.borrow_mut()[number(frame)] = Some(Above::Root(asid));
     }
 
     /// Notes that an entry was written. CPUs may use the new value at any time, and the old one
@@ -63,31 +71,33 @@ impl Hardware {
     ///
     /// # Panics
     /// If translations of different sizes are exclusive and a TLB might hold two of a page.
-    pub(crate) fn written<F: Format>(&mut self, table: usize, i: usize, was: Pte, now: Pte) {
+    fn written<F: Format>(&self, table: usize, i: usize, was: Pte, now: Pte) {
         let place = self.place::<F>(table, i);
         // In some formats, an entry of the last level has a table's bits.
         let leads_on = |pte| F::is_table(pte) && F::pfn(pte) >= FIRST_TABLE;
         if leads_on(now) {
-            let below = F::pfn(now).offset_from(FIRST_TABLE) as usize;
-            self.above[below] = Some(Above::Entry(table, i));
+            self.above.borrow_mut()[number(F::pfn(now))] = Some(Above::Entry(table, i));
         }
         let Some((asid, at)) = place else {
             return;
         };
         // TLBs hold only young entries, but an access may make an entry young at any time.
         if F::is_valid(was) && F::is_young(was) && !leads_on(was) {
-            self.tlbs.offer(self.translation::<F>(asid, at, was));
+            let translation = self.translation::<F>(asid, at, was);
+            self.hardware.tlbs().offer(translation);
         }
         if F::CLEAR != YoungClear::CompareAndSwap {
             return;
         }
         let clash = match leads_on(now) {
             true => {
-                let all = self.tlbs.cpus.iter().flat_map(|tlb| tlb.of_page(asid, at.0));
+                let tlbs = self.hardware.tlbs();
+                let all = tlbs.cpus.iter().flat_map(|tlb| tlb.of_page(asid, at.0));
                 all.copied().find(|held| held.level == Level::Pmd)
             }
             false if F::is_valid(now) => {
-                self.tlbs.of_other_size(&self.translation::<F>(asid, at, now))
+                let translation = self.translation::<F>(asid, at, now);
+                self.hardware.tlbs().of_other_size(&translation)
             }
             false => None,
         };
@@ -99,13 +109,14 @@ impl Hardware {
     /// Returns the address space, the first page and the level of an entry of the last two levels.
     /// Returns `None` for others, and for tables to which no entry leads.
     fn place<F: Format>(&self, table: usize, i: usize) -> Option<(Asid, (u64, Level))> {
-        let (mut at, mut above) = (vec![i], self.above[table]?);
+        let links = self.above.borrow();
+        let (mut at, mut above) = (vec![i], links[table]?);
         let asid = loop {
             match above {
                 Above::Root(asid) => break asid,
                 Above::Entry(table, i) => {
                     at.push(i);
-                    above = self.above[table]?;
+                    above = links[table]?;
                 }
             }
         };
@@ -129,6 +140,30 @@ impl Hardware {
     ) -> Held {
         let i = page as usize & (F::PTES - 1);
         let pte = if level == Level::Pte { F::decode(raw, i) } else { raw };
-        Held::of::<F>(asid, page, level, pte, &self.memory)
+        Held::of::<F>(asid, page, level, pte, &self.hardware.memory())
+    }
+}
+
+/// A page table whose writes the CPUs see.
+pub(crate) type Watched<'g, F> = WatchedTable<'g, F, Writes<'g, F>>;
+
+/// The writes to a table, which the CPUs see.
+pub(crate) struct Writes<'g, F> {
+    number: usize,
+    walker: &'g Walker<'g>,
+    format: PhantomData<F>,
+}
+
+impl<F> Clone for Writes<'_, F> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<F> Copy for Writes<'_, F> {}
+
+impl<F: Format> Watch for Writes<'_, F> {
+    fn changed(self, i: usize, was: Pte, now: Pte) {
+        self.walker.written::<F>(self.number, i, was, now);
     }
 }

@@ -24,4 +24,3 @@ mod run;
 mod steps;
 mod truth;
 mod variants;
-mod watched;

@@ -1,25 +1,18 @@
 //! The ground: page tables, memory and CPUs. These act in each of the engine's calls to the ground.
 
 use crate::device::Mirror;
-use crate::hardware::{CPUS, Hardware};
+use crate::hardware::{CPUS, Walker, Watched};
 use crate::steps::{Meanwhile, PROCESSES, What};
 use crate::truth::{Home, Process, Protected, Truth};
-use crate::watched::{Watched, WatchedTables};
-use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate, Mmu, Shootdown};
+use pageout_paging::mmu::{Asid, Caps, Shootdown};
 use pageout_paging::walk::{Descent, descend};
-use pageout_paging::{
-    Env, Format, Level, Notifier, Observer, Order, Pfn, Pte, Rules, Stage, Table, VirtAddr,
-};
+use pageout_paging::{Format, Level, Notifier, Pfn, Pte, Rules, Stage, Table, VirtAddr};
 use pageout_reclaim::mglru::LruGenCaps;
-use pageout_reclaim::{
-    Access, Backing, CpuCtx, Fault, Frames, FreeBlocks, Io, MappingId, MemcgId, MmState, Submitted,
-    Tuning, VmFlags, World, WriteGuard,
-};
-use pageout_sim::{Held, PageTables};
+use pageout_reclaim::{Access, CpuCtx, Fault, MappingId, MemcgId, MmState, Tuning, VmFlags};
+use pageout_sim::{Call, Cpu, Ground, Hardware, Held};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::marker::PhantomData;
-use std::ops::Range;
 
 /// The abilities of the machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -81,12 +74,11 @@ pub(crate) struct Script {
 /// The engine, its ground, and the contents that processes must find.
 pub(crate) struct Model<'g, 'm, F, R> {
     pub(crate) maps: &'g MmState<'m>,
-    pub(crate) tables: WatchedTables<'g, F>,
-    pub(crate) supply: &'g PageTables,
     pub(crate) cpus: [RefCell<CpuCtx>; CPUS],
     /// The CPU that the engine runs on.
     pub(crate) cpu: Cell<usize>,
-    pub(crate) hardware: &'g RefCell<Hardware>,
+    pub(crate) hardware: &'g Hardware,
+    pub(crate) walker: &'g Walker<'g>,
     /// The pages that a device reaches of each process.
     pub(crate) mirrors: [Mirror<'g, 'm>; PROCESSES],
     pub(crate) truth: RefCell<Truth>,
@@ -103,20 +95,15 @@ pub(crate) struct Model<'g, 'm, F, R> {
     /// True while the lists are being switched.
     pub(crate) switching: Cell<bool>,
     pub(crate) now_ms: Cell<u64>,
-    rules: PhantomData<R>,
+    rules: PhantomData<(F, R)>,
 }
 
 impl<'g, 'm, F: Format, R> Model<'g, 'm, F, R> {
-    pub(crate) fn new(
-        maps: &'g MmState<'m>,
-        tables: WatchedTables<'g, F>,
-        supply: &'g PageTables,
-    ) -> Self {
+    pub(crate) fn new(maps: &'g MmState<'m>, walker: &'g Walker<'g>) -> Self {
         Self {
             maps,
-            supply,
-            hardware: tables.hardware,
-            tables,
+            hardware: walker.hardware,
+            walker,
             cpus: Default::default(),
             cpu: Cell::new(0),
             mirrors: std::array::from_fn(|_| Mirror::new(maps, F::PAGE_SHIFT)),
@@ -138,6 +125,14 @@ impl<'g, 'm, F: Format, R> Model<'g, 'm, F, R> {
 
     pub(crate) fn page(number: u64) -> VirtAddr {
         VirtAddr::new(number << F::PAGE_SHIFT)
+    }
+
+    /// Returns the ground that the engine runs on.
+    pub(crate) fn ground(&self) -> Ground<&Self, R>
+    where
+        R: Rules,
+    {
+        Ground::new(self)
     }
 }
 
@@ -196,12 +191,12 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
 
     /// Does the same for a page of which the CPU holds an old translation.
     fn touch_held(&self, cpu: usize, pick: usize, store: bool) {
-        let hardware = self.hardware.borrow();
-        let held = &hardware.tlbs.cpus[cpu].held;
+        let tlbs = self.hardware.tlbs();
+        let held = &tlbs.cpus[cpu].held;
         let Some(by) = held.get(pick % held.len().max(1)).copied() else {
             return;
         };
-        drop(hardware);
+        drop(tlbs);
         let page = by.page + pick as u64 / 7 % by.nr;
         // Otherwise it is about to exit, and no CPU runs in it.
         if let Some(process) = self.process_of(by.asid) {
@@ -265,9 +260,8 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             "process {process} reaches page {page} (store: {store}) against its VMA: {by:?}"
         );
         let mut truth = self.truth.borrow_mut();
-        let mut hardware = self.hardware.borrow_mut();
-        let frame = hardware.reached(by, page);
-        let memory = &mut hardware.memory;
+        let frame = self.walker.reached(by, page);
+        let mut memory = self.hardware.memory();
         if store {
             let wp = truth.page(process, page).expect("permitted").wp;
             assert!(wp != Protected::Yes, "userfaultfd's protection of page {page} is lost");
@@ -293,8 +287,8 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         let process = truth.processes.get(process)?.as_ref()?;
         let (root, asid) = (process.root, process.asid);
         drop(truth);
-        let mut hardware = self.hardware.borrow_mut();
-        let tlb = &mut hardware.tlbs.cpus[cpu];
+        let mut tlbs = self.hardware.tlbs();
+        let tlb = &mut tlbs.cpus[cpu];
         tlb.enter(asid);
         let held = tlb.of_page(asid, page).count();
         if let Some(by) = tlb.of_page(asid, page).nth(pick % (held + 1)).copied() {
@@ -305,30 +299,30 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
                 return None;
             }
         }
-        drop(hardware);
+        drop(tlbs);
         let addr = Self::page(page);
         if self.machine.get().sets_nonleaf() {
             self.walk_down(root, addr);
         }
-        let (frame, level) = match descend(self, root, addr) {
+        let (frame, level) = match descend(&self.ground(), root, addr) {
             Descent::PteTable(frame, _) => (frame, Level::Pte),
             Descent::PmdLeaf(frame) => (frame, Level::Pmd),
             Descent::Absent(_) => return None,
         };
-        let (table, i) = (self.tables.table(frame), F::index(level, addr));
+        let (table, i) = (self.walker.table::<F>(frame), F::index(level, addr));
         let raw = table.load(i);
         let walked = self.walked(cpu, raw, store)?;
         if walked != raw {
             table.cas(i, raw, walked).ok()?;
         }
-        Some(self.hardware.borrow().translation::<F>(asid, (page, level), walked))
+        Some(self.walker.translation::<F>(asid, (page, level), walked))
     }
 
     /// Makes each entry that leads to a table young, as the walk of an access does.
     fn walk_down(&self, root: Pfn, addr: VirtAddr) {
         let mut frame = root;
         for level in [Level::Pgd, Level::Pud, Level::Pmd] {
-            let (table, i) = (self.tables.table(frame), F::index(level, addr));
+            let (table, i) = (self.walker.table::<F>(frame), F::index(level, addr));
             let entry = table.load(i);
             if !F::is_table(entry) {
                 return;
@@ -364,7 +358,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             let fault = {
                 let mut cpu = self.cpus[self.cpu.get()].borrow_mut();
                 let (tuning, addr) = (self.tuning.get(), Self::page(page));
-                self.maps.on(self, &mut cpu, tuning).handle_fault(mm, addr, access)
+                self.maps.on(&self.ground(), &mut cpu, tuning).handle_fault(mm, addr, access)
             };
             match fault {
                 Fault::Done(_) => continue,
@@ -397,42 +391,52 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
     }
 }
 
-impl<'g, F: Format, R: Rules> Env for Model<'g, '_, F, R> {
+impl<'g, F: Format, R: Rules> Cpu for &Model<'g, '_, F, R> {
     type Format = F;
     type Table = Watched<'g, F>;
-    type Mmu = Self;
-    type Rules = R;
-    type Observer = Self;
-    type TableGuard<'a>
-        = WriteGuard<'a>
-    where
-        Self: 'a;
+
+    fn hardware(&self) -> &Hardware {
+        self.hardware
+    }
+
+    fn number(&self) -> usize {
+        self.cpu.get()
+    }
+
+    fn caps(&self) -> Caps {
+        let machine = self.machine.get();
+        let Machine { shootdown, sets_bits, range_limit, .. } = machine;
+        let [hardware_af, hardware_dirty] = [sets_bits[self.cpu.get()]; 2];
+        let nonleaf_af = machine.sets_nonleaf();
+        Caps { shootdown, hardware_af, hardware_dirty, nonleaf_af, range_limit, ..Caps::IDEAL }
+    }
 
     fn table(&self, frame: Pfn) -> Watched<'g, F> {
-        self.tables.table(frame)
+        self.walker.table(frame)
     }
 
-    fn mmu(&self) -> &Self {
-        self
+    fn before(&self, call: Call) {
+        match call {
+            Call::Write(_) => self.meanwhile(true),
+            // In these stages reclaim holds at most the lock of one folio, for which no address
+            // space waits.
+            Call::Enter(Stage::CacheRemoval | Stage::Flush | Stage::Free) => self.meanwhile(true),
+            Call::FreeTable(frame) => self.walker.unlink_table(frame),
+            Call::InvalidateLocal(_) | Call::Defer(_) | Call::Free(..) => {}
+            _ => self.meanwhile(false),
+        }
     }
 
-    fn try_lock_table(&self, frame: Pfn) -> Option<WriteGuard<'_>> {
-        self.meanwhile(false);
-        self.supply.lock(frame).try_write()
+    fn after(&self, call: Call) {
+        match call {
+            Call::Free(..) => self.meanwhile(true),
+            Call::Copy { .. } => self.meanwhile(false),
+            _ => {}
+        }
     }
 
-    fn notifier(&self, asid: Asid) -> Option<&dyn Notifier> {
-        let mirror = self.mirror(asid);
-        (!mirror.reaches_nothing()).then_some(mirror as &dyn Notifier)
-    }
-
-    fn need_resched(&self) -> bool {
-        let script = self.script.borrow();
-        script.next.front().is_some_and(|next| script.interruptible && script.passed >= next.after)
-    }
-
-    fn observer(&self) -> &Self {
-        self
+    fn within_write(&self) {
+        self.meanwhile(true);
     }
 
     fn relax(&self) {
@@ -442,125 +446,25 @@ impl<'g, F: Format, R: Rules> Env for Model<'g, '_, F, R> {
         // theirs.
         self.meanwhile(true);
     }
-}
-
-impl<F: Format, R: Rules> Observer for Model<'_, '_, F, R> {
-    fn enter(&self, stage: Stage) {
-        // In these stages reclaim holds at most the lock of one folio, for which no address space
-        // waits.
-        let calm = matches!(stage, Stage::CacheRemoval | Stage::Flush | Stage::Free);
-        self.meanwhile(calm);
-    }
-}
-
-impl<F: Format, R: Rules> Mmu for Model<'_, '_, F, R> {
-    fn caps(&self) -> Caps {
-        let machine = self.machine.get();
-        let Machine { shootdown, sets_bits, range_limit, .. } = machine;
-        let [hardware_af, hardware_dirty] = [sets_bits[self.cpu.get()]; 2];
-        let nonleaf_af = machine.sets_nonleaf();
-        Caps { shootdown, hardware_af, hardware_dirty, nonleaf_af, range_limit, ..Caps::IDEAL }
-    }
-
-    fn invalidate(&self, what: Invalidate) {
-        self.meanwhile(false);
-        let shootdown = self.machine.get().shootdown;
-        self.hardware.borrow_mut().tlbs.invalidate::<F>(self.cpu.get(), what, shootdown);
-    }
-
-    fn barrier(&self, barrier: Barrier) {
-        self.meanwhile(false);
-        self.hardware.borrow_mut().tlbs.barrier::<F>(self.cpu.get(), barrier);
-    }
-
-    fn invalidate_local(&self, what: Invalidate) {
-        self.hardware.borrow_mut().tlbs.invalidate_local::<F>(self.cpu.get(), what);
-    }
 
     fn remote(&self, asid: Asid) -> bool {
-        self.hardware.borrow().tlbs.remote(self.cpu.get(), asid)
-    }
-}
-
-impl<F: Format, R: Rules> Frames for Model<'_, '_, F, R> {
-    fn alloc(&self, order: Order) -> Option<Pfn> {
-        self.meanwhile(false);
-        self.hardware.borrow_mut().memory.alloc(order)
+        self.hardware.tlbs().remote(self.cpu.get(), asid)
     }
 
-    fn free(&self, pfn: Pfn, order: Order) {
-        let freed = self.hardware.borrow_mut().memory.free(pfn, order);
-        freed.expect("frames are freed once");
-        self.meanwhile(true);
+    fn notifier(&self, asid: Asid) -> Option<&dyn Notifier> {
+        let mirror = self.mirror(asid);
+        (!mirror.reaches_nothing()).then_some(mirror as &dyn Notifier)
     }
 
-    fn alloc_table(&self) -> Option<Pfn> {
-        let frame = self.supply.alloc()?;
-        self.hardware.borrow_mut().unlink_table(frame);
-        Some(frame)
+    fn low_watermark(&self) -> Option<usize> {
+        Some(4)
     }
 
-    fn free_table(&self, frame: Pfn) {
-        assert!(self.supply.is_empty::<F>(frame), "a table that is freed is empty");
-        self.supply.free(frame);
+    fn need_resched(&self) -> bool {
+        let script = self.script.borrow();
+        script.next.front().is_some_and(|next| script.interruptible && script.passed >= next.after)
     }
 
-    fn zero(&self, pfn: Pfn, nr: usize) {
-        self.hardware.borrow_mut().memory.zero(pfn, nr);
-    }
-
-    fn copy(&self, from: Pfn, to: Pfn, nr: usize) {
-        self.meanwhile(false);
-        self.hardware.borrow_mut().memory.copy(from, to, nr);
-        self.meanwhile(false);
-    }
-
-    fn free_pages(&self) -> usize {
-        self.hardware.borrow().memory.free_pages()
-    }
-
-    fn blocks(&self) -> Option<&dyn FreeBlocks> {
-        Some(self)
-    }
-}
-
-impl<F: Format, R: Rules> FreeBlocks for Model<'_, '_, F, R> {
-    fn frames(&self) -> Range<Pfn> {
-        self.hardware.borrow().memory.range()
-    }
-
-    fn block_at(&self, pfn: Pfn) -> Option<Order> {
-        self.hardware.borrow().memory.block_at(pfn)
-    }
-
-    fn alloc_at(&self, pfn: Pfn, order: Order) -> bool {
-        self.hardware.borrow_mut().memory.alloc_at(pfn, order)
-    }
-
-    fn has_block(&self, order: Order) -> bool {
-        self.hardware.borrow().memory.has_block(order)
-    }
-
-    fn low_watermark(&self) -> usize {
-        4
-    }
-}
-
-impl<F: Format, R: Rules> Backing for Model<'_, '_, F, R> {
-    fn read(&self, io: Io) -> Submitted {
-        self.meanwhile(false);
-        self.hardware.borrow_mut().memory.submit(false, io)
-    }
-
-    fn write(&self, io: Io) -> Submitted {
-        self.meanwhile(true);
-        let transfer = self.hardware.borrow_mut().memory.begin(true, io);
-        self.meanwhile(true);
-        self.hardware.borrow_mut().memory.answer(transfer)
-    }
-}
-
-impl<F: Format, R: Rules> World for Model<'_, '_, F, R> {
     fn now_ms(&self) -> u64 {
         self.now_ms.get()
     }

@@ -30,8 +30,8 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
     /// Returns a page, with its process, of which a CPU holds a translation though its entry is
     /// gone.
     fn held_of_none(&self, cpu: usize) -> Option<(usize, u64)> {
-        let hardware = self.hardware.borrow();
-        hardware.tlbs.cpus[cpu].held.iter().find_map(|held| {
+        let tlbs = self.hardware.tlbs();
+        tlbs.cpus[cpu].held.iter().find_map(|held| {
             let process = self.process_of(held.asid)?;
             let root = self.truth.borrow().processes[process].as_ref()?.root;
             self.raw_entry(root, held.page).is_none().then_some((process, held.page))
@@ -66,11 +66,13 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
 
     pub(crate) fn raw_entry(&self, root: Pfn, page: u64) -> Pte {
         let addr = Self::page(page);
-        match descend(self, root, addr) {
+        match descend(&self.ground(), root, addr) {
             Descent::PteTable(frame, _) => {
-                self.tables.table(frame).load(F::index(Level::Pte, addr))
+                self.walker.table::<F>(frame).load(F::index(Level::Pte, addr))
             }
-            Descent::PmdLeaf(frame) => self.tables.table(frame).load(F::index(Level::Pmd, addr)),
+            Descent::PmdLeaf(frame) => {
+                self.walker.table::<F>(frame).load(F::index(Level::Pmd, addr))
+            }
             Descent::Absent(_) => Pte::NONE,
         }
     }

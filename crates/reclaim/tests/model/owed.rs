@@ -1,7 +1,7 @@
 //! Owed flushes cannot be lost: a TLB batch that is dropped completes them and is counted. One that
 //! is leaked keeps its folios from ever being used anew.
 
-use crate::memory::{Arena, ROOM, TABLES};
+use crate::memory::{ROOM, TABLES, with};
 use crate::model::{Ended, Model};
 use crate::property::quietly;
 use crate::steps::{Op, Span};
@@ -15,8 +15,7 @@ type Test<'g, 'm> = Model<'g, 'm, SmallArm4, Sound>;
 /// Unmaps a file's page that a CPU has loaded, with a deferred flush, and drops or leaks the
 /// gather.
 fn owing(forget: bool, check: impl Fn(&Test<'_, '_>, FolioId)) {
-    let mut arena = Arena::new::<SmallArm4>(&ROOM, TABLES);
-    arena.with::<SmallArm4, Sound, _>(|model| {
+    with::<SmallArm4, Sound, _>(&ROOM, TABLES, |model| {
         model.begin();
         let span = Span::new(0, 0, 1);
         model.run(&Op::MapFile { span, file: 0, pgoff: 0, order: 0, shared: true, write: false });
@@ -54,7 +53,7 @@ fn a_dropped_gather_pays_and_is_counted() {
         assert_eq!(model.maps.dropped_tlb_batches(), 1);
         assert_eq!(model.maps.folio(id).refs(), 1, "the index's");
         assert!(
-            model.hardware.borrow().tlbs.cpus.iter().all(|tlb| tlb.held.is_empty()),
+            model.hardware.tlbs().cpus.iter().all(|tlb| tlb.held.is_empty()),
             "no CPU holds the page"
         );
     });
@@ -65,7 +64,7 @@ fn what_waits_for_a_forgotten_gather_is_never_used_anew() {
     owing(true, |model, id| {
         assert_eq!(model.maps.folio(id).refs(), 2, "the index's and one that leaked");
         (0..4).for_each(|_| model.run(&Op::ReclaimAll));
-        assert_eq!(model.hardware.borrow().memory.freed, [], "the frame is not given back");
+        assert_eq!(model.hardware.memory().freed, [], "the frame is not given back");
         model.audit_tlbs();
     });
 }

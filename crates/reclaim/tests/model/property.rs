@@ -1,6 +1,6 @@
 //! The property, on several formats.
 
-use crate::memory::{Arena, ROOM, TABLES};
+use crate::memory::{ROOM, TABLES, with};
 use crate::model::{Machine, Model};
 use crate::steps::{self, Step, crowded, leafy, machine, sharing, step};
 use pageout_paging::pte::{Arm64_4K, SmallArm4, SmallRiscv, SmallX86};
@@ -39,8 +39,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
 }
 
 pub(crate) fn hold<F: Format, R: Rules>(machine: Machine, variant: usize, steps: &[Step]) {
-    let mut arena = Arena::new::<F>(&ROOM, TABLES);
-    arena.with::<F, R, _>(|model| model.hold((machine, variant), steps));
+    with::<F, R, _>(&ROOM, TABLES, |model| model.hold((machine, variant), steps));
 }
 
 /// The mean number of steps of a scenario.

@@ -4,6 +4,7 @@ use crate::model::Model;
 use crate::steps::Op;
 use pageout_paging::{Format, Order, Pfn, Rules};
 use pageout_reclaim::{Errno, Frames, Targets};
+use pageout_sim::Ground;
 
 /// A supply of targets for migration: the lowest free run, or the highest.
 struct Runs<'a, W> {
@@ -56,12 +57,12 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
 
     /// Moves the folios of a range of frames.
     pub(crate) fn migrate(&self, at: u64, nr: u64, high: bool) {
-        let take: fn(&Self, Order) -> Option<Pfn> = match high {
-            true => |model, order| model.hardware.borrow_mut().memory.alloc_last(order),
-            false => |model, order| model.alloc(order),
+        let take: fn(&Ground<&Self, R>, Order) -> Option<Pfn> = match high {
+            true => |world, order| world.hardware.memory().alloc_last(order),
+            false => |world, order| world.alloc(order),
         };
         let range = Pfn::new(at)..Pfn::new(at + nr);
-        let targets = &mut Runs { world: self, take };
+        let targets = &mut Runs { world: &self.ground(), take };
         self.with_engine(|engine| engine.migrate_range(range, targets));
     }
 

@@ -10,7 +10,7 @@ use pageout_reclaim::{
     Advice, Compacted, Engine, Frames, MappingKind, MemcgId, MmapError, NewVma, SpaceError,
     TruncateError, VmFlags,
 };
-use pageout_sim::{Answer, Tlb};
+use pageout_sim::{Answer, Ground, Tlb, Transfer};
 use std::ops::Range;
 
 fn range_of(span: Span) -> Range<u64> {
@@ -38,7 +38,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         });
         self.memcgs.borrow_mut().push((MemcgId::ROOT, MemcgId::ROOT));
         let Machine { zones, lru_gen, .. } = self.machine.get();
-        let frames = self.hardware.borrow().memory.frames().len();
+        let frames = self.hardware.memory().frames().len();
         for zone in if zones { 1..3 } else { 0..0 } {
             self.maps.set_zone_start(zone, Pfn::new((zone * frames / 3) as u64));
         }
@@ -47,16 +47,19 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         self.run(&Op::Spawn { memcg: 0 });
     }
 
-    pub(crate) fn with_engine<T>(&self, work: impl FnOnce(&mut Engine<'_, Self>) -> T) -> T {
+    pub(crate) fn with_engine<T>(
+        &self,
+        work: impl FnOnce(&mut Engine<'_, Ground<&Self, R>>) -> T,
+    ) -> T {
         let cpu = &mut self.cpus[self.cpu.get()].borrow_mut();
-        work(&mut self.maps.on(self, cpu, self.tuning.get()))
+        work(&mut self.maps.on(&self.ground(), cpu, self.tuning.get()))
     }
 
     /// Makes a call that changes the address space of a process.
     pub(crate) fn changing<T>(
         &self,
         process: usize,
-        call: impl FnOnce(&mut Engine<'_, Self>) -> T,
+        call: impl FnOnce(&mut Engine<'_, Ground<&Self, R>>) -> T,
     ) -> T {
         let before = self.script.borrow_mut().changing.replace(process);
         let done = self.with_engine(call);
@@ -170,13 +173,12 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
                 assert_eq!(done, Compacted::Complete, "the scanners meet");
             }),
             Op::Storage { reads, writes } => {
-                let mut hardware = self.hardware.borrow_mut();
-                let storage = &mut hardware.memory.storage;
+                let storage = &mut self.hardware.memory().storage;
                 (storage.reads, storage.writes) = (reads, writes);
             }
             Op::Finish { nr, ok } => self.finish(nr, ok),
             Op::WriteFile { file, page } => self.write_file(file, page),
-            Op::Evict => self.hardware.borrow_mut().tlbs.cpus[self.cpu.get()] = Tlb::default(),
+            Op::Evict => self.hardware.tlbs().cpus[self.cpu.get()] = Tlb::default(),
             Op::Lend { process, page, kind } => {
                 let at = self.aim(Span { process, at: page, nr: 1 });
                 self.lend(at.process, at.at, kind);
@@ -392,9 +394,9 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
     /// Returns true if the entry for a page is not empty.
     fn stands(&self, process: &Process, page: u64) -> bool {
         let addr = Self::page(page);
-        match descend(self, process.root, addr) {
+        match descend(&self.ground(), process.root, addr) {
             Descent::PteTable(frame, _) => {
-                !self.tables.table(frame).load(F::index(Level::Pte, addr)).is_none()
+                !self.walker.table::<F>(frame).load(F::index(Level::Pte, addr)).is_none()
             }
             Descent::PmdLeaf(_) => true,
             _ => false,
@@ -434,11 +436,11 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         let Some(process) = self.free_process() else {
             return;
         };
-        let Some(root) = self.alloc_table() else {
+        let Some(root) = self.ground().alloc_table() else {
             return;
         };
         let asid = Self::asid_of(process);
-        self.hardware.borrow_mut().set_root(root, asid);
+        self.walker.set_root(root, asid);
         match self.with_engine(|engine| engine.add_mm(root, asid)) {
             Ok(mm) => {
                 let memcg = self.memcg(memcg);
@@ -447,7 +449,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
                 let new = Process { mm, root, asid, memcg, pages };
                 self.truth.borrow_mut().processes[process] = Some(new);
             }
-            Err(_) => self.free_table(root),
+            Err(_) => self.ground().free_table(root),
         }
     }
 
@@ -455,15 +457,15 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         let (Some(before), Some(child)) = (self.alive(parent), self.free_process()) else {
             return;
         };
-        let Some(root) = self.alloc_table() else {
+        let Some(root) = self.ground().alloc_table() else {
             return;
         };
         let since = self.truth.borrow().stores.len();
         let asid = Self::asid_of(child);
-        self.hardware.borrow_mut().set_root(root, asid);
+        self.walker.set_root(root, asid);
         let forked = self.with_engine(|engine| engine.fork(before.mm, root, asid));
         let Ok(mm) = forked else {
-            return self.free_table(root);
+            return self.ground().free_table(root);
         };
         let mut truth = self.truth.borrow_mut();
         let mut pages = before.pages;
@@ -483,9 +485,9 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         if let Some(process) = taken {
             self.mirror(process.asid).invalidate(VirtAddr::new(0)..VirtAddr::new(u64::MAX));
             self.with_engine(|engine| engine.exit_mm(process.mm).expect("it lives"));
-            let tlbs = &mut self.hardware.borrow_mut().tlbs;
-            tlbs.cpus.iter_mut().for_each(|tlb| tlb.leave(process.asid));
-            self.free_table(process.root);
+            let leave = |tlb: &mut Tlb| tlb.leave(process.asid);
+            self.hardware.tlbs().cpus.iter_mut().for_each(leave);
+            self.ground().free_table(process.root);
         }
     }
 
@@ -531,13 +533,13 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
     /// Ends the oldest transfers in progress.
     pub(crate) fn finish(&self, nr: usize, ok: bool) {
         for _ in 0..nr {
-            let mut hardware = self.hardware.borrow_mut();
-            if hardware.memory.storage.late.is_empty() {
+            let mut memory = self.hardware.memory();
+            if memory.storage.late.is_empty() {
                 return;
             }
-            let transfer = hardware.memory.storage.late.remove(0);
-            hardware.memory.end(&transfer, ok);
-            drop(hardware);
+            let transfer = memory.storage.late.remove(0);
+            memory.end(&transfer, ok);
+            drop(memory);
             let id = transfer.io.folio;
             self.with_engine(|engine| match transfer.writes {
                 true => engine.write_done(id, ok).expect("it goes on"),
@@ -566,16 +568,15 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         self.maps.mapping(file).expect("it lives").set_size(from);
         while let Err(why) = self.with_engine(|engine| engine.truncate(file, from)) {
             let TruncateError::Pending(id) = why else { panic!("{why}") };
-            let hardware = self.hardware.borrow();
-            let late = hardware.memory.storage.late.iter().any(|transfer| transfer.io.folio == id);
-            drop(hardware);
+            let of_it = |transfer: &Transfer| transfer.io.folio == id;
+            let late = self.hardware.memory().storage.late.iter().any(of_it);
             assert!(late, "a transfer of {id:?} goes on");
             self.finish(usize::MAX, true);
         }
         self.script.borrow_mut().truncating = None;
         // The file grows again at once.
         self.maps.mapping(file).expect("it lives").set_size(u64::MAX);
-        self.hardware.borrow_mut().memory.storage.truncated(file, from);
+        self.hardware.memory().storage.truncated(file, from);
         self.truth.borrow_mut().truncated(file, from);
     }
 

@@ -2,7 +2,7 @@
 //! the same frames in the same order, whatever variant checks young bits, takes entries out and
 //! notifies other CPUs.
 
-use crate::memory::{Arena, ROOM, TABLES};
+use crate::memory::{ROOM, TABLES, with};
 use crate::model::{Machine, Model};
 use crate::property::quietly;
 use crate::steps::{self, LEAVES, Op, Step, step};
@@ -47,7 +47,7 @@ impl End {
 }
 
 fn end<F: Format, R: Rules>(model: &Model<'_, '_, F, R>) -> End {
-    let mut hardware = model.hardware.borrow_mut();
+    let mut memory = model.hardware.memory();
     let memcgs = model.memcgs.borrow();
     let all = || memcgs.iter().flat_map(|(id, _)| LruList::ALL.map(|list| (*id, list)));
     let lists = all().flat_map(|(memcg, list)| model.maps.lru_folios(memcg, list));
@@ -55,22 +55,22 @@ fn end<F: Format, R: Rules>(model: &Model<'_, '_, F, R>) -> End {
     let counted = memcgs.iter().flat_map(|(id, _)| {
         Counter::ALL.iter().map(|counter| model.maps.memcg(*id).vmstat().get(*counter))
     });
-    let tables = (0..model.tables.tables.len() as u64).map(|k| pageout_sim::FIRST_TABLE.add(k));
+    let tables = (0..TABLES as u64).map(|k| pageout_sim::FIRST_TABLE.add(k));
     // A lazyfree run that was written to after all is put back dirty as a whole.
     let clean = |pte| if F::is_valid(pte) { F::mkclean(pte) } else { pte };
-    let entries = |frame| (0..F::PTES).map(move |i| clean(model.tables.table(frame).load(i)).0);
+    let entries =
+        |frame| (0..F::PTES).map(move |i| clean(model.walker.table::<F>(frame).load(i)).0);
     End {
-        freed: std::mem::take(&mut hardware.memory.freed),
+        freed: std::mem::take(&mut memory.freed),
         entries: tables.flat_map(entries).collect(),
         lists: lists.map(known).collect(),
         counters: counted.collect(),
-        contents: hardware.memory.frames().iter().map(|frame| frame.content).collect(),
+        contents: memory.frames().iter().map(|frame| frame.content).collect(),
     }
 }
 
 fn run<F: Format>(machine: Machine, order: u8, variant: usize, steps: &[Step]) -> End {
-    let mut arena = Arena::new::<F>(&ROOM, TABLES);
-    arena.with::<F, Sound, _>(|model| {
+    with::<F, Sound, _>(&ROOM, TABLES, |model| {
         // Walks of page tables count the young entries that each algorithm finds in its own way,
         // and choose by it the tables to walk next.
         let mut classic = machine;
@@ -93,7 +93,7 @@ fn run<F: Format>(machine: Machine, order: u8, variant: usize, steps: &[Step]) -
             // access from others. CPUs may forget a translation at any time, and here do so after
             // each step.
             model.step(&step);
-            model.hardware.borrow_mut().tlbs.cpus.iter_mut().for_each(|tlb| tlb.held.clear());
+            model.hardware.tlbs().cpus.iter_mut().for_each(|tlb| tlb.held.clear());
         }
         end(model)
     })
