@@ -20,7 +20,7 @@ use pageout_record::schema::Better;
 use pageout_refusal::{BadValue, UnknownName};
 
 /// The scenario of the benchmark that runs the kernel selftest.
-const SELFTEST: &str = "selftest.toml";
+const SELFTEST: &str = "7-selftest.toml";
 /// The manifest of a directory.
 const FILE: &str = "workload.toml";
 /// The beginning and the end of the comment that is a C file's manifest.
@@ -181,8 +181,8 @@ impl Workload {
         }
     }
 
-    /// Returns the workloads that come with the lab: scenarios of the benchmark, then programs, by
-    /// their names.
+    /// Returns the workloads that come with the lab: scenarios of the benchmark, then programs, each
+    /// in the order of their files.
     pub(super) fn shipped() -> Vec<Self> {
         let scenarios = assets::SCENARIOS.iter().map(|(name, text)| {
             let path = PathBuf::from(name);

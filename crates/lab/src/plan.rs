@@ -319,6 +319,22 @@ mod tests {
     }
 
     #[test]
+    fn a_workload_of_the_user_s_may_vary_its_cpus_and_run_once() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("two.c");
+        let manifest = "name = \"two\"\nabout = \"Two CPUs.\"\nsamples = false\n\
+            field = [{ name = \"cpus\", number = [1, 4], default = 2 }]\n\
+            metric = [{ name = \"all\", per = \"4K page\" }]\n";
+        std::fs::write(&file, format!("/* workload.toml\n{manifest}*/\n")).unwrap();
+        let workload = Arc::new(Workload::read(&file).unwrap());
+        let bench = |fields: &[String]| Bench::parse(&workload, fields).unwrap().remove(0);
+        let [two, four] = [bench(&[]), bench(&["cpus=4".to_owned()])];
+        assert_eq!([two.cpus(), four.cpus()], [2, 4]);
+        let line = "workload two cpus=4 kernel=s1 clock=regions runs=1";
+        assert_eq!(four.line("s1", Some(5), four.counting(false).as_ref()), line);
+    }
+
+    #[test]
     fn every_field_says_what_it_accepts() {
         for scenario in Workload::ours() {
             for DeclaredField { field, .. } in &scenario.fields {

@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn without_a_scenario_there_is_none_or_the_default_with_the_fields_given() {
         let error = |words| parse(words).plan().unwrap_err().message();
-        assert!(error("stock s1").starts_with("no scenario: expected age-file"));
+        assert!(error("stock s1").starts_with("no scenario: expected reclaim-file"));
         assert!(error("stock order=4").starts_with("field `order=4` without a scenario"));
         let plan = |words| parse(words).plan_or(&["order=4", "lru=classic,mglru"]).unwrap();
         assert_eq!(plan("s1"), plan("s1 reclaim-file order=4 lru=classic,mglru"));
