@@ -181,8 +181,8 @@ impl Workload {
         }
     }
 
-    /// Returns the workloads that come with the lab: scenarios of the benchmark, then programs, each
-    /// in the order of their files.
+    /// Returns the workloads that come with the lab: scenarios of the benchmark, then programs, in
+    /// the order of their files.
     pub(super) fn shipped() -> Vec<Self> {
         let scenarios = assets::SCENARIOS.iter().map(|(name, text)| {
             let path = PathBuf::from(name);
