@@ -149,8 +149,10 @@ struct WrittenField {
     size: Option<Spanned<[String; 2]>>,
     order: Option<Spanned<u64>>,
     choices: Option<Spanned<Vec<String>>>,
-    percent: Option<bool>,
-    share: Option<bool>,
+    #[serde(default)]
+    percent: bool,
+    #[serde(default)]
+    share: bool,
     default: Spanned<Value>,
 }
 
@@ -389,7 +391,7 @@ impl Written {
         }
         match (self.metric.get(MOST_METRICS), self.metric.first()) {
             (Some(more), _) => Err(at(more, format!("more than {MOST_METRICS} metrics"))),
-            (None, None) if !matches!(code, Code::Benchmark | Code::Selftest) => {
+            (None, None) if code.is_program() => {
                 Err(at(&self.name, "no [[metric]]: expected one or more"))
             }
             (None, _) => Ok(()),
@@ -478,13 +480,11 @@ impl WrittenField {
                 return Err(at(&self.default, problem));
             }
         };
-        let is_percent = self.percent == Some(true);
-        let is_share = self.share == Some(true);
-        let kind = match (&self.number, &self.size, &self.choices, &self.order) {
-            (None, None, None, None) if is_percent && !is_share => Kind::Percent,
-            (None, None, None, None) if is_share && !is_percent => Kind::Share,
-            _ if is_percent || is_share => return Err(self.no_kind(&name)),
-            (None, None, None, Some(order)) => {
+        let bounds_of = (&self.number, &self.size, &self.choices, &self.order);
+        let kind = match (bounds_of, self.percent, self.share) {
+            ((None, None, None, None), true, false) => Kind::Percent,
+            ((None, None, None, None), false, true) => Kind::Share,
+            ((None, None, None, Some(order)), false, false) => {
                 let most = *order.get_ref();
                 if !(2..=MOST_ORDER).contains(&most) {
                     let accepted = format!("2 to {MOST_ORDER}");
@@ -492,12 +492,12 @@ impl WrittenField {
                 }
                 Kind::Order { most }
             }
-            (Some(number), None, None, None) => {
+            ((Some(number), None, None, None), false, false) => {
                 let [least, most] = *number.get_ref();
                 bounds(number, least, most)?;
                 Kind::Number { least, most }
             }
-            (None, Some(size), None, None) => {
+            ((None, Some(size), None, None), false, false) => {
                 let of = |text: &String| {
                     size_of(text, "a size such as 2MiB").map_err(|bad| at(size, bad))
                 };
@@ -507,8 +507,17 @@ impl WrittenField {
                 let such_as = parse_size(&default).unwrap_or(least);
                 Kind::Size { least, most, such_as }
             }
-            (None, None, Some(choices), None) => Kind::Choice(self.choices(choices)?),
-            _ => return Err(self.no_kind(&name)),
+            ((None, None, Some(choices), None), false, false) => {
+                Kind::Choice(self.choices(choices)?)
+            }
+            _ => {
+                let problem = format!(
+                    "field `{name}`: expected one of number = [LEAST, MOST], \
+                    size = [\"LEAST\", \"MOST\"], order = MOST, choices = [\"A\", \"B\"], \
+                    percent = true and share = true"
+                );
+                return Err(at(&self.name, problem));
+            }
         };
         let field = Field { name, kind };
         if field.name == CPUS && !field.kind.is_within(1, MOST_CPUS.into()) {
@@ -518,14 +527,6 @@ impl WrittenField {
         }
         let default = field.value(&default).map_err(|error| at(&self.default, error))?;
         Ok(DeclaredField { field, default })
-    }
-
-    fn no_kind(&self, name: &str) -> At {
-        let problem = format!(
-            "field `{name}`: expected one of number = [LEAST, MOST], size = [\"LEAST\", \"MOST\"], \
-            order = MOST, choices = [\"A\", \"B\"], percent = true and share = true"
-        );
-        at(&self.name, problem)
     }
 
     fn choices(&self, choices: &Spanned<Vec<String>>) -> Result<Vec<String>, At> {

@@ -1,7 +1,6 @@
 //! Runs in the test machine: workloads and their fields, a line each.
 
 use super::kconfig::ConfigOption;
-use super::pages::Pages;
 use super::plugin::Counting;
 use super::profile;
 use super::regions;
@@ -76,9 +75,7 @@ impl Bench {
         let Some(samples) = samples else { return Ok(()) };
         for Self { workload, .. } in plan {
             let problem = if !workload.samples {
-                let fields = workload.field_names();
-                let fields: Vec<&str> = fields.iter().map(|(name, _)| name.as_str()).collect();
-                let fields = one_of(&fields);
+                let fields = one_of(&workload.names_of_fields());
                 format!("--runs {samples}: it takes no samples; accepted without --runs: {fields}")
             } else if samples > MOST_SAMPLES {
                 format!("--runs {samples}: it takes at most {MOST_SAMPLES} samples")
@@ -170,11 +167,6 @@ impl Bench {
         self.workload.counted().filter(|_| by_plugin)
     }
 
-    /// Returns the pages that a profile of it is divided by.
-    pub(super) fn pages(&self) -> Pages {
-        self.workload.pages()
-    }
-
     /// Returns true if it runs the selftest's program.
     pub(super) fn is_selftest(&self) -> bool {
         self.workload.code == Code::Selftest
@@ -184,11 +176,6 @@ impl Bench {
     /// workload.
     pub fn needs(plan: &[Self]) -> Needs {
         plan.first().map(|bench| bench.workload.needs()).unwrap_or_default()
-    }
-
-    /// Returns the boot parameters that its machine takes.
-    pub(super) fn parameters(&self) -> Vec<String> {
-        self.workload.parameters()
     }
 
     /// Returns the bytes that it maps, besides those of every machine.

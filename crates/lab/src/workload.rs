@@ -118,6 +118,13 @@ pub(super) enum Code {
     Program(Program),
 }
 
+impl Code {
+    /// Returns true if it is a program of its own, and no scenario of the benchmark.
+    pub(super) const fn is_program(&self) -> bool {
+        matches!(self, Self::C(_) | Self::Program(_))
+    }
+}
+
 /// A workload that was made for an architecture.
 #[derive(Clone, Debug)]
 pub(super) struct Made {
@@ -215,7 +222,12 @@ impl Workload {
 
     /// Returns true if it is a program of its own, and no scenario of the benchmark.
     pub(super) const fn is_program(&self) -> bool {
-        matches!(self.code, Code::C(_) | Code::Program(_))
+        self.code.is_program()
+    }
+
+    /// Returns the names of its fields.
+    pub(super) fn names_of_fields(&self) -> Vec<&str> {
+        self.fields.iter().map(|of| &*of.field.name).collect()
     }
 
     /// Returns the work whose costs a plugin counts for it; `None` if it has none.
@@ -278,7 +290,7 @@ impl Workload {
     /// Returns the error of a field that it does not have. The error names the lab's workloads that
     /// have it, or else the field that was probably meant.
     pub(super) fn lacks(&self, field: &str) -> FieldError {
-        let names: Vec<&str> = self.fields.iter().map(|of| &*of.field.name).collect();
+        let names = self.names_of_fields();
         let others = OURS.iter().filter(|other| other.has_field(field));
         let others: Vec<&str> = others.map(|other| other.name()).collect();
         match &others[..] {
