@@ -5,16 +5,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::svg::Svg;
+use super::svg::{Svg, WIDTH, width};
 use crate::tidy::Workspace;
 
 /// The crates that a kernel links.
 const LINKED: [&str; 3] = ["capi", "paging", "reclaim"];
 
-const WIDTH: f64 = 820.0;
-const BOX: [f64; 2] = [92.0, 28.0];
-const ROW: f64 = 78.0;
-const TOP: f64 = 30.0;
+const BOX: f64 = 28.0;
+const ROW: f64 = 74.0;
 
 type Imports = BTreeMap<String, BTreeSet<String>>;
 
@@ -25,24 +23,28 @@ pub(crate) fn draw(workspace: &Workspace) -> String {
 
 fn drawing(imports: &Imports) -> String {
     let rows = rows(imports);
-    let height = TOP + ROW * rows.len() as f64;
-    let about = "The crates of the workspace: each imports those that its lines lead down to.";
-    let mut svg = Svg::new(WIDTH as u32, height as u32, about);
+    let mut svg = Svg::new(
+        "The engine imports none of the instrument",
+        "Each crate imports those that its lines lead down to; a kernel links those in bold",
+    );
+    let top = svg.bottom;
     let mut places = BTreeMap::new();
     for (at, row) in rows.iter().enumerate() {
         let row = middles(row);
-        places.extend(row.map(|(name, middle)| (name, (middle, TOP + ROW * at as f64))));
+        places.extend(row.map(|(name, middle)| (name, (middle, top + ROW * at as f64))));
     }
+    svg.bottom = top + ROW * (rows.len() as f64 - 1.0) + BOX;
     for (name, on) in imports {
         let (x, y) = places[name.as_str()];
         for on in on {
             let (to_x, to_y) = places[on.as_str()];
-            svg.path("line", &[(x, y + BOX[1]), (to_x, to_y)]);
+            svg.path("line", &[(x, y + BOX), (to_x, to_y)]);
         }
     }
     for (name, (x, y)) in places {
-        svg.rect("box", [x - BOX[0] / 2.0, y, BOX[0], BOX[1]]);
-        let class = if LINKED.contains(&name) { "title middle" } else { "middle" };
+        let room = width("strong", name) + 8.0;
+        svg.rect("box", [x - room / 2.0, y, room, BOX]);
+        let class = if LINKED.contains(&name) { "strong middle" } else { "middle" };
         svg.text(class, (x, y + 19.0), name);
     }
     svg.done()
