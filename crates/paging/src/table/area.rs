@@ -34,7 +34,8 @@ impl<'m> Area<'m> {
         }
         let first = taken[skipped..].as_mut_ptr().cast::<T>();
         for k in 0..len {
-            // SAFETY: `first` is aligned, and `taken` has room for `len` values from there on.
+            // SAFETY: `first` is aligned, and `taken` has room for `len` values from there on: both
+            // were computed with overflow checked.
             unsafe { first.add(k).write(T::default()) };
         }
         // SAFETY: all `len` values were written just now. The memory is borrowed for 'm, and is in
