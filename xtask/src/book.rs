@@ -1,7 +1,9 @@
 //! `cargo xtask book`: the documentation as one folder of HTML, with search, that needs no network.
 //!
 //! `docs/README.md` is the book's table of contents. mdBook reads a copy of the pages, in which
-//! links to what is not in the book are plain text.
+//! links to what is not in the book are plain text, and terms of the glossary have their meaning.
+
+mod terms;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -32,6 +34,7 @@ title = \"pageout\"
 language = \"en\"
 
 [output.html]
+additional-css = [\"terms.css\"]
 default-theme = \"light\"
 preferred-dark-theme = \"navy\"
 
@@ -61,11 +64,15 @@ pub(crate) fn run() -> Result<()> {
     }
     let entries = contents(CONTENTS, 0)?;
     let pages: BTreeSet<&str> = entries.iter().filter_map(Entry::path).collect();
+    let read =
+        |path: &str| fs::read_to_string(cmd::root().join(path)).with_context(|| path.to_owned());
+    let terms = terms::read(&read(terms::GLOSSARY)?);
     for path in &pages {
-        let text =
-            fs::read_to_string(cmd::root().join(path)).with_context(|| (*path).to_owned())?;
-        let to = place.join("src").join(name_in_the_book(path));
-        write(&to, &in_the_book(&text, path, &pages))?;
+        let mut text = in_the_book(&read(path)?, path, &pages);
+        if *path != terms::GLOSSARY {
+            text = terms::mark(&text, &terms);
+        }
+        write(&place.join("src").join(name_in_the_book(path)), &text)?;
     }
     for folder in SHOWN {
         for file in fs::read_dir(cmd::root().join(folder))? {
@@ -76,6 +83,7 @@ pub(crate) fn run() -> Result<()> {
     }
     write(&place.join("src/SUMMARY.md"), &summary(&entries))?;
     write(&place.join("book.toml"), SETTINGS)?;
+    write(&place.join("terms.css"), terms::STYLE)?;
     let html = place.join("html");
     cmd::run(cmd::program(mdbook).arg("build").arg(&place).arg("--dest-dir").arg(&html))?;
     let broken = broken_links(&html)?;

@@ -35,7 +35,7 @@ impl Axis {
             (low.min(number), high.max(number))
         });
         let marks = || (-6..9).flat_map(|power| [1.0, 2.0, 5.0].map(|n| n * 10f64.powi(power)));
-        let low = marks().filter(|mark| *mark <= low * 1.001).last().unwrap_or(low);
+        let low = marks().rfind(|mark| *mark <= low * 1.001).unwrap_or(low);
         let high = marks().find(|mark| *mark >= high * 0.999).unwrap_or(high);
         Self { name, numbers: (low, high), pixels: (0.0, 1.0), is_log: true }
     }

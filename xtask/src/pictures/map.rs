@@ -12,12 +12,33 @@ const EVENTS: [f64; 4] = [0.55, 0.7, 0.85, 1.0];
 /// The least height of a part of the program that has its name beside it.
 const NAMED: f64 = 14.0;
 
-/// The layers with their colours, their names and the part of a cell that they fill: its left half
-/// shows what went, its right half what came back.
-const LAYERS: [(&str, &str, &str, [f64; 4], [f64; 2]); 3] = [
-    ("used", "used", "pages used", USED, [0.0, 1.0]),
-    ("gone", "reclaimed", "pages reclaimed, by place", EVENTS, [0.0, 0.5]),
-    ("back", "came back", "pages used again after reclaim", EVENTS, [0.5, 1.0]),
+/// A layer of a map.
+struct Layer {
+    class: &'static str,
+    name: &'static str,
+    metric: &'static str,
+    opacities: [f64; 4],
+    /// The part of a cell's width that it fills.
+    part: [f64; 2],
+}
+
+/// The layers: a cell's left half shows what went, its right half what came back.
+const LAYERS: [Layer; 3] = [
+    Layer { class: "used", name: "used", metric: "pages used", opacities: USED, part: [0.0, 1.0] },
+    Layer {
+        class: "gone",
+        name: "reclaimed",
+        metric: "pages reclaimed, by place",
+        opacities: EVENTS,
+        part: [0.0, 0.5],
+    },
+    Layer {
+        class: "back",
+        name: "came back",
+        metric: "pages used again after reclaim",
+        opacities: EVENTS,
+        part: [0.5, 1.0],
+    },
 ];
 
 /// Draws the map of a run, and the key of its colours before it.
@@ -28,20 +49,20 @@ pub(super) fn draw(svg: &mut Svg, run: &Record, height: f64) -> Result<()> {
     };
     svg.bottom += LINE;
     let mut place = EDGE;
-    for (class, name, ..) in LAYERS {
+    for Layer { class, name, .. } in LAYERS {
         svg.rect(class, [place, svg.bottom - 14.0, 11.0, 11.0]);
         svg.text("", (place + 16.0, svg.bottom - 4.0), name);
         place += width("", name) + 40.0;
     }
     svg.text("quiet", (EDGE, svg.bottom + LINE - 4.0), "address ↑");
     svg.bottom += LINE;
-    let parts = &matrix(LAYERS[0].2)?.y.parts;
+    let parts = &matrix(LAYERS[0].metric)?.y.parts;
     let right = parts.iter().map(|part| width("", &part.name)).fold(0.0, f64::max);
     let room = [EDGE, svg.bottom, WIDTH - 2.0 * EDGE - right - 14.0, height];
-    frame(svg, matrix(LAYERS[0].2)?, room);
-    for (class, _, name, opacities, [from, to]) in LAYERS {
+    frame(svg, matrix(LAYERS[0].metric)?, room);
+    for Layer { class, metric, opacities, part: [from, to], .. } in LAYERS {
         let mut by_opacity: [Vec<[f64; 4]>; 4] = Default::default();
-        for ([x, y, width, height], share) in cells(matrix(name)?, room) {
+        for ([x, y, width, height], share) in cells(matrix(metric)?, room) {
             let bucket = (share.sqrt() * opacities.len() as f64).ceil() as usize;
             let cell = [x + from * width, y, (to - from) * width, height];
             by_opacity[bucket.clamp(1, opacities.len()) - 1].push(cell);

@@ -143,7 +143,7 @@ const ARROWS: [Arrow; 7] = [
     Arrow { from: "absent", to: "pending", text: "handle_fault" },
     Arrow { from: "pending", to: "mapped", text: "read_done, then handle_fault again" },
     Arrow { from: "mapped", to: "unmapped", text: "try_to_unmap" },
-    Arrow { from: "unmapped", to: "flushed", text: "TlbBatch::flush, once for up to 31 folios" },
+    Arrow { from: "unmapped", to: "flushed", text: "TlbBatch::flush, once for a batch of folios" },
     Arrow { from: "flushed", to: "write-back", text: "if dirty" },
     Arrow { from: "write-back", to: "flushed", text: "write_done" },
     Arrow { from: "flushed", to: "free", text: "out of its file or swap cache, Frames::free" },

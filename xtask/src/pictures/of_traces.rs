@@ -24,10 +24,10 @@ const OBSERVED: Source = Stored("docs/pictures/observe.json");
 
 const PYTHON: Source = Printed("run trace limit=50% format=x86-64 --trace python-table");
 const PYTHON_CURVES: Source =
-    Printed("trace curve python-table --limit 10%..100%:10% --policy classic,mglru,min");
+    Printed("trace curve python-table --limit 10%,20%..100%:20% --policy classic,mglru,min");
 const CC1PLUS: Source = Printed("run trace limit=50% format=x86-64 --trace cc1plus-list");
 const CC1PLUS_CURVES: Source =
-    Printed("trace curve cc1plus-list --limit 10%..100%:10% --policy classic,mglru,min");
+    Printed("trace curve cc1plus-list --limit 10%,20%..100%:20% --policy classic,mglru,min");
 const SQLITE_ON_BOTH: Source = Printed(
     "compare trace limit=50% format=x86-64 --base lru=classic --new lru=mglru \
      --trace sqlite-orders",
@@ -123,8 +123,8 @@ fn curves(texts: &Texts, source: Source, name: &str) -> Result<Panel> {
 fn reach(texts: &Texts) -> Result<Svg> {
     let mut svg = Svg::new(
         "The kernel misses nearly all loads, until the TLB has replaced its entries",
-        "Loads that it did not see, % of 16, by loads from other pages since it cleared the young \
-         bits. Measured on an AMD EPYC: median of 101 repetitions; line: the middle half",
+        "Loads that it did not see, %, by loads from other pages since it cleared the young bits. \
+         Measured: median of all repetitions; line: the middle half",
     );
     let records = texts.records(OBSERVED)?.with(&[("between", "other pages"), ("flush", "none")]);
     let mut rows = Vec::new();
@@ -143,8 +143,8 @@ fn reach(texts: &Texts) -> Result<Svg> {
 fn hidden_loads(texts: &Texts) -> Result<Svg> {
     let mut svg = Svg::new(
         "Sleep and other programs hide less; a flush hides nothing",
-        "Loads that the kernel did not see, % of 16, by what went on since it cleared the young \
-         bits. Measured on an AMD EPYC: median of 101 repetitions; line: the middle half",
+        "Loads that the kernel did not see, %, by what went on since it cleared the young bits. \
+         Measured: median of all repetitions; line: the middle half",
     );
     let records = texts.records(OBSERVED)?;
     let mut rows = BTreeMap::<usize, Row>::new();
