@@ -107,8 +107,8 @@ fn threads(texts: &Texts) -> Result<Svg> {
     rows.sort_by(|a, b| b.dots[0].value.total_cmp(&a.dots[0].value));
     let mut svg = Svg::new(
         "Published gains lie near those that the model predicts",
-        "Time before over time after a change, from the threads and modelled; line: nine of ten \
-         draws of prices",
+        "Time before over time after a change, from the threads (S0's of x86: at least) and \
+         modelled; line: nine of ten draws of prices",
     );
     let all = rows.iter().flat_map(|row| &row.dots).flat_map(|dot| {
         let (low, high) = dot.range.unwrap_or((dot.value, dot.value));

@@ -33,7 +33,7 @@ const SQLITE_ON_BOTH: Source = Printed(
      --trace sqlite-orders",
 );
 const LIMITS_AND_ORDERS: Source = Printed(
-    "compare trace limit=20%,35%,50%,65%,80% order=0,2,4 format=x86-64 --base lru=classic \
+    "compare trace limit=20%,50%,80% order=0,2,4 format=x86-64 --base lru=classic \
      --new lru=mglru --trace cc1plus-list",
 );
 const ROUNDS_ARM64: Source = Printed(
@@ -245,7 +245,7 @@ fn parts(texts: &Texts) -> Result<Svg> {
 /// The refaults of a sweep over limits and orders.
 fn limits_and_orders(texts: &Texts) -> Result<Svg> {
     let records = texts.records(LIMITS_AND_ORDERS)?;
-    let limits = ["20%", "35%", "50%", "65%", "80%"];
+    let limits = ["20%", "50%", "80%"];
     let mut rows = Vec::new();
     for (lru, name) in [("classic", "classic"), ("mglru", "MGLRU")] {
         for order in ["0", "2", "4"] {
