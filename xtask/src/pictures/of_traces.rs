@@ -17,7 +17,7 @@ use super::svg::Svg;
 
 const SQLITE: Source = Printed("run trace limit=50% format=x86-64 --trace sqlite-orders");
 const SQLITE_CURVES: Source =
-    Printed("trace curve sqlite-orders --limit 10%..100%:10% --policy classic,mglru,min");
+    Printed("trace curve sqlite-orders --limit 10%,20%..100%:20% --policy classic,mglru,min");
 const SQLITE_NEAR_HALF: Source =
     Printed("trace curve sqlite-orders --limit 42%..54%:2% --policy classic,mglru,min");
 const OBSERVED: Source = Stored("docs/pictures/observe.json");
