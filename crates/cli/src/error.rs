@@ -9,8 +9,8 @@ use pageout_experiment::variant::VariantError;
 use pageout_host::generations::Refused;
 use pageout_host::residency::ReplayError;
 use pageout_lab::{
-    Config, FetchError, KernelError, LabError, PointsError, SeriesError, ShownError, TextError,
-    WorkloadError,
+    Arch, Config, FetchError, KernelError, LabError, PointsError, SeriesError, ShownError,
+    TextError, WorkloadError,
 };
 use pageout_machine::platform::PlatformError;
 use pageout_record::compare::{CompareError, FailOnError};
@@ -193,7 +193,10 @@ pub(crate) enum CliError {
         path.display()
     )]
     ScheduleOther { path: PathBuf, workload: String, cpus: u8 },
-    #[error("configuration {0} has no swap: expected arm64-4k-swap or x86-64-swap")]
+    #[error(
+        "configuration {0} has no swap: expected {}",
+        Arch::ALL.map(|arch| Config::of(arch, true).name()).join(" or ")
+    )]
     LabSwap(Config),
     #[error(
         "`{0}` is a session and a file here: expected ./{0} for the file, or, for the session, \

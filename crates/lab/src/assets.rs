@@ -15,6 +15,7 @@ pub(super) static ARM64_4K: &str = text!("config/arm64-4k.config");
 pub(super) static ARM64_16K: &str = text!("config/arm64-16k.config");
 pub(super) static ARM64_64K: &str = text!("config/arm64-64k.config");
 pub(super) static X86_64: &str = text!("config/x86-64.config");
+pub(super) static RISCV64: &str = text!("config/riscv64.config");
 pub(super) static SWAP: &str = text!("config/swap.config");
 
 /// The proc file that is added to every kernel as `mm/pageout_lab.c`.

@@ -104,6 +104,7 @@ impl Wish {
             Config::Arm64_16K => [assets::COMMON, assets::ARM64, assets::ARM64_16K],
             Config::Arm64_64K => [assets::COMMON, assets::ARM64, assets::ARM64_64K],
             Config::X86_64 | Config::X86_64Swap => [assets::COMMON, assets::X86_64, ""],
+            Config::Riscv64 | Config::Riscv64Swap => [assets::COMMON, assets::RISCV64, ""],
         };
         let text = fragments.concat() + if config.has_swap() { assets::SWAP } else { "" };
         let mut wish = Self { config, wanted: Vec::new() };
@@ -310,6 +311,7 @@ mod tests {
             (Config::Arm64_64K, "CONFIG_ARM64_64K_PAGES=y"),
             (Config::X86_64, "CONFIG_SERIAL_8250=y"),
             (Config::X86_64Swap, "CONFIG_SWAP=y"),
+            (Config::Riscv64Swap, "CONFIG_RISCV_ISA_FALLBACK=y"),
         ] {
             let wish = Wish::new(config, &[]);
             assert!(wish.options().lines().any(|line| line == option), "{config}");

@@ -26,11 +26,14 @@ pub struct Needs {
     pub options: Vec<ConfigOption>,
     /// Debian packages, besides those of every kernel.
     pub packages: Vec<String>,
+    /// The most CPUs of a machine besides the first.
+    pub more_cpus: u8,
 }
 
 impl Needs {
     /// Only swap.
-    pub const SWAP: Self = Self { swap: true, options: Vec::new(), packages: Vec::new() };
+    pub const SWAP: Self =
+        Self { swap: true, options: Vec::new(), packages: Vec::new(), more_cpus: 0 };
 }
 
 /// A run of a workload.
@@ -175,7 +178,9 @@ impl Bench {
     /// Returns the needs of the kernels that a plan runs on. All runs of a plan are of one
     /// workload.
     pub fn needs(plan: &[Self]) -> Needs {
-        plan.first().map(|bench| bench.workload.needs()).unwrap_or_default()
+        let needs = plan.first().map(|bench| bench.workload.needs()).unwrap_or_default();
+        let more_cpus = plan.iter().map(|bench| bench.cpus() - 1).max().unwrap_or(0);
+        Needs { more_cpus, ..needs }
     }
 
     /// Returns the bytes that it maps, besides those of every machine.

@@ -120,6 +120,120 @@ mod tests {
         assert_eq!(argument(Counting::Regions), "/a,,b/regions.so,out=/o");
     }
 
+    /// Prints of each instruction, given in hexadecimal, what it does.
+    const DECODE: &str = r#"
+        #include "decode.h"
+        #include <stdio.h>
+        #include <stdlib.h>
+
+        int main(int argc, char **argv)
+        {
+            static const char *const ends[] = { "", "call", "return", "exception return" };
+            static const char *const kinds[] = { "cas", "atomic", "tlbi", "dsb", "dsb st", "" };
+            static const char *const transfers[] = { "", "save", "load" };
+
+            for (int i = 2; i < argc; i++) {
+                unsigned long word = strtoul(argv[i], NULL, 16);
+                struct insn insn = decode(isa_of(argv[1]), (void *)&word, strlen(argv[i]) / 2);
+
+                printf("%s%s%s\n", ends[insn.end], kinds[insn.kind], transfers[insn.transfer]);
+            }
+            return 0;
+        }
+    "#;
+
+    /// Instructions as binutils assembles them, the first byte last, and what they do.
+    const INSTRUCTIONS: [(&str, &[(&str, &str)]); 3] = [
+        (
+            "aarch64",
+            &[
+                ("94000000", "call"),             // bl .
+                ("d63f0020", "call"),             // blr x1
+                ("d65f03c0", "return"),           // ret
+                ("d61f0020", ""),                 // br x1
+                ("d69f03e0", "exception return"), // eret
+                ("c8e0fc41", "cas"),              // casal x0, x1, [x2]
+                ("f8200041", "atomic"),           // ldadd x0, x1, [x2]
+                ("c800fc41", "atomic"),           // stlxr w0, x1, [x2]
+                ("d508831f", "tlbi"),             // tlbi vmalle1is
+                ("d5033b9f", "dsb"),              // dsb ish
+                ("d5033a9f", "dsb st"),           // dsb ishst
+                ("d5033bbf", ""),                 // dmb ish
+                ("a9005013", "save"),             // stp x19, x20, [x0]
+                ("a9405013", "load"),             // ldp x19, x20, [x0]
+            ],
+        ),
+        (
+            "x86_64",
+            &[
+                ("00000000e8", "call"),   // call
+                ("d0ff", "call"),         // call *%rax
+                ("e0ff", ""),             // jmp *%rax
+                ("c3", "return"),         // ret
+                ("17b10f48f0", "cas"),    // lock cmpxchg %rdx, (%rdi)
+                ("07c10f48f0", "atomic"), // lock xadd %rax, (%rdi)
+                ("0787", "atomic"),       // xchg %eax, (%rdi)
+                ("c187", ""),             // xchg %eax, %ecx
+                ("38010f", "tlbi"),       // invlpg (%rax)
+                ("d8220f", "tlbi"),       // mov %rax, %cr3
+                ("e0220f", ""),           // mov %rax, %cr4
+            ],
+        ),
+        (
+            "riscv64",
+            &[
+                ("000000ef", "call"),             // jal
+                ("000500e7", "call"),             // jalr a0
+                ("9502", "call"),                 // c.jalr a0
+                ("9002", ""),                     // c.ebreak
+                ("8502", ""),                     // c.jr a0
+                ("8082", "return"),               // c.jr ra
+                ("00008067", "return"),           // jr ra
+                ("00050067", ""),                 // jr a0
+                ("0000006f", ""),                 // j
+                ("952e", ""),                     // c.add a0, a1
+                ("10200073", "exception return"), // sret
+                ("1005a52f", ""),                 // lr.w a0, (a1)
+                ("1ac5a52f", "atomic"),           // sc.w.rl a0, a2, (a1)
+                ("06c5b52f", "atomic"),           // amoadd.d.aqrl a0, a2, (a1)
+                ("28c5b52f", "cas"),              // amocas.d a0, a2, (a1)
+                ("12b50073", "tlbi"),             // sfence.vma a0, a1
+                ("16b50073", "tlbi"),             // sinval.vma a0, a1
+                ("18000073", "dsb st"),           // sfence.w.inval
+                ("18100073", "dsb"),              // sfence.inval.ir
+                ("0ff0000f", "dsb"),              // fence
+                ("0230000f", "dsb"),              // fence r, rw
+                ("0110000f", "dsb st"),           // fence w, w
+                ("0100000f", ""),                 // pause
+                ("0000100f", ""),                 // fence.i
+                ("18051073", ""),                 // csrw satp, a0
+                ("0016b823", "save"),             // sd ra, 16(a3)
+                ("01073083", "load"),             // ld ra, 16(a4)
+                ("00a6b823", ""),                 // sd a0, 16(a3)
+            ],
+        ),
+    ];
+
+    #[test]
+    fn instructions_of_each_architecture_are_known() {
+        let directory = tempfile::tempdir().unwrap();
+        for (name, text) in assets::PLUGIN.iter().chain(&[("decode.c", DECODE)]) {
+            fs::write(directory.path().join(name), text).unwrap();
+        }
+        let mut compiler = Command::new(COMPILER);
+        compiler.current_dir(&directory).args(["-Wall", "-Werror", "-o", "decode", "decode.c"]);
+        assert!(compiler.status().unwrap().success());
+        for (arch, instructions) in INSTRUCTIONS {
+            let mut decode = Command::new(directory.path().join("decode"));
+            decode.arg(arch).args(instructions.iter().map(|(word, _)| word));
+            let said = String::from_utf8(decode.output().unwrap().stdout).unwrap();
+            for ((word, expected), found) in instructions.iter().zip(said.lines()) {
+                assert_eq!(*expected, found, "{arch} {word}");
+            }
+            assert_eq!(said.lines().count(), instructions.len(), "{arch}");
+        }
+    }
+
     #[test]
     fn symbols_of_code_are_sorted_by_address() {
         let map = "ffff000000000200 T b\nffff000000000300 D data\nffff000000000100 t a\n";

@@ -76,9 +76,10 @@ pub struct Costs {
     pub atomics: u64,
     /// Invalidations of TLB entries.
     pub invalidations: u64,
-    /// Full barriers, which wait for invalidations and all accesses: DSB on arm64, none on x86-64.
+    /// Full barriers: DSB on arm64, which waits for invalidations and all accesses; none on x86-64;
+    /// FENCE on riscv64.
     pub barriers: u64,
-    /// Barriers that wait only for stores: DSB ISHST and its kind.
+    /// Barriers that wait only for stores: DSB ISHST and its kind; FENCE after stores alone.
     pub store_barriers: u64,
     /// Lines of 64 bytes that a CPU loaded from or stored to for the first time in a sample.
     pub lines: u64,

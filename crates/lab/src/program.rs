@@ -180,6 +180,7 @@ fn static_binary(file: &str, bytes: &[u8], arch: Arch) -> Result<(), NoProgram> 
     let expected = match arch {
         Arch::Arm64 => Architecture::Aarch64,
         Arch::X86_64 => Architecture::X86_64,
+        Arch::Riscv64 => Architecture::Riscv64,
     };
     if elf.architecture() != expected {
         return Err(not_one());

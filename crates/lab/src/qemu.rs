@@ -13,7 +13,7 @@ const fn other_memory_mib(config: Config) -> u64 {
     match config {
         Config::Arm64_64K => 4096,
         Config::Arm64_16K => 2048,
-        Config::Arm64_4K | Config::X86_64 | Config::Arm64_4KSwap | Config::X86_64Swap => 1536,
+        _ => 1536,
     }
 }
 
@@ -76,11 +76,15 @@ impl Machine<'_> {
             Arch::X86_64 => {
                 ("q35", "ttyS0 nolapic_timer tsc=reliable tsc_early_khz=1000000 noreplace-smp")
             }
+            // Tables of four levels, as x86-64 and arm64 have them here.
+            Arch::Riscv64 => ("virt", "ttyS0 no5lvl"),
         };
         let cpu = match (arch, self.cpu) {
             // The architecture's own algorithm for pointer authentication would cost the emulator
             // much time.
             (Arch::Arm64, Cpu::Max) => "max,pauth-impdef=on",
+            // QEMU knows a `max` for riscv64 from version 8.2 on.
+            (Arch::Riscv64, Cpu::Max) => "rv64,svinval=on,svnapot=on,svpbmt=on",
             (_, cpu) => cpu.name(),
         };
         let memory = format!("{}M", memory(self.config, self.file_size) >> 20);
@@ -140,6 +144,15 @@ mod tests {
         let end = "-append console=ttyS0 nolapic_timer tsc=reliable tsc_early_khz=1000000 \
             noreplace-smp loglevel=5 panic=-1";
         assert!(line.ends_with(end), "{line}");
+    }
+
+    #[test]
+    fn the_riscv64_line() {
+        let line = line(Config::Riscv64, Cpu::Max, 1 << 30, &[]);
+        let start =
+            "qemu-system-riscv64 -M virt -cpu rv64,svinval=on,svnapot=on,svpbmt=on -m 2560M ";
+        assert!(line.starts_with(start), "{line}");
+        assert!(line.ends_with("-append console=ttyS0 no5lvl loglevel=5 panic=-1"), "{line}");
     }
 
     #[test]

@@ -13,6 +13,7 @@ use super::initrd::InitrdError;
 use super::kconfig::ConfigOption;
 use super::kernel::Kernel;
 use super::parallel;
+use super::plan::Needs;
 use super::profile::ProfileError;
 use super::progress::Progress;
 use super::regions::RegionsError;
@@ -92,6 +93,17 @@ pub enum LabError {
     NoCpu {
         /// The configuration.
         config: Config,
+    },
+    /// Several CPUs on an architecture whose machines have one.
+    #[error(
+        "{config}: its machine has one CPU, expected cpus=1 in place of {cpus}: under QEMU a CPU \
+         that waits for another one never gives up its turn there"
+    )]
+    OneCpu {
+        /// The configuration.
+        config: Config,
+        /// The CPUs that were asked for.
+        cpus: u8,
     },
 }
 
@@ -213,16 +225,17 @@ impl Lab<'_> {
     ///
     /// # Errors
     ///
-    /// [`LabError::Missing`] for missing programs, and [`LabError::NoCpu`] for a configuration that
-    /// none of the processors runs.
+    /// [`LabError::Missing`] for missing programs, [`LabError::NoCpu`] for a configuration that none
+    /// of the processors runs, and [`LabError::OneCpu`] for several CPUs where machines have one.
     pub fn check(
         &self,
         kernels: &[Kernel],
         configs: &[Config],
-        packages: &[String],
+        needs: &Needs,
         cpus: Option<&[Cpu]>,
     ) -> Result<(), LabError> {
-        let mut needs: Vec<_> = packages.iter().map(|name| tools::package(name)).collect();
+        let more_cpus = needs.more_cpus;
+        let mut needs: Vec<_> = needs.packages.iter().map(|name| tools::package(name)).collect();
         for config in configs {
             let arch = config.arch();
             needs.extend(tools::to_build(arch));
@@ -230,6 +243,9 @@ impl Lab<'_> {
             needs.extend(tools::to_boot(arch));
             if !cpus.iter().any(|cpu| cpu.runs(arch)) {
                 return Err(LabError::NoCpu { config: *config });
+            }
+            if more_cpus > 0 && !arch.takes_turns() {
+                return Err(LabError::OneCpu { config: *config, cpus: more_cpus + 1 });
             }
         }
         needs.extend(kernels.iter().flat_map(|kernel| tools::sources(&kernel.source, &self.cache)));

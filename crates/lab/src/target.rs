@@ -9,17 +9,20 @@ pub enum Arch {
     Arm64,
     /// x86-64.
     X86_64,
+    /// 64-bit RISC-V.
+    Riscv64,
 }
 
 impl Arch {
     /// Every architecture.
-    pub const ALL: [Self; 2] = [Self::Arm64, Self::X86_64];
+    pub const ALL: [Self; 3] = [Self::Arm64, Self::X86_64, Self::Riscv64];
 
     /// Returns the name for people, with which the names of its configurations begin.
     pub const fn label(self) -> &'static str {
         match self {
             Self::Arm64 => "arm64",
             Self::X86_64 => "x86-64",
+            Self::Riscv64 => "riscv64",
         }
     }
 
@@ -28,6 +31,7 @@ impl Arch {
         match self {
             Self::Arm64 => "arm64",
             Self::X86_64 => "x86_64",
+            Self::Riscv64 => "riscv",
         }
     }
 
@@ -36,6 +40,7 @@ impl Arch {
         match self {
             Self::Arm64 => "aarch64",
             Self::X86_64 => "x86_64",
+            Self::Riscv64 => "riscv64",
         }
     }
 
@@ -60,6 +65,7 @@ impl Arch {
             _ if self.is_native() => ["gcc", "libc6-dev"],
             Self::Arm64 => ["gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross"],
             Self::X86_64 => ["gcc-x86-64-linux-gnu", "libc6-dev-amd64-cross"],
+            Self::Riscv64 => ["gcc-riscv64-linux-gnu", "libc6-dev-riscv64-cross"],
         }
     }
 
@@ -68,6 +74,7 @@ impl Arch {
         match self {
             Self::Arm64 => "qemu-system-aarch64",
             Self::X86_64 => "qemu-system-x86_64",
+            Self::Riscv64 => "qemu-system-riscv64",
         }
     }
 
@@ -76,13 +83,21 @@ impl Arch {
         match self {
             Self::Arm64 => "qemu-system-arm",
             Self::X86_64 => "qemu-system-x86",
+            Self::Riscv64 => "qemu-system-misc",
         }
+    }
+
+    /// Returns true if the emulator can run several of its CPUs by turns that are counted in
+    /// instructions. QEMU's riscv64 keeps a CPU's turn through PAUSE, and so through any wait for
+    /// another CPU.
+    pub(super) const fn takes_turns(self) -> bool {
+        !matches!(self, Self::Riscv64)
     }
 
     /// Returns the make goal of a bootable kernel.
     pub const fn goal(self) -> &'static str {
         match self {
-            Self::Arm64 => "Image",
+            Self::Arm64 | Self::Riscv64 => "Image",
             Self::X86_64 => "bzImage",
         }
     }
@@ -92,6 +107,7 @@ impl Arch {
         match self {
             Self::Arm64 => "arch/arm64/boot/Image",
             Self::X86_64 => "arch/x86/boot/bzImage",
+            Self::Riscv64 => "arch/riscv/boot/Image",
         }
     }
 }
@@ -107,21 +123,27 @@ pub enum Config {
     Arm64_64K,
     /// x86-64, 4K pages.
     X86_64,
+    /// 64-bit RISC-V, 4K pages.
+    Riscv64,
     /// arm64, 4K pages, with swap: for sessions of `lru_gen`.
     Arm64_4KSwap,
     /// x86-64, 4K pages, with swap: for sessions of `lru_gen`.
     X86_64Swap,
+    /// 64-bit RISC-V, 4K pages, with swap.
+    Riscv64Swap,
 }
 
 impl Config {
     /// Every configuration.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 8] = [
         Self::Arm64_4K,
         Self::Arm64_16K,
         Self::Arm64_64K,
         Self::X86_64,
+        Self::Riscv64,
         Self::Arm64_4KSwap,
         Self::X86_64Swap,
+        Self::Riscv64Swap,
     ];
 
     /// Returns the name.
@@ -133,6 +155,8 @@ impl Config {
             Self::X86_64 => "x86-64",
             Self::Arm64_4KSwap => "arm64-4k-swap",
             Self::X86_64Swap => "x86-64-swap",
+            Self::Riscv64 => "riscv64",
+            Self::Riscv64Swap => "riscv64-swap",
         }
     }
 
@@ -141,12 +165,17 @@ impl Config {
         Self::ALL.into_iter().find(|config| config.name() == name)
     }
 
+    /// Returns the configuration with 4K pages of an architecture, with swap or without.
+    pub fn of(arch: Arch, with_swap: bool) -> Self {
+        let is_it = |config: &Self| config.arch() == arch && config.has_swap() == with_swap;
+        Self::ALL.into_iter().find(is_it).expect("every architecture has both")
+    }
+
     /// Returns the configuration with 4K pages of this machine's architecture, with swap or
     /// without; that of arm64 if there is none.
     pub fn native(with_swap: bool) -> Self {
-        let has = |config: &Self| config.has_swap() == with_swap;
-        let native = Self::ALL.into_iter().filter(has).find(|config| config.arch().is_native());
-        native.unwrap_or(if with_swap { Self::Arm64_4KSwap } else { Self::Arm64_4K })
+        let native = Arch::ALL.into_iter().find(|arch| arch.is_native());
+        Self::of(native.unwrap_or(Arch::Arm64), with_swap)
     }
 
     /// Returns the number of 4K pages in a page.
@@ -154,14 +183,19 @@ impl Config {
         match self {
             Self::Arm64_16K => 4,
             Self::Arm64_64K => 16,
-            Self::Arm64_4K | Self::X86_64 | Self::Arm64_4KSwap | Self::X86_64Swap => 1,
+            Self::Arm64_4K
+            | Self::X86_64
+            | Self::Riscv64
+            | Self::Arm64_4KSwap
+            | Self::X86_64Swap
+            | Self::Riscv64Swap => 1,
         }
     }
 
     /// Returns true if its kernels swap, and keep the history of one generation as sessions show
     /// it.
     pub const fn has_swap(self) -> bool {
-        matches!(self, Self::Arm64_4KSwap | Self::X86_64Swap)
+        matches!(self, Self::Arm64_4KSwap | Self::X86_64Swap | Self::Riscv64Swap)
     }
 
     /// Returns the architecture.
@@ -169,6 +203,7 @@ impl Config {
         match self {
             Self::Arm64_4K | Self::Arm64_16K | Self::Arm64_64K | Self::Arm64_4KSwap => Arch::Arm64,
             Self::X86_64 | Self::X86_64Swap => Arch::X86_64,
+            Self::Riscv64 | Self::Riscv64Swap => Arch::Riscv64,
         }
     }
 }
@@ -227,9 +262,11 @@ mod tests {
         for with_swap in [false, true] {
             let native = Config::native(with_swap);
             assert_eq!(native.has_swap(), with_swap);
-            assert_eq!(native.small_pages(), 1);
-            let others = Config::ALL.iter().filter(|config| config.arch().is_native());
-            assert!(others.count() == 0 || native.arch().is_native());
+            assert!(Arch::ALL.iter().all(|arch| !arch.is_native()) || native.arch().is_native());
+            for arch in Arch::ALL {
+                let config = Config::of(arch, with_swap);
+                assert_eq!((config.arch(), config.small_pages()), (arch, 1));
+            }
         }
     }
 }

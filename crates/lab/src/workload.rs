@@ -252,7 +252,8 @@ impl Workload {
         let numa = NUMA.iter().filter(|_| self.nodes > 1);
         let numa = numa.map(|option| option.parse().expect("an option of ours"));
         let options = self.options.iter().cloned().chain(numa).collect();
-        Needs { swap: self.swap, options, packages: self.packages.clone() }
+        let packages = self.packages.clone();
+        Needs { swap: self.swap, options, packages, more_cpus: self.cpus - 1 }
     }
 
     /// Returns the boot parameters that make its nodes and disks.

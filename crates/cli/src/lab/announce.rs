@@ -1,6 +1,6 @@
 //! The lines before a build: the kernels that are built, and the time and room of a first build.
 
-use pageout_lab::{Config, FirstBuild, Kernel, Lab};
+use pageout_lab::{Arch, Config, FirstBuild, Kernel, Lab};
 
 /// The most kernels that are all named; of more, the first and the last are.
 const NAMED: usize = 6;
@@ -22,14 +22,13 @@ fn architecture(configs: &[Config], is_asked_for: bool) -> String {
     if is_asked_for {
         return format!("for {names}");
     }
-    let is_other = |config: &&Config| {
-        configs.iter().all(|of| of.arch() != config.arch() && of.has_swap() == config.has_swap())
-    };
-    let other = Config::ALL.iter().find(is_other).expect("both architectures have each kind");
-    let arch = other.arch().name();
+    let with_swap = configs.iter().all(|config| config.has_swap());
+    let others = Arch::ALL.into_iter().filter(|arch| configs.iter().all(|of| of.arch() != *arch));
+    let others: Vec<&str> = others.map(|arch| Config::of(arch, with_swap).name()).collect();
+    let others = others.join(" or ");
     let is_native = configs.iter().all(|config| config.arch().is_native());
     let why = if is_native { "as this machine is" } else { "since there is none for this machine" };
-    format!("for {names}, {why}; for {arch}: --config {other}")
+    format!("for {names}, {why}; others: --config {others}")
 }
 
 fn named(kernels: &[Kernel]) -> String {
@@ -77,11 +76,11 @@ mod tests {
     }
 
     #[test]
-    fn the_other_architecture_is_of_the_same_kind() {
+    fn the_other_architectures_are_of_the_same_kind() {
         let line = |config| architecture(&[config], false);
-        assert!(line(Config::X86_64).ends_with("; for arm64: --config arm64-4k"));
-        assert!(line(Config::Arm64_4K).ends_with("; for x86_64: --config x86-64"));
-        assert!(line(Config::X86_64Swap).ends_with("; for arm64: --config arm64-4k-swap"));
+        assert!(line(Config::X86_64).ends_with("; others: --config arm64-4k or riscv64"));
+        assert!(line(Config::Arm64_4K).ends_with("; others: --config x86-64 or riscv64"));
+        assert!(line(Config::X86_64Swap).ends_with("--config arm64-4k-swap or riscv64-swap"));
         assert_eq!(architecture(&[Config::X86_64, Config::Arm64_4K], true), "for x86-64, arm64-4k");
     }
 }

@@ -263,8 +263,8 @@ pub(crate) struct Building {
     pub options: Vec<ConfigOption>,
     /// Kernel configuration; may be repeated [default: this machine's]
     ///
-    /// The default is x86-64 or arm64-4k, by the machine's architecture. Sessions and reclaim-shmem
-    /// need swap: their default is x86-64-swap or arm64-4k-swap.
+    /// The default has 4K pages and is of this machine's architecture. Sessions and reclaim-shmem
+    /// need swap: their default ends in -swap.
     #[arg(long = "config", value_name = "CONFIG", value_delimiter = ',', value_parser = config())]
     pub configs: Vec<Config>,
     /// Compilers or machines that run at once [default: one per CPU]

@@ -228,9 +228,9 @@ impl Building {
             progress: told,
         };
         let is_asked_for = !self.configs.is_empty();
-        let checked = lab.check(kernels, &configs, &needs.packages, cpus);
+        let checked = lab.check(kernels, &configs, needs, cpus);
         // An error of the input comes without the announcement; missing packages come after it.
-        if !matches!(checked, Err(LabError::NoCpu { .. })) {
+        if !matches!(checked, Err(LabError::NoCpu { .. } | LabError::OneCpu { .. })) {
             let lines = announce::lines(&lab, kernels, &configs, is_asked_for);
             lines.iter().for_each(|line| output::say(line));
         }

@@ -607,6 +607,8 @@ fn words_that_are_no_kernels_and_no_scenarios() {
     let cache = cache.path().display();
     let words = "lab run stock reclaim-file --config x86-64 --cpu neoverse-n1 --cache";
     refused(&format!("{words} {cache}"), &["x86-64", "neoverse-n1", "max"]);
+    let words = "lab run stock reclaim-file cpus=1,2 --config x86-64,riscv64 --cache";
+    refused(&format!("{words} {cache}"), &["riscv64: its machine has one CPU", "cpus=1"]);
 }
 
 #[test]

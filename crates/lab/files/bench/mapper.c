@@ -23,6 +23,8 @@ static void give_turn(void)
 	__builtin_ia32_pause();
 #elif defined(__aarch64__)
 	__asm__ volatile("yield");
+#elif defined(__riscv)
+	__asm__ volatile(".4byte 0x100000f"); /* PAUSE */
 #endif
 }
 

@@ -6,15 +6,32 @@
 #ifndef DECODE_H
 #define DECODE_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
+enum isa { ISA_ARM64, ISA_X86_64, ISA_RISCV64, ISA_NONE };
+
+/* The instruction set of an emulator's target, by QEMU's name of it. */
+static enum isa isa_of(const char *target)
+{
+	static const char *const names[] = { "aarch64", "x86_64", "riscv64" };
+	int isa = 0;
+
+	while (isa < ISA_NONE && strcmp(target, names[isa]))
+		isa++;
+	return isa;
+}
+
 /* How an instruction at a block's end goes on; a branch goes on like any other instruction. */
 enum end { END_ON, END_CALL, END_RETURN, END_EXCEPTION_RETURN };
 
-/* What is counted, beside instructions, calls and lines. A DSB of stores waits for these alone. */
+/*
+ * What is counted, beside instructions, calls and lines. A DSB of stores waits for these alone. On
+ * riscv64 a FENCE counts as a DSB does.
+ */
 enum kind { KIND_CAS, KIND_ATOMIC, KIND_TLBI, KIND_DSB, KIND_DSB_STORES, KIND_NONE };
 
 /* The instruction of the switch function whose address names the thread that leaves, or comes. */
@@ -161,6 +178,77 @@ static struct insn x86_insn(const uint8_t *bytes, size_t size)
 	if (x86.opcode == 0x8b && stack_pointer)
 		insn.transfer = TRANSFER_LOAD;
 	return insn;
+}
+
+static enum end riscv_end(uint32_t word)
+{
+	uint32_t opcode = word & 0x7f, rd = word >> 7 & 31, rs1 = word >> 15 & 31;
+	bool links = rd == 1 || rd == 5;
+	/* C.JR and C.JALR have their register where others have rd. */
+	bool c_jr = (word & 0xf07f) == 0x8002 && rd, c_jalr = (word & 0xf07f) == 0x9002 && rd;
+
+	if (c_jalr || (opcode == 0x6f && links) || (opcode == 0x67 && links))
+		return END_CALL;
+	if ((c_jr && links) || (opcode == 0x67 && !rd && (rs1 == 1 || rs1 == 5)))
+		return END_RETURN;
+	/* SRET and MRET. */
+	return word == 0x10200073 || word == 0x30200073 ? END_EXCEPTION_RETURN : END_ON;
+}
+
+static enum kind riscv_kind(uint32_t word)
+{
+	uint32_t opcode = word & 0x7f, function = word >> 27;
+	/* What comes before and after: of each input, output, reads, writes. */
+	uint32_t before = word >> 24 & 15, after = word >> 20 & 15;
+
+	/* AMOCAS; all else but LR, SC included. */
+	if (opcode == 0x2f && function == 5)
+		return KIND_CAS;
+	if (opcode == 0x2f && function != 2)
+		return KIND_ATOMIC;
+	/* SFENCE.VMA and SINVAL.VMA. */
+	if ((word & 0xfe007fff) == 0x12000073 || (word & 0xfe007fff) == 0x16000073)
+		return KIND_TLBI;
+	/* SFENCE.W.INVAL waits for stores before SINVAL.VMA, SFENCE.INVAL.IR for what it did. */
+	if (word == 0x18000073)
+		return KIND_DSB_STORES;
+	if (word == 0x18100073)
+		return KIND_DSB;
+	/* FENCE; one that orders nothing is a hint, such as PAUSE. */
+	if ((word & 0x707f) == 0x0f && before && after)
+		return before & (8 | 2) ? KIND_DSB : KIND_DSB_STORES;
+	return KIND_NONE;
+}
+
+static struct insn riscv_insn(const uint8_t *bytes, size_t size)
+{
+	uint32_t word = 0;
+
+	memcpy(&word, bytes, size < sizeof(word) ? size : sizeof(word));
+	struct insn insn = { riscv_end(word), riscv_kind(word), TRANSFER_NONE };
+
+	/* SD and LD of the return address, not relative to the stack pointer. */
+	if ((word & 0x01f0707f) == 0x00103023)
+		insn.transfer = TRANSFER_SAVE;
+	if ((word & 0x7fff) == 0x3083)
+		insn.transfer = TRANSFER_LOAD;
+	return insn;
+}
+
+static struct insn decode(enum isa isa, const uint8_t *bytes, size_t size)
+{
+	switch (isa) {
+	case ISA_ARM64:
+		return arm64_insn(bytes, size);
+	case ISA_X86_64:
+		return x86_insn(bytes, size);
+	case ISA_RISCV64:
+		return riscv_insn(bytes, size);
+	case ISA_NONE:
+		break;
+	}
+	assert(!"an instruction set that isa_of() gave");
+	return (struct insn){ 0 };
 }
 
 #endif

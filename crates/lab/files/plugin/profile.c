@@ -59,6 +59,8 @@ struct function {
 	enum entry entry;
 	/* Whether it is a table of stubs, each of them an entry, and not only its start. */
 	bool stubs;
+	/* Whether a new thread begins in it. */
+	bool birth;
 };
 
 /* A path: a function, and the path that called it. */
@@ -129,13 +131,11 @@ struct sample {
 	uint64_t root[COUNTS], others[COUNTS], interrupts;
 };
 
-static bool arm64;
+static enum isa isa;
 static FILE *out;
 static struct function *functions;
 static size_t n_functions;
 static uint32_t root = UINT32_MAX, switches = UINT32_MAX, vectors = UINT32_MAX;
-/* Where a new thread begins. */
-static uint32_t birth = UINT32_MAX;
 /* What runs functions for other CPUs, and what tells that a sample is over. */
 static uint32_t called = UINT32_MAX, sample_end = UINT32_MAX;
 
@@ -372,7 +372,7 @@ static void on_block(unsigned int index, void *data)
 	from = executed - begun == cpu->last->insns ? cpu->last : NULL;
 	settle();
 	/* A thread that died inside the root leaves its place in memory to a new one. */
-	if (cpu->running && block->function == birth && block->starts_function)
+	if (cpu->running && functions[block->function].birth && block->starts_function)
 		leave_root();
 	if (cpu->running) {
 		follow(from, block);
@@ -467,7 +467,7 @@ static enum entry entry_at(uint32_t function, uint64_t address)
 {
 	const struct function *at = &functions[function];
 
-	if (!arm64)
+	if (isa != ISA_ARM64)
 		return address == at->start || at->stubs ? at->entry : ENTRY_NONE;
 	/* Four groups of entries, by where from; the first of a group is the synchronous one. */
 	if (function != vectors || address & 0x7f)
@@ -500,7 +500,7 @@ static struct insn prepare(struct qemu_plugin_insn *insn, bool in_switch)
 {
 	const uint8_t *bytes = qemu_plugin_insn_data(insn);
 	size_t size = qemu_plugin_insn_size(insn);
-	struct insn decoded = arm64 ? arm64_insn(bytes, size) : x86_insn(bytes, size);
+	struct insn decoded = decode(isa, bytes, size);
 
 	qemu_plugin_register_vcpu_insn_exec_inline(insn, QEMU_PLUGIN_INLINE_ADD_U64, &executed, 1);
 	/* Both directions are asked for: QEMU 7.2 takes a load for a store where only one is. */
@@ -604,9 +604,14 @@ static bool ends_with(const char *text, const char *end)
 	return length >= strlen(end) && !strcmp(text + length - strlen(end), end);
 }
 
-/* The x86-64 kernel's stubs that the CPU enters; arm64 has its vector table. */
-static enum entry x86_entry(const char *name)
+/*
+ * The functions that the CPU enters: stubs on x86-64; arm64 has its vector table. On riscv64 one
+ * serves all, and no exception but an interrupt comes where the kernel reclaims.
+ */
+static enum entry entry_named(const char *name)
 {
+	if (isa == ISA_RISCV64)
+		return strcmp(name, "handle_exception") ? ENTRY_NONE : ENTRY_ASYNC;
 	if (starts_with(name, "asm_sysvec_") || !strcmp(name, "asm_exc_nmi") ||
 	    !strcmp(name, "asm_common_interrupt") || !strcmp(name, "asm_spurious_interrupt") ||
 	    !strcmp(name, "irq_entries_start") || !strcmp(name, "spurious_entries_start"))
@@ -620,6 +625,9 @@ static bool is_poor_name(const char *name)
 	return starts_with(name, "__pi_") || ends_with(name, "text_start") ||
 	       ends_with(name, "text_end");
 }
+
+/* What switches threads, by instruction set. */
+static const char *const switch_names[] = { "cpu_switch_to", "__switch_to_asm", "__switch_to" };
 
 static void add_function(uint64_t start, const char *name, const char *root_name)
 {
@@ -636,16 +644,17 @@ static void add_function(uint64_t start, const char *name, const char *root_name
 		free(function->name);
 		function->name = strdup(name);
 	}
-	if (x86_entry(name))
-		function->entry = x86_entry(name);
+	if (entry_named(name))
+		function->entry = entry_named(name);
 	if (ends_with(name, "_entries_start"))
 		function->stubs = true;
 	if (is_root)
 		root = n_functions - 1;
-	if (!strcmp(name, arm64 ? "cpu_switch_to" : "__switch_to_asm"))
+	if (!strcmp(name, switch_names[isa]))
 		switches = n_functions - 1;
-	if (!strcmp(name, arm64 ? "ret_from_fork" : "ret_from_fork_asm"))
-		birth = n_functions - 1;
+	/* Of x86-64, ret_from_fork is called by where the thread begins. */
+	if (starts_with(name, "ret_from_fork") && ends_with(name, isa == ISA_ARM64 ? "fork" : "_asm"))
+		function->birth = true;
 	if (!strcmp(name, "vectors"))
 		vectors = n_functions - 1;
 	if (!strcmp(name, "__flush_smp_call_function_queue"))
@@ -695,7 +704,7 @@ static int read_symbols(const char *path, const char *root_name)
 		return fail("no such function", root_name);
 	if (functions[root].entry || root == vectors)
 		return fail("entered by the CPU, not called", root_name);
-	if (switches == UINT32_MAX || (arm64 && vectors == UINT32_MAX))
+	if (switches == UINT32_MAX || (isa == ISA_ARM64 && vectors == UINT32_MAX))
 		return fail("no switch function or no vector table", path);
 	join_cold_parts();
 	return 0;
@@ -715,9 +724,9 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
 		else
 			return fail("not symbols=FILE, root=SYMBOL or out=FILE", argv[i]);
 	}
-	arm64 = !strcmp(info->target_name, "aarch64");
-	if (!arm64 && strcmp(info->target_name, "x86_64"))
-		return fail("neither aarch64 nor x86_64", info->target_name);
+	isa = isa_of(info->target_name);
+	if (isa == ISA_NONE)
+		return fail("not aarch64, x86_64 or riscv64", info->target_name);
 	if (!info->system_emulation || info->system.max_vcpus > MAX_CPUS)
 		return fail("not a machine with at most 8 CPUs", info->target_name);
 	if (!symbols || !path)

@@ -42,7 +42,7 @@ struct region {
 	uint64_t counts[MAX_CPUS][COUNTS];
 };
 
-static bool arm64;
+static enum isa isa;
 static FILE *out;
 static unsigned int cpus, samples;
 static struct region regions[MARK_REGIONS];
@@ -125,7 +125,7 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
 		const uint8_t *bytes = qemu_plugin_insn_data(insn);
 		size_t size = qemu_plugin_insn_size(insn);
-		enum kind kind = arm64 ? arm64_insn(bytes, size).kind : x86_insn(bytes, size).kind;
+		enum kind kind = decode(isa, bytes, size).kind;
 
 		qemu_plugin_register_vcpu_insn_exec_inline(insn, QEMU_PLUGIN_INLINE_ADD_U64,
 							   &done[INSNS], 1);
@@ -155,9 +155,9 @@ static int fail(const char *why, const char *what)
 
 int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv)
 {
-	arm64 = !strcmp(info->target_name, "aarch64");
-	if (!arm64 && strcmp(info->target_name, "x86_64"))
-		return fail("neither aarch64 nor x86_64", info->target_name);
+	isa = isa_of(info->target_name);
+	if (isa == ISA_NONE)
+		return fail("not aarch64, x86_64 or riscv64", info->target_name);
 	if (!info->system_emulation || info->system.max_vcpus > MAX_CPUS)
 		return fail("not a machine with at most 8 CPUs", info->target_name);
 	if (argc != 1 || strncmp(argv[0], "out=", 4))

@@ -11,6 +11,8 @@ extern const bool declared_warm_up; /* a sample before the first is not counted 
 #define DECLARED_ARCH "arm64"
 #elif defined(__x86_64__)
 #define DECLARED_ARCH "x86-64"
+#elif defined(__riscv) && __riscv_xlen == 64
+#define DECLARED_ARCH "riscv64"
 #else
 #define DECLARED_ARCH "other"
 #endif

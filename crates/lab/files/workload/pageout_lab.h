@@ -76,6 +76,10 @@ struct lab_pages lab_pages(const void *at, size_t size);
 /* The frame of a page that is mapped. */
 uint64_t lab_frame(const void *at);
 
+/* Starts processes, up to 16, that map all that this one does, and sleep; ends them. */
+void lab_sharers(unsigned int more);
+void lab_end_sharers(void);
+
 /* From now on the kernel swaps: to "zram" or to a "ram-disk". Takes swap = true in the manifest. */
 void lab_swap(const char *to);
 

@@ -26,13 +26,8 @@ metric = [
 ]
 */
 #include "pageout_lab.h"
-#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#define MAX_OTHERS 7
 
 static const char *content;
 static bool is_zram;
@@ -80,28 +75,6 @@ static void swap_out(char *at, size_t bytes)
 		lab_reclaim(bytes);
 }
 
-/* Processes that map all pages too, and sleep. */
-static pid_t others[MAX_OTHERS];
-
-static void start_others(void)
-{
-	for (size_t i = 0; i + 1 < lab_number("processes"); i++) {
-		others[i] = fork();
-		lab_require(others[i] >= 0, "cannot fork");
-		if (!others[i])
-			while (true)
-				pause();
-	}
-}
-
-static void end_others(void)
-{
-	for (size_t i = 0; i + 1 < lab_number("processes"); i++) {
-		kill(others[i], SIGKILL);
-		waitpid(others[i], NULL, 0);
-	}
-}
-
 static void sample(size_t size, unsigned int order)
 {
 	struct zram before = zram(), after;
@@ -111,7 +84,7 @@ static void sample(size_t size, unsigned int order)
 
 	lab_fill((void *)at, size, content);
 	lab_require_folios((void *)at, size, order);
-	start_others();
+	lab_sharers(lab_number("processes") - 1);
 	scans = lab_scans();
 	lab_begin("swap-out");
 	swap_out((char *)at, size / 2);
@@ -136,7 +109,7 @@ static void sample(size_t size, unsigned int order)
 		(void)at[page];
 	lab_end("swap-in", swapped);
 	lab_check(lab_holds((void *)at, size, content), "memory came back with other content");
-	end_others();
+	lab_end_sharers();
 	munmap((void *)at, size);
 }
 
