@@ -189,13 +189,20 @@ pub(crate) enum CliError {
     #[error("schedule {}: {error}", path.display())]
     Schedule { path: PathBuf, error: TextError },
     #[error(
+        "--replay runs stored schedules and no seeds: expected no --seeds and no --strategy; with \
+         --until-passes they follow"
+    )]
+    ReplayAlone,
+    #[error("--replay {}: expected files of schedules (*.schedule) in it; there is none", .0.display())]
+    NoSchedules(PathBuf),
+    #[error(
         "schedule {} is of another machine: expected --workload '{workload}' --cpus {cpus}",
         path.display()
     )]
     ScheduleOther { path: PathBuf, workload: String, cpus: u8 },
     #[error(
-        "configuration {0} has no swap: expected {}",
-        Arch::ALL.map(|arch| Config::of(arch, true).name()).join(" or ")
+        "configuration {0} has no swap: expected {with_swap}",
+        with_swap = Arch::ALL.map(|arch| Config::of(arch, true).name()).join(" or ")
     )]
     LabSwap(Config),
     #[error(

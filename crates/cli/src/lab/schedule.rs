@@ -7,17 +7,25 @@ use crate::error::CliError;
 use crate::output;
 use crate::this_run::this_run;
 use pageout_experiment::input;
-use pageout_lab::{Arch, Needs, Points, Schedule, Scheduled, Search};
+use pageout_lab::{Arch, Needs, Points, Schedule, Scheduled, Search, Strategy};
 use pageout_record::schema::RecordSet;
-use std::path::Path;
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
+/// The seeds that are tried unless others are asked for.
+const SEEDS: RangeInclusive<u64> = 0..=99;
+/// The ending of the names of stored schedules.
+const SCHEDULE: &str = "schedule";
 /// Further options of every kernel: the file system of the workloads.
 const OPTIONS: [&str; 1] = ["EXT4_FS=y"];
 
 pub(crate) fn schedule(args: &ScheduleArgs) -> Result<ExitCode, CliError> {
     args.patched.check_paths()?;
+    if args.only_replays() && (args.seeds.is_some() || args.strategy.is_some()) {
+        return Err(CliError::ReplayAlone);
+    }
     output::check(&args.output.paths(), &args.patched.inputs())?;
     let points = Points::new(&args.points)?;
     let building = &args.patched.building;
@@ -25,18 +33,8 @@ pub(crate) fn schedule(args: &ScheduleArgs) -> Result<ExitCode, CliError> {
     if configs.len() > 1 || configs.iter().any(|config| config.arch() != Arch::X86_64) {
         return Err(CliError::ScheduleConfig);
     }
-    let given: Vec<Schedule> =
-        args.replay.iter().map(|path| read(path)).collect::<Result<_, _>>()?;
     let search = search(args);
-    if let Some((path, other)) = args
-        .replay
-        .iter()
-        .zip(&given)
-        .find(|(_, of)| of.workload != search.workload.text() || of.cpus != search.cpus)
-    {
-        let (path, workload, cpus) = (path.clone(), other.workload.clone(), other.cpus);
-        return Err(CliError::ScheduleOther { path, workload, cpus });
-    }
+    let given = given(&args.replay, &search)?;
     let kernels = args.patched.kernels(&args.kernels, &["stock"])?;
     let told = ShownProgress::new();
     let (mut lab, configs) = building.open(&told, &kernels, &Needs::SWAP, None)?;
@@ -50,10 +48,8 @@ pub(crate) fn schedule(args: &ScheduleArgs) -> Result<ExitCode, CliError> {
     let set = RecordSet::new(this_run(), records);
     output::emit(&args.output, &set, &[], |_, _| Ok(text::scheduled(&scheduled, &search)))?;
     let is_found = scheduled.searched.iter().any(|searched| searched.found());
-    let fails = |(_, runs): &(_, Vec<_>)| {
-        runs.iter().any(|run: &pageout_lab::Replayed| run.failure.is_some())
-    };
-    let fails = !given.is_empty() && scheduled.replayed.iter().any(fails);
+    let mut replayed = scheduled.given.iter().flat_map(|(_, runs)| runs);
+    let fails = replayed.any(|run| run.failure.is_some());
     Ok(ExitCode::from(u8::from(is_found || fails)))
 }
 
@@ -63,8 +59,8 @@ fn search(args: &ScheduleArgs) -> Search {
     Search {
         workload: args.workload.clone(),
         cpus: args.cpus,
-        seeds: if args.replay.is_empty() { args.seeds.clone() } else { none },
-        strategy: args.strategy,
+        seeds: if args.only_replays() { none } else { args.seeds.clone().unwrap_or(SEEDS) },
+        strategy: args.strategy.unwrap_or(Strategy::Few(16)),
         turns_in: args.turns_in.clone(),
         hang: Duration::from_secs(args.hang.into()),
         limit: Duration::from_secs(args.time_limit.into()),
@@ -82,16 +78,53 @@ fn read(path: &Path) -> Result<Schedule, CliError> {
     Schedule::parse(&text).map_err(wrong)
 }
 
-/// Writes each failure's schedule: `KERNEL-seed-N.schedule`.
+/// Reads the stored schedules, which must be of this search's machine.
+fn given(paths: &[PathBuf], search: &Search) -> Result<Vec<Schedule>, CliError> {
+    let files: Vec<Vec<PathBuf>> =
+        paths.iter().map(|path| files(path)).collect::<Result<_, _>>()?;
+    let read = |path: PathBuf| {
+        let schedule = read(&path)?;
+        if schedule.workload == search.workload.text() && schedule.cpus == search.cpus {
+            return Ok(schedule);
+        }
+        let Schedule { workload, cpus, .. } = schedule;
+        Err(CliError::ScheduleOther { path, workload, cpus })
+    };
+    files.into_iter().flatten().map(read).collect()
+}
+
+/// Returns a file, or the schedules of a directory in the order of their names.
+fn files(path: &Path) -> Result<Vec<PathBuf>, CliError> {
+    if !path.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let failed = |source| CliError::Read { path: path.to_owned(), source };
+    let entries: Vec<PathBuf> = std::fs::read_dir(path)
+        .and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect())
+        .map_err(failed)?;
+    let is_schedule = |path: &PathBuf| path.extension().is_some_and(|end| end == SCHEDULE);
+    let mut files: Vec<PathBuf> = entries.into_iter().filter(is_schedule).collect();
+    files.sort();
+    match files.is_empty() {
+        true => Err(CliError::NoSchedules(path.to_owned())),
+        false => Ok(files),
+    }
+}
+
+/// Writes the schedule of each seed that failed, of the first one the small one:
+/// `KERNEL-seed-N.schedule`.
 fn save(directory: &Path, scheduled: &Scheduled) -> Result<(), CliError> {
     let failed = |source| CliError::Write { path: directory.to_owned(), source };
     std::fs::create_dir_all(directory).map_err(failed)?;
-    let failures = scheduled.searched.iter().filter_map(|searched| searched.failure.as_ref());
-    for failure in failures {
-        let name = format!("{}-seed-{}.schedule", failure.schedule.kernel, failure.seed);
-        let path = directory.join(name);
-        output::to(Some(&path), failure.schedule.to_string().as_bytes())?;
-        output::say(&format!("kept as {}", path.display()));
+    for searched in &scheduled.searched {
+        let small = searched.failure.as_ref().map(|failure| &failure.schedule);
+        let others = searched.failed.iter().skip(small.iter().len());
+        for schedule in small.into_iter().chain(others) {
+            let name = format!("{}-seed-{}.{SCHEDULE}", schedule.kernel, schedule.seed);
+            let path = directory.join(name);
+            output::to(Some(&path), schedule.to_string().as_bytes())?;
+            output::say(&format!("kept as {}", path.display()));
+        }
     }
     Ok(())
 }

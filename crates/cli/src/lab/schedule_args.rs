@@ -19,16 +19,15 @@ pub(crate) struct ScheduleArgs {
     /// what pageout_schedule.h declares (docs/schedule.md).
     #[arg(long, value_name = "WORKLOAD", value_parser = workload, help_heading = SCENARIO)]
     pub workload: Program,
-    /// Seeds, the end excluded
-    #[arg(long, value_name = "A..B", default_value = "0..100", value_parser = seeds,
-        help_heading = SCENARIO)]
-    pub seeds: RangeInclusive<u64>,
-    /// Turns that a seed gives up: few=N, rate=N or pct=N
+    /// Seeds, the end excluded [default: 0..100]
+    #[arg(long, value_name = "A..B", value_parser = seeds, help_heading = SCENARIO)]
+    pub seeds: Option<RangeInclusive<u64>>,
+    /// Turns that a seed gives up: few=N, rate=N or pct=N [default: few=16]
     ///
     /// few=N is N turns, drawn from all points that a run without turns passes. rate=N is one point
     /// in N. pct=N gives CPUs priorities, which change N - 1 times.
-    #[arg(long, value_name = "STRATEGY", default_value = "few=16", help_heading = SCENARIO)]
-    pub strategy: Strategy,
+    #[arg(long, value_name = "STRATEGY", help_heading = SCENARIO)]
+    pub strategy: Option<Strategy>,
     /// Directories and files of the kernel with points
     #[arg(long, value_name = "PATH", value_delimiter = ',', default_value = "mm",
         help_heading = SCENARIO)]
@@ -41,10 +40,12 @@ pub(crate) struct ScheduleArgs {
     #[arg(long, value_name = "N", default_value_t = 3, help_heading = SCENARIO,
         hide_short_help = true, value_parser = whole::<u8>(2..=8))]
     pub cpus: u8,
-    /// Run a stored schedule; no seeds then; may be repeated
-    #[arg(long, value_name = "FILE", help_heading = SCENARIO,
-        conflicts_with_all = ["seeds", "strategy"])]
+    /// Run a stored schedule, or all of a directory; no seeds then; may be repeated
+    #[arg(long, value_name = "PATH", help_heading = SCENARIO)]
     pub replay: Vec<PathBuf>,
+    /// After stored schedules that all pass, try the seeds too
+    #[arg(long, help_heading = SCENARIO, requires = "replay")]
+    pub until_passes: bool,
     #[command(flatten)]
     pub patched: Patched,
     /// Run all seeds, also behind the first that fails
@@ -71,6 +72,13 @@ pub(crate) struct ScheduleArgs {
     /// Write each failure's schedule into a directory
     #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
     pub save: Option<PathBuf>,
+}
+
+impl ScheduleArgs {
+    /// Returns true if stored schedules are run, and no seeds.
+    pub(super) fn only_replays(&self) -> bool {
+        !self.replay.is_empty() && !self.until_passes
+    }
 }
 
 fn workload(text: &str) -> Result<Program, String> {

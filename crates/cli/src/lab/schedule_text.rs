@@ -10,8 +10,10 @@ pub(super) fn scheduled(scheduled: &Scheduled, search: &Search) -> String {
     if scheduled.searched.is_empty() {
         parts = vec![format!("{} on {} CPUs\n", search.workload.text(), search.cpus)];
     }
+    let were_run = |(_, runs): &&(Schedule, Vec<Replayed>)| !runs.is_empty();
+    parts.extend(scheduled.given.iter().filter(were_run).map(replayed));
     parts.extend(scheduled.searched.iter().map(|of| searched(of, search)));
-    parts.extend(scheduled.replayed.iter().filter(|(_, runs)| !runs.is_empty()).map(replayed));
+    parts.extend(scheduled.found.iter().filter(were_run).map(replayed));
     parts.push(
         "Seen: orders of the CPUs at basic blocks, TLB flushes of x86 that are deferred.\n\
          Not seen: weak memory, and what an arm64 broadcast takes to arrive.\n"

@@ -239,7 +239,10 @@ fn the_first_lines_say_what_is_built_and_what_that_takes() {
     };
     let asked = "run stock --patch proto=half.patch reclaim-file";
     let lines = first_lines(asked);
-    assert!(lines[0].starts_with(&format!("for {NATIVE}, as this machine is; for ")), "{lines:?}");
+    assert!(
+        lines[0].starts_with(&format!("for {NATIVE}, as this machine is; others: ")),
+        "{lines:?}"
+    );
     assert!(lines[0].contains(": --config "), "{lines:?}");
     assert_eq!(lines[1], "kernels: stock, proto (--patch)");
     let takes = format!("the first build of {NATIVE} takes ");

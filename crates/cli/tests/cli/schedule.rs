@@ -52,7 +52,10 @@ fn what_is_no_search_is_refused() {
     refused(&format!("{lost} --config arm64-4k-swap"), &["x86-64-swap"]);
     refused(&format!("{lost} --config x86-64"), &["x86-64 has no swap"]);
     refused(&format!("{lost} --config x86-64-swap --replay /no/such"), &["/no/such"]);
-    refused(&format!("{lost} --replay x --seeds 0..5"), &["--replay", "--seeds"]);
+    let alone = &["--replay", "expected no --seeds", "--until-passes"];
+    refused(&format!("{lost} --replay x --seeds 0..5"), alone);
+    refused(&format!("{lost} --replay x --strategy few=2"), alone);
+    refused(&format!("{lost} --until-passes"), &["--replay"]);
 }
 
 #[test]
@@ -68,6 +71,11 @@ fn a_stored_schedule_is_of_its_workload() {
     assert_failed(&replay(LOST_WRITE), parts);
     world.file("x.schedule", &format!("{head}turn 0 shrink_folio_list 1 1\n"));
     assert_failed(&replay(LOST_WRITE), &["line 9", "FUNCTION+0xOFFSET"]);
+    world.file("found/other", "");
+    let replay = || world.run(&format!("{LOST_WRITE} --replay found --until-passes"));
+    assert_failed(&replay(), &["--replay found", "*.schedule", "there is none"]);
+    world.file("found/x.schedule", head);
+    assert_failed(&replay(), &["found/x.schedule", "of another machine"]);
 }
 
 #[test]

@@ -4,9 +4,10 @@
  * stored last, through any mapping, from swap and from the disk too.
  *
  * One thread on each of three CPUs draws operations by the seed. A page has a lock, which loads,
- * stores, and what changes contents take; reclaim, write-back and fsync() go on beside them.
+ * stores, and what changes contents take; reclaim, compaction, write-back and fsync() go on beside
+ * them. A thread that waits for a lock sleeps: to an emulator, a CPU that spins is dear.
  *
- * usage: register_check OPERATIONS
+ * usage: register_check OPERATIONS [classic|mglru]
  */
 #include "../reports/guest.h"
 
@@ -18,17 +19,22 @@
 #define CPUS 3
 #define PAGES 16 /* of each kind */
 #define SWAP_PAGES 1024
+/* Addresses of mappings, each half in one page table and half in the next. */
+#define PLACES 6
+#define FIRST_PLACE (1UL << 40)
+#define TABLE (1UL << 21)
 
 enum kind { ANON, FILE_SHARED, KINDS };
 static const char *const names[KINDS] = { "anonymous", "file" };
 
 static volatile uint64_t *base[KINDS];
 static volatile uint64_t *alias; /* of the file */
-static int fd;
+static int fd, reclaims, compacts;
 
 /* The last store; `lazy`: MADV_FREE came after it, so that 0 is right too. */
 static struct page {
-	uint64_t locked, value, lazy;
+	pthread_mutex_t locked;
+	uint64_t value, lazy;
 } pages[KINDS][PAGES];
 
 struct thread {
@@ -48,13 +54,12 @@ static uint64_t draw(struct thread *t, uint64_t below)
 
 static void lock(struct page *page)
 {
-	while (__atomic_exchange_n(&page->locked, 1, __ATOMIC_ACQUIRE))
-		schedule_relax();
+	must(!pthread_mutex_lock(&page->locked));
 }
 
 static void unlock(struct page *page)
 {
-	STORE(page->locked, 0);
+	must(!pthread_mutex_unlock(&page->locked));
 }
 
 static void lock_all(enum kind kind, int first, int count)
@@ -120,7 +125,7 @@ static void load_or_store(struct thread *t, enum kind kind, int number)
 }
 
 /* All of a child's pages are what they were at the fork. */
-static void fork_and_load(struct thread *t)
+static void fork_and_load(void)
 {
 	int status;
 	pid_t child;
@@ -199,6 +204,22 @@ static void protect(enum kind kind, int first, int count)
 	unlock_all(kind, first, count);
 }
 
+/* Maps at a place that nothing has. */
+static void *map_at_place(int protection, int flags, int of)
+{
+	static uint64_t next;
+	void *at;
+
+	do {
+		uint64_t place = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED) % PLACES;
+
+		at = (void *)(FIRST_PLACE + (2 * place + 1) * TABLE - PAGES / 2 * PAGE);
+		at = mmap(at, PAGES * PAGE, protection, flags | MAP_FIXED_NOREPLACE, of, 0);
+	} while (at == MAP_FAILED && errno == EEXIST);
+	must(at != MAP_FAILED);
+	return at;
+}
+
 /* Moves all pages of a kind, and the alias of the file is mapped anew. */
 static void move(enum kind kind)
 {
@@ -206,16 +227,39 @@ static void move(enum kind kind)
 
 	lock_all(kind, 0, PAGES);
 	old = (void *)base[kind];
-	to = mmap(NULL, PAGES * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	must(to != MAP_FAILED);
+	to = map_at_place(PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 	must(mremap(old, PAGES * PAGE, PAGES * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, to) == to);
 	base[kind] = to;
 	if (kind == FILE_SHARED) {
 		must(!munmap((void *)alias, PAGES * PAGE));
-		alias = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-		must(alias != MAP_FAILED);
+		alias = map_at_place(PROT_READ | PROT_WRITE, MAP_SHARED, fd);
 	}
 	unlock_all(kind, 0, PAGES);
+}
+
+/* Unmaps pages, and maps new ones in their place. */
+static void map_again(enum kind kind, int first, int count)
+{
+	int flags = kind == ANON ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
+	void *at;
+
+	lock_all(kind, first, count);
+	at = (void *)word(base[kind], first);
+	must(!munmap(at, count * PAGE));
+	must(mmap(at, count * PAGE, PROT_READ | PROT_WRITE, flags | MAP_FIXED_NOREPLACE,
+		  kind == ANON ? -1 : fd, first * PAGE) == at);
+	for (int i = first; i < first + count && kind == ANON; i++)
+		pages[kind][i].value = pages[kind][i].lazy = 0;
+	unlock_all(kind, first, count);
+}
+
+/* Has the LRUs scanned for so many pages; reclaim may find fewer. */
+static void reclaim(int count)
+{
+	char bytes[16];
+	int length = snprintf(bytes, sizeof(bytes), "%lu", count * PAGE);
+
+	must(pwrite(reclaims, bytes, length, 0) == length || errno == EAGAIN);
 }
 
 static void advise(enum kind kind, int first, int count, int advice)
@@ -231,14 +275,15 @@ static void operate(struct thread *t)
 	int first = draw(t, PAGES), count = 1 + draw(t, PAGES - first);
 	int what = draw(t, 40);
 
-	if (what >= 14) {
+	if (what >= 18) {
 		load_or_store(t, kind, first);
 		return;
 	}
 	schedule_event("%s %d+%d: %s", names[kind], first, count,
 		       what < 5 ? "MADV_PAGEOUT" : what < 6 ? "MADV_COLD" : what < 8 ? "empty" :
 		       what < 10 ? "sync or MADV_FREE" : what < 11 ? "mprotect" : what < 12 ? "mremap" :
-		       what < 13 ? "drop" : "fork");
+		       what < 13 ? "drop" : what < 14 ? "fork" :
+		       what < 15 ? "munmap and mmap" : what < 17 ? "memory.reclaim" : "compact");
 	if (what < 5)
 		advise(kind, first, count, MADV_PAGEOUT);
 	else if (what < 6)
@@ -255,8 +300,14 @@ static void operate(struct thread *t)
 		move(kind);
 	else if (what < 13)
 		drop_and_load(first, count);
+	else if (what < 14)
+		fork_and_load();
+	else if (what < 15)
+		map_again(kind, first, count);
+	else if (what < 17)
+		reclaim(count);
 	else
-		fork_and_load(t);
+		must(pwrite(compacts, "1", 1, 0) == 1);
 }
 
 static void *work(void *of)
@@ -289,12 +340,35 @@ static void swap_on(void)
 	must(!swapon("/dev/ram1", 0));
 }
 
-static volatile uint64_t *map(int flags, int of)
+static void write_to(const char *path, const char *text)
 {
-	void *at = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, flags, of, 0);
+	int to = open(path, O_WRONLY);
 
-	must(at != MAP_FAILED);
-	return at;
+	must(to >= 0 && write(to, text, strlen(text)) == (ssize_t)strlen(text));
+	close(to);
+}
+
+/* Moves the program into a cgroup of its own, on one of the LRUs. */
+static void use_lru(const char *lru)
+{
+	must(!mount("cgroup2", "/sys/fs/cgroup", "cgroup2", 0, NULL));
+	write_to("/sys/fs/cgroup/cgroup.subtree_control", "+memory");
+	must(!mkdir("/sys/fs/cgroup/r", 0755));
+	write_to("/sys/fs/cgroup/r/cgroup.procs", "0");
+	write_to("/sys/kernel/mm/lru_gen/enabled", strcmp(lru, "mglru") ? "n" : "y");
+	reclaims = open("/sys/fs/cgroup/r/memory.reclaim", O_WRONLY);
+	compacts = open("/proc/sys/vm/compact_memory", O_WRONLY);
+	must(reclaims >= 0 && compacts >= 0);
+}
+
+/* Faults bring folios of up to 16 pages; so does the first write to the file. */
+static void use_large_folios(void)
+{
+	static const char zeros[PAGES * PAGE];
+
+	write_to("/sys/kernel/mm/transparent_hugepage/hugepages-64kB/enabled", "always");
+	write_to("/sys/kernel/mm/transparent_hugepage/hugepages-16kB/enabled", "always");
+	must(pwrite(fd, zeros, sizeof(zeros), 0) == sizeof(zeros));
 }
 
 int main(int argc, char **argv)
@@ -302,14 +376,19 @@ int main(int argc, char **argv)
 	static struct thread threads[CPUS];
 
 	begin();
-	if (argc < 2)
-		die("usage: register_check OPERATIONS", __LINE__);
+	if (argc < 2 || (argc > 2 && strcmp(argv[2], "classic") && strcmp(argv[2], "mglru")))
+		die("usage: register_check OPERATIONS [classic|mglru]", __LINE__);
 	swap_on();
+	use_lru(argc > 2 ? argv[2] : "classic");
+	for (int kind = 0; kind < KINDS; kind++)
+		for (int i = 0; i < PAGES; i++)
+			must(!pthread_mutex_init(&pages[kind][i].locked, NULL));
 	fd = open("register.data", O_RDWR | O_CREAT | O_TRUNC, 0600);
 	must(fd >= 0 && !ftruncate(fd, PAGES * PAGE));
-	base[ANON] = map(MAP_PRIVATE | MAP_ANONYMOUS, -1);
-	base[FILE_SHARED] = map(MAP_SHARED, fd);
-	alias = map(MAP_SHARED, fd);
+	use_large_folios();
+	base[ANON] = map_at_place(PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	base[FILE_SHARED] = map_at_place(PROT_READ | PROT_WRITE, MAP_SHARED, fd);
+	alias = map_at_place(PROT_READ | PROT_WRITE, MAP_SHARED, fd);
 	for (int i = 0; i < CPUS; i++) {
 		threads[i].cpu = i;
 		threads[i].operations = strtoull(argv[1], NULL, 0);

@@ -21,7 +21,7 @@ use super::super::progress::Progress;
 use super::super::qemu::COMMON;
 use super::super::target::Arch;
 use super::debugger::Debugger;
-use super::layout::{FOUND_HEAD, Found, LAYOUT, Orders, Ready};
+use super::layout::{FOUND_HEAD, Found, LAYOUT, Listed, Orders, Ready};
 use super::symbols::Symbols;
 use super::workload::{Program, ProgramError};
 
@@ -92,6 +92,13 @@ pub(super) struct Ran {
     pub(super) serial: Vec<u8>,
     /// True if the machine was stopped by the host's clock, which other runs may not repeat.
     pub(super) is_cut_off: bool,
+}
+
+impl Ran {
+    /// Returns the turns that were given up.
+    pub(super) fn listed(&self) -> Vec<Listed> {
+        self.found.given.iter().map(|given| given.listed).collect()
+    }
 }
 
 /// Addresses of the kernel's object.

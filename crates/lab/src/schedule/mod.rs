@@ -40,16 +40,17 @@ use search::At;
 /// The results of all kernels.
 #[derive(Clone, Debug)]
 pub struct Scheduled {
-    /// The search of each kernel, unless there were no seeds to try.
+    /// The runs of each given schedule, on every kernel.
+    pub given: Vec<(Schedule, Vec<Replayed>)>,
+    /// The search of each kernel that passes those, unless there were no seeds to try.
     pub searched: Vec<Searched>,
-    /// The runs of each schedule, given or found, on every kernel (those found: on every other
-    /// one).
-    pub replayed: Vec<(Schedule, Vec<Replayed>)>,
+    /// The runs of each schedule that was found, on every other kernel.
+    pub found: Vec<(Schedule, Vec<Replayed>)>,
 }
 
 impl Lab<'_> {
-    /// Searches each kernel, and then runs the given schedules on every kernel, and those found on
-    /// every other one.
+    /// Runs the given schedules on every kernel, then searches each kernel that passes them, and
+    /// runs the schedules found on every other one.
     ///
     /// # Errors
     ///
@@ -69,20 +70,25 @@ impl Lab<'_> {
             let _task = self.progress.begin(&format!("booting {}", built.kernel.name));
             opened.push(At::open(search, built, self.jobs, context, &stop)?);
         }
+        let on = |schedule: &Schedule, but: Option<&str>| {
+            let others = opened.iter().filter(|at| Some(at.kernel()) != but);
+            let runs: Result<Vec<Replayed>, _> = others.map(|at| at.replay(schedule)).collect();
+            Ok((schedule.clone(), runs.map_err(SearchError::from)?))
+        };
+        let given: Vec<(Schedule, Vec<Replayed>)> =
+            given.iter().map(|schedule| on(schedule, None)).collect::<Result<_, LabError>>()?;
+        let runs = || given.iter().flat_map(|(_, runs)| runs);
+        let passes =
+            |kernel| runs().all(|run: &Replayed| run.kernel != kernel || run.failure.is_none());
         let mut searched = Vec::new();
-        for at in opened.iter().filter(|_| !search.seeds.is_empty()) {
+        for at in opened.iter().filter(|at| !search.seeds.is_empty() && passes(at.kernel())) {
             let task = self.progress.begin(&format!("schedules of {}", at.kernel()));
             searched.push(at.search(&*task)?);
         }
-        let found = searched.iter().filter_map(|searched| searched.failure.as_ref());
+        let found = searched.iter().filter_map(|searched: &Searched| searched.failure.as_ref());
         let found = found.filter(|failure| failure.is_listed).map(|failure| &failure.schedule);
-        let mut replayed = Vec::new();
-        for (schedule, is_found) in given.iter().map(|s| (s, false)).chain(found.map(|s| (s, true)))
-        {
-            let on = opened.iter().filter(|at| !is_found || at.kernel() != schedule.kernel);
-            let runs: Result<Vec<Replayed>, _> = on.map(|at| at.replay(schedule)).collect();
-            replayed.push((schedule.clone(), runs.map_err(SearchError::from)?));
-        }
-        Ok(Scheduled { searched, replayed })
+        let found = found.map(|schedule| on(schedule, Some(&schedule.kernel)));
+        let found = found.collect::<Result<_, LabError>>()?;
+        Ok(Scheduled { given, searched, found })
     }
 }

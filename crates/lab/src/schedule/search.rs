@@ -87,8 +87,8 @@ pub struct Searched {
     pub checks: u64,
     /// Seeds that were run.
     pub tried: u64,
-    /// Seeds that failed.
-    pub failed: Vec<u64>,
+    /// The turns of each seed that failed.
+    pub failed: Vec<Schedule>,
     /// Seconds that the seeds took.
     pub seconds: f64,
     /// Seconds until the first failure was known.
@@ -270,8 +270,8 @@ impl<'a> At<'a> {
             })?;
             for (seed, ran) in batch.into_iter().zip(ran) {
                 searched.tried += 1;
-                if self.fails(&ran).is_some() {
-                    searched.failed.push(seed);
+                if let Some(how) = self.fails(&ran) {
+                    searched.failed.push(self.schedule(seed, &ran.listed(), how));
                     searched.first.get_or_insert_with(|| since.elapsed().as_secs_f64());
                     first.get_or_insert((seed, ran));
                 }

@@ -117,7 +117,7 @@ impl Trials<'_> {
         let fails = |at: &At<'_>, (few, draw): &(u64, u64)| {
             let orders = Strategy::Few(*few).orders(*draw, control.found.points, at.search.cpus);
             let ran = at.run(Orders { seed, ranges: ranges.clone(), ..orders })?;
-            let list = listed(&ran);
+            let list = ran.listed();
             let fails = at.fails(&ran).is_some() && at.fails(&at.list(seed, &list)?).is_some();
             Ok(fails.then_some(list))
         };
@@ -126,11 +126,6 @@ impl Trials<'_> {
         self.tried += tried;
         Ok(found.map(|(_, list)| list))
     }
-}
-
-/// Returns the turns that a run gave up.
-fn listed(ran: &Ran) -> Vec<Listed> {
-    ran.found.given.iter().map(|given| given.listed).collect()
 }
 
 impl At<'_> {
@@ -145,7 +140,7 @@ impl At<'_> {
         let since = Instant::now();
         let again = || self.run(self.orders(seed, points));
         let equal = self.equal(ran, again)?;
-        let mut kept = listed(ran);
+        let mut kept = ran.listed();
         let is_listed = self.fails(&self.list(seed, &kept)?).is_some();
         let mut trials = Trials { at: self, seed, task, tried: 1 };
         if is_listed {
@@ -171,7 +166,7 @@ impl At<'_> {
     }
 
     /// Returns these turns as a schedule to keep.
-    fn schedule(&self, seed: u64, kept: &[Listed], failure: String) -> Schedule {
+    pub(super) fn schedule(&self, seed: u64, kept: &[Listed], failure: String) -> Schedule {
         Schedule {
             workload: self.search.workload.text(),
             cpus: self.search.cpus,
