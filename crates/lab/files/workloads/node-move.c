@@ -1,6 +1,7 @@
 /* workload.toml
 name = "node-move"
 about = "Anonymous memory is moved to the other node by migrate_pages()."
+whole = "move"
 nodes = 2
 warm-up = true
 field = [
