@@ -193,7 +193,7 @@ pub(crate) enum CliError {
          --until-passes they follow"
     )]
     ReplayAlone,
-    #[error("--replay {}: expected files of schedules (*.schedule) in it; there is none", .0.display())]
+    #[error("--replay {}: expected schedules (*.schedule) in it; there is none", .0.display())]
     NoSchedules(PathBuf),
     #[error(
         "schedule {} is of another machine: expected --workload '{workload}' --cpus {cpus}",

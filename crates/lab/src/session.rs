@@ -225,8 +225,9 @@ impl Lab<'_> {
     ///
     /// # Errors
     ///
-    /// [`LabError::Missing`] for missing programs, [`LabError::NoCpu`] for a configuration that none
-    /// of the processors runs, and [`LabError::OneCpu`] for several CPUs where machines have one.
+    /// [`LabError::Missing`] for missing programs, [`LabError::NoCpu`] for a configuration that
+    /// none of the processors runs, and [`LabError::OneCpu`] for several CPUs where machines have
+    /// one.
     pub fn check(
         &self,
         kernels: &[Kernel],
