@@ -3,12 +3,17 @@
 use core::sync::atomic::{AtomicU32, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 
 const WRITER: u32 = u32::MAX;
+/// A writer waits for the readers inside to leave.
+const AWAITED: u32 = 1 << 31;
 
 /// A lock that only tries, and never waits inside. A caller that must wait loops with the
 /// environment's `relax`, so that a model can schedule it.
+///
+/// Readers that keep coming do not starve a writer: while one waits in [`Lock::write`], no further
+/// reader enters. A thread that reads must therefore not take the same lock to read again.
 #[derive(Debug, Default)]
 pub struct Lock {
-    /// The number of readers inside, or [`WRITER`].
+    /// The number of readers inside, with [`AWAITED`] or without; or [`WRITER`].
     state: AtomicU32,
 }
 
@@ -31,11 +36,12 @@ impl WriteGuard<'_> {
 }
 
 impl Lock {
-    /// Takes the lock to read, unless a writer holds it. Readers do not exclude each other.
+    /// Takes the lock to read, unless a writer holds it or waits for it. Readers do not exclude
+    /// each other.
     #[inline]
     pub fn try_read(&self) -> Option<ReadGuard<'_>> {
         let mut readers = self.state.load(Relaxed);
-        while readers < WRITER - 1 {
+        while readers < AWAITED - 1 {
             let taken = self.state.compare_exchange_weak(readers, readers + 1, Acquire, Relaxed);
             match taken {
                 Ok(_) => return Some(ReadGuard(self)),
@@ -70,12 +76,23 @@ impl Lock {
         }
     }
 
-    /// Takes the lock to write, calling `relax` between tries.
+    /// Takes the lock to write, calling `relax` between tries. Readers that come later wait.
     #[inline]
     pub fn write(&self, relax: impl Fn()) -> WriteGuard<'_> {
         loop {
-            if let Some(guard) = self.try_write() {
-                return guard;
+            let now = self.state.load(Relaxed);
+            match now {
+                0 | AWAITED => {
+                    if self.state.compare_exchange(now, WRITER, Acquire, Relaxed).is_ok() {
+                        return WriteGuard(self);
+                    }
+                }
+                WRITER => {}
+                // A reader that came or left meanwhile is met at the next try.
+                readers => {
+                    let awaited = readers | AWAITED;
+                    let _ = self.state.compare_exchange(readers, awaited, Relaxed, Relaxed);
+                }
             }
             relax();
         }
@@ -93,5 +110,56 @@ impl Drop for WriteGuard<'_> {
     #[inline]
     fn drop(&mut self) {
         self.0.state.store(0, Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::cell::Cell;
+
+    #[test]
+    fn readers_share_and_a_writer_is_alone() {
+        let lock = Lock::default();
+        let readers = [lock.try_read().unwrap(), lock.try_read().unwrap()];
+        assert!(lock.try_write().is_none());
+        drop(readers);
+        let writer = lock.try_write().unwrap();
+        assert!(lock.try_read().is_none() && lock.try_write().is_none());
+        drop(writer);
+        assert!(lock.try_read().is_some());
+    }
+
+    #[test]
+    fn a_writer_that_waits_is_not_overtaken_by_readers() {
+        let lock = Lock::default();
+        let inside = Cell::new(lock.try_read());
+        let waits = Cell::new(0);
+        let writer = lock.write(|| {
+            waits.set(waits.get() + 1);
+            assert!(lock.try_read().is_none() && lock.try_write().is_none());
+            inside.take();
+        });
+        assert_eq!(waits.get(), 1);
+        assert!(lock.try_read().is_none());
+        drop(writer);
+        assert!(lock.try_read().is_some() && lock.try_write().is_some());
+    }
+
+    #[test]
+    fn a_reader_comes_in_again_between_two_writers() {
+        let lock = Lock::default();
+        let first = Cell::new(Some(lock.write(|| unreachable!("nobody is inside"))));
+        let between = Cell::new(None);
+        let second = lock.write(|| {
+            // Once the first writer has left, a reader is faster than the second.
+            first.take();
+            if between.take().is_none() {
+                between.set(lock.try_read());
+            }
+        });
+        assert!(lock.try_read().is_none());
+        drop(second);
+        assert!(lock.try_read().is_some());
     }
 }
