@@ -1,15 +1,15 @@
 //! The cost of many VMAs: a fault, advice about a page, and a new VMA in an address space of 10 to
 //! 10,000 VMAs, and the reclaim of a page of a file that up to 1,000 VMAs map. Each time is the
-//! least of several rounds. The machine is the host's memory and has no TLB, so nearly all of the
-//! time is the engine's.
+//! least of several rounds. The last table is how long a thread that maps and unmaps waits beside
+//! threads that fault. The machine is the host's memory and has no TLB, so nearly all of the time
+//! is the engine's.
 //!
 //! ```text
 //! cargo run --release -p pageout-reclaim --example vmas
 //! ```
 
-use core::cell::RefCell;
 use core::mem::MaybeUninit;
-use core::sync::atomic::AtomicU64;
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate};
 use pageout_paging::pte::X86_64;
 use pageout_paging::table::{HostTable, HostTables};
@@ -21,7 +21,9 @@ use pageout_reclaim::{
     Access, Advice, Backing, CpuCtx, Engine, Fault, Frames, Io, Limits, Lock, MappingKind, Memory,
     MmId, MmState, NewVma, Submitted, Tuning, VmFlags, World, WriteGuard,
 };
-use std::time::Instant;
+use std::sync::{Barrier as Start, Mutex, MutexGuard};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// The numbers of VMAs of an address space.
 const VMAS: [u64; 4] = [10, 100, 1_000, 10_000];
@@ -29,6 +31,10 @@ const VMAS: [u64; 4] = [10, 100, 1_000, 10_000];
 const MAPPERS: [u64; 3] = [1, 100, 1_000];
 /// The pages of that file.
 const FILE: u64 = 8_000;
+/// The most threads that fault beside the one that maps.
+const FAULTING: usize = 3;
+/// The time for which one thread maps beside them.
+const BESIDE_FAULTS: Duration = Duration::from_secs(2);
 /// The operations of a round.
 const OPS: usize = 1_000;
 const ROUNDS: usize = 9;
@@ -49,7 +55,7 @@ const ROOM: &str = "the limits hold all of it";
 struct Machine<'m> {
     tables: HostTables<'m, X86_64>,
     locks: Vec<Lock>,
-    free: RefCell<Vec<Pfn>>,
+    free: Mutex<Vec<Pfn>>,
 }
 
 impl<'m> Machine<'m> {
@@ -57,8 +63,12 @@ impl<'m> Machine<'m> {
         Self {
             tables: HostTables::new(ram, Pfn::new(0)),
             locks: (0..FRAMES).map(|_| Lock::default()).collect(),
-            free: RefCell::new((0..FRAMES as u64).map(Pfn::new).collect()),
+            free: Mutex::new((0..FRAMES as u64).map(Pfn::new).collect()),
         }
+    }
+
+    fn free(&self) -> MutexGuard<'_, Vec<Pfn>> {
+        self.free.lock().expect("no thread panics")
     }
 }
 
@@ -104,18 +114,18 @@ impl<'m> Env for Machine<'m> {
 /// A supply of single frames. Their content does not matter, except that of page tables.
 impl Frames for Machine<'_> {
     fn alloc(&self, order: Order) -> Option<Pfn> {
-        if order == Order::default() { self.free.borrow_mut().pop() } else { None }
+        if order == Order::default() { Machine::free(self).pop() } else { None }
     }
     fn free(&self, pfn: Pfn, _: Order) {
-        self.free.borrow_mut().push(pfn);
+        Machine::free(self).push(pfn);
     }
     fn alloc_table(&self) -> Option<Pfn> {
-        let frame = self.free.borrow_mut().pop()?;
+        let frame = Machine::free(self).pop()?;
         self.zero(frame, 1);
         Some(frame)
     }
     fn free_table(&self, frame: Pfn) {
-        self.free.borrow_mut().push(frame);
+        Machine::free(self).push(frame);
     }
     fn zero(&self, pfn: Pfn, _: usize) {
         let table = self.tables.table(pfn);
@@ -123,7 +133,7 @@ impl Frames for Machine<'_> {
     }
     fn copy(&self, _: Pfn, _: Pfn, _: usize) {}
     fn free_pages(&self) -> usize {
-        self.free.borrow().len()
+        Machine::free(self).len()
     }
 }
 
@@ -237,6 +247,47 @@ fn reclaim(nr: u64) -> f64 {
     })
 }
 
+/// Returns the microseconds of mapping and unmapping a VMA beside `nr` threads that fault in the
+/// same address space: the mean, and the most.
+fn beside_faults(nr: usize) -> [f64; 2] {
+    on_new_machine(|engine, machine, new| {
+        engine.mmap(&new).expect(ROOM);
+        read(engine, new.mm, 0);
+        let (maps, over, begin) = (engine.maps(), AtomicBool::new(false), Start::new(nr + 1));
+        let fault = || {
+            begin.wait();
+            let mut cpu = CpuCtx::new();
+            let mut engine = maps.on(machine, &mut cpu, TUNING);
+            while !over.load(Ordering::Relaxed) {
+                read(&mut engine, new.mm, 0);
+            }
+        };
+        let map = || {
+            let mut cpu = CpuCtx::new();
+            let mut engine = maps.on(machine, &mut cpu, TUNING);
+            let vma = NewVma { range: pages(1, 1), pgoff: 1, ..new.clone() };
+            let once = |_| {
+                let start = Instant::now();
+                let id = engine.mmap(&vma).expect(ROOM);
+                engine.munmap(id);
+                start.elapsed().as_nanos() as f64 / 1e3
+            };
+            begin.wait();
+            let start = Instant::now();
+            let in_time = |_: &usize| start.elapsed() < BESIDE_FAULTS;
+            let times: Vec<f64> = (0..).take_while(in_time).map(once).collect();
+            over.store(true, Ordering::Relaxed);
+            let (sum, most) =
+                (times.iter().sum::<f64>(), times.iter().copied().fold(0.0, f64::max));
+            [sum / times.len() as f64, most]
+        };
+        thread::scope(|scope| {
+            (0..nr).for_each(|_| drop(scope.spawn(fault)));
+            map()
+        })
+    })
+}
+
 fn main() {
     println!("{:>8}{:>12}{:>12}{:>16}", "VMAs", "fault ns", "madvise ns", "mmap+munmap ns");
     for nr in VMAS {
@@ -246,5 +297,10 @@ fn main() {
     println!("\n{:>8}{:>21}", "mappers", "reclaim, ns a page");
     for nr in MAPPERS {
         println!("{nr:>8}{:>21.0}", reclaim(nr));
+    }
+    println!("\n{:>8}{:>26}{:>15}", "faulting", "mmap+munmap us, mean", "longest us");
+    for nr in 0..=FAULTING {
+        let [mean, most] = beside_faults(nr);
+        println!("{nr:>8}{mean:>26.1}{most:>15.0}");
     }
 }
