@@ -70,18 +70,21 @@ pub enum ProfileError {
 pub struct Costs {
     /// All instructions.
     pub instructions: u64,
-    /// Compare-and-swaps; on x86-64, locked ones.
+    /// CAS and CASP on arm64, locked `CMPXCHG` on x86-64, AMOCAS on riscv64.
     pub compare_and_swaps: u64,
-    /// Other atomic read-modify-writes. If they are loops, each try counts.
+    /// Other atomic instructions: those of LSE, and each store-exclusive that a loop tries; what
+    /// x86-64 locks, and `XCHG` with memory; AMO and SC.
     pub atomics: u64,
-    /// Invalidations of TLB entries.
+    /// Invalidations of TLB entries: TLBI; `INVLPG`, `INVPCID` and loads of CR3; `SFENCE.VMA` and
+    /// `SINVAL.VMA`.
     pub invalidations: u64,
-    /// Full barriers: DSB on arm64, which waits for invalidations and all accesses; none on x86-64;
-    /// FENCE on riscv64.
+    /// DSB on arm64, which waits for invalidations and all accesses; none on x86-64; FENCE on
+    /// riscv64, also where arm64 has a DMB.
     pub barriers: u64,
-    /// Barriers that wait only for stores: DSB ISHST and its kind; FENCE after stores alone.
+    /// Barriers that wait only for stores: DSB ISHST and its kind, FENCE after stores alone.
     pub store_barriers: u64,
-    /// Lines of 64 bytes that a CPU loaded from or stored to for the first time in a sample.
+    /// Lines of 64 bytes, by virtual address, that a CPU loads from or stores to for the first time
+    /// in a sample.
     pub lines: u64,
 }
 
