@@ -191,6 +191,11 @@ static void free_lazily(int first, int count)
 	unlock_all(ANON, first, count);
 }
 
+static void sync_file(void)
+{
+	must(!fsync(fd));
+}
+
 static void protect(enum kind kind, int first, int count)
 {
 	void *at;
@@ -253,13 +258,10 @@ static void map_again(enum kind kind, int first, int count)
 	unlock_all(kind, first, count);
 }
 
-/* Has the LRUs scanned for so many pages; reclaim may find fewer. */
-static void reclaim(int count)
+/* Has the LRUs scanned until a page is taken; they may have none. */
+static void reclaim(void)
 {
-	char bytes[16];
-	int length = snprintf(bytes, sizeof(bytes), "%lu", count * PAGE);
-
-	must(pwrite(reclaims, bytes, length, 0) == length || errno == EAGAIN);
+	must(pwrite(reclaims, "4096", 4, 0) == 4 || errno == EAGAIN);
 }
 
 static void advise(enum kind kind, int first, int count, int advice)
@@ -269,45 +271,76 @@ static void advise(enum kind kind, int first, int count, int advice)
 		must(errno == ENOMEM || errno == EINVAL);
 }
 
+enum operation { ACCESS, PAGEOUT, COLD, EMPTY, FREE_OR_SYNC, PROTECT, MOVE, DROP, MAP, RECLAIM, FORK,
+		 COMPACT, OPERATIONS };
+
+/* Of 1000 draws. Those that take an emulator longest are rare. */
+static const struct {
+	const char *name;
+	int draws;
+} operations[OPERATIONS] = {
+	[ACCESS] = { "load or store", 641 },
+	[PAGEOUT] = { "MADV_PAGEOUT", 125 },
+	[COLD] = { "MADV_COLD", 25 },
+	[EMPTY] = { "empty", 50 },
+	[FREE_OR_SYNC] = { "MADV_FREE or fsync", 50 },
+	[PROTECT] = { "mprotect", 25 },
+	[MOVE] = { "mremap", 20 },
+	[DROP] = { "drop", 20 },
+	[MAP] = { "munmap and mmap", 20 },
+	[RECLAIM] = { "memory.reclaim", 15 },
+	[FORK] = { "fork", 7 },
+	[COMPACT] = { "compact", 2 },
+};
+
+static enum operation draw_operation(struct thread *t)
+{
+	int left = draw(t, 1000);
+	enum operation operation = ACCESS;
+
+	while (left >= operations[operation].draws)
+		left -= operations[operation++].draws;
+	return operation;
+}
+
 static void operate(struct thread *t)
 {
 	enum kind kind = draw(t, KINDS);
 	int first = draw(t, PAGES), count = 1 + draw(t, PAGES - first);
-	int what = draw(t, 40);
+	enum operation operation = draw_operation(t);
 
-	if (what >= 18) {
-		load_or_store(t, kind, first);
-		return;
-	}
-	schedule_event("%s %d+%d: %s", names[kind], first, count,
-		       what < 5 ? "MADV_PAGEOUT" : what < 6 ? "MADV_COLD" : what < 8 ? "empty" :
-		       what < 10 ? "sync or MADV_FREE" : what < 11 ? "mprotect" : what < 12 ? "mremap" :
-		       what < 13 ? "drop" : what < 14 ? "fork" :
-		       what < 15 ? "munmap and mmap" : what < 17 ? "memory.reclaim" : "compact");
-	if (what < 5)
-		advise(kind, first, count, MADV_PAGEOUT);
-	else if (what < 6)
-		advise(kind, first, count, MADV_COLD);
-	else if (what < 8)
-		empty(kind, first, count);
-	else if (what < 10 && kind == ANON)
-		free_lazily(first, count);
-	else if (what < 10)
-		must(!fsync(fd));
-	else if (what < 11)
-		protect(kind, first, count);
-	else if (what < 12)
-		move(kind);
-	else if (what < 13)
-		drop_and_load(first, count);
-	else if (what < 14)
-		fork_and_load();
-	else if (what < 15)
-		map_again(kind, first, count);
-	else if (what < 17)
-		reclaim(count);
-	else
+	if (operation != ACCESS)
+		schedule_event("%s %d+%d: %s", names[kind], first, count,
+			       operations[operation].name);
+	switch (operation) {
+	case ACCESS:
+		return load_or_store(t, kind, first);
+	case PAGEOUT:
+		return advise(kind, first, count, MADV_PAGEOUT);
+	case COLD:
+		return advise(kind, first, count, MADV_COLD);
+	case EMPTY:
+		return empty(kind, first, count);
+	case FREE_OR_SYNC:
+		return kind == ANON ? free_lazily(first, count) : sync_file();
+	case PROTECT:
+		return protect(kind, first, count);
+	case MOVE:
+		return move(kind);
+	case DROP:
+		return drop_and_load(first, count);
+	case MAP:
+		return map_again(kind, first, count);
+	case RECLAIM:
+		return reclaim();
+	case FORK:
+		return fork_and_load();
+	case COMPACT:
 		must(pwrite(compacts, "1", 1, 0) == 1);
+		return;
+	case OPERATIONS:
+		die("an operation", __LINE__);
+	}
 }
 
 static void *work(void *of)
