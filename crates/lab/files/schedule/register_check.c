@@ -17,7 +17,7 @@
 #include "pageout_schedule.h"
 
 #define CPUS 3
-#define PAGES 16 /* of each kind */
+#define PAGES 8 /* of each kind: few, so that threads meet */
 #define SWAP_PAGES 1024
 /* Addresses of mappings, each half in one page table and half in the next. */
 #define PLACES 6
@@ -394,14 +394,21 @@ static void use_lru(const char *lru)
 	must(reclaims >= 0 && compacts >= 0);
 }
 
-/* Faults bring folios of up to 16 pages; so does the first write to the file. */
+/* Faults bring folios of 4 pages, and the first write to the file one of all. */
 static void use_large_folios(void)
 {
 	static const char zeros[PAGES * PAGE];
 
-	write_to("/sys/kernel/mm/transparent_hugepage/hugepages-64kB/enabled", "always");
 	write_to("/sys/kernel/mm/transparent_hugepage/hugepages-16kB/enabled", "always");
 	must(pwrite(fd, zeros, sizeof(zeros), 0) == sizeof(zeros));
+}
+
+/* A page that reads as zeros afterwards is wrong, unless it was emptied. */
+static void store_to_all(void)
+{
+	for (int kind = 0; kind < KINDS; kind++)
+		for (int i = 0; i < PAGES; i++)
+			*word(base[kind], i) = pages[kind][i].value = i + 1;
 }
 
 int main(int argc, char **argv)
@@ -422,6 +429,7 @@ int main(int argc, char **argv)
 	base[ANON] = map_at_place(PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 	base[FILE_SHARED] = map_at_place(PROT_READ | PROT_WRITE, MAP_SHARED, fd);
 	alias = map_at_place(PROT_READ | PROT_WRITE, MAP_SHARED, fd);
+	store_to_all();
 	for (int i = 0; i < CPUS; i++) {
 		threads[i].cpu = i;
 		threads[i].operations = strtoull(argv[1], NULL, 0);
