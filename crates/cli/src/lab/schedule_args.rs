@@ -44,7 +44,7 @@ pub(crate) struct ScheduleArgs {
     #[arg(long, value_name = "PATH", help_heading = SCENARIO)]
     pub replay: Vec<PathBuf>,
     /// After stored schedules that all pass, try the seeds too
-    #[arg(long, help_heading = SCENARIO, requires = "replay")]
+    #[arg(long, help_heading = SCENARIO, hide_short_help = true, requires = "replay")]
     pub until_passes: bool,
     #[command(flatten)]
     pub patched: Patched,
