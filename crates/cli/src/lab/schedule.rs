@@ -119,7 +119,14 @@ fn save(directory: &Path, scheduled: &Scheduled) -> Result<(), CliError> {
     for searched in &scheduled.searched {
         let small = searched.failure.as_ref().map(|failure| &failure.schedule);
         let others = searched.failed.iter().skip(small.iter().len());
-        for schedule in small.into_iter().chain(others) {
+        let all: Vec<&Schedule> = small.into_iter().chain(others).collect();
+        // pct gives up no turn: its seed decides at every point.
+        let (none, kept): (Vec<_>, Vec<_>) = all.into_iter().partition(|of| of.turns.is_empty());
+        if !none.is_empty() {
+            let seeds = none.len();
+            output::say(&format!("not kept: {seeds} seeds whose order is no list of turns"));
+        }
+        for schedule in kept {
             let name = format!("{}-seed-{}.{SCHEDULE}", schedule.kernel, schedule.seed);
             let path = directory.join(name);
             output::to(Some(&path), schedule.to_string().as_bytes())?;
