@@ -247,13 +247,13 @@ impl Workload {
         judged.map(|metric| metric.name.as_str()).collect()
     }
 
-    /// Returns the needs of its kernels.
+    /// Returns the needs of its kernels. The CPUs depend on its fields.
     pub(super) fn needs(&self) -> Needs {
         let numa = NUMA.iter().filter(|_| self.nodes > 1);
         let numa = numa.map(|option| option.parse().expect("an option of ours"));
         let options = self.options.iter().cloned().chain(numa).collect();
         let packages = self.packages.clone();
-        Needs { swap: self.swap, options, packages, more_cpus: self.cpus - 1 }
+        Needs { swap: self.swap, options, packages, ..Needs::default() }
     }
 
     /// Returns the boot parameters that make its nodes and disks.

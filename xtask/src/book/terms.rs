@@ -105,15 +105,15 @@ pub(super) fn mark(page: &str, terms: &[Term]) -> String {
             }
             Event::Text(text) if left_out == 0 && page[range.clone()] == *text => {
                 for term in terms {
+                    if used.contains(&*term.meaning) {
+                        continue;
+                    }
                     let free = |at: &usize| {
                         let (from, to) = (range.start + at, range.start + at + term.name.len());
                         marks.iter().all(|(start, end, _)| to <= *start || from >= *end)
                     };
-                    let place = uses(&text, &term.name).find(free);
-                    let Some(at) = place.filter(|_| !used.contains(&term.meaning)) else {
-                        continue;
-                    };
-                    used.insert(term.meaning.clone());
+                    let Some(at) = uses(&text, &term.name).find(free) else { continue };
+                    used.insert(&*term.meaning);
                     marks.push((range.start + at, range.start + at + term.name.len(), term));
                 }
             }

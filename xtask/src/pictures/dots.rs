@@ -20,6 +20,11 @@ pub(super) struct Dot {
     pub(super) range: Option<(f64, f64)>,
 }
 
+/// Returns the values of all dots.
+pub(super) fn values(rows: &[Row]) -> impl Iterator<Item = f64> {
+    rows.iter().flat_map(|row| &row.dots).map(|dot| dot.value)
+}
+
 /// Draws the rows. The first row that has dots has the names of the series above them. A line at
 /// `at` has a name where it stands for something.
 pub(super) fn draw(svg: &mut Svg, axis: Axis, rows: &[Row], line: Option<(f64, &str)>) {

@@ -87,7 +87,7 @@ fn young_checks(texts: &Texts) -> Result<Svg> {
         "Entry by entry, each call changes every entry of the block",
         "Atomic operations of one young check of a 64K folio on arm64, counted on the engine",
     );
-    let all = rows.iter().flat_map(|row| &row.dots).map(|dot| dot.value);
+    let all = dots::values(&rows);
     dots::draw(&mut svg, Axis::linear("atomics for each folio", all), &rows, None);
     Ok(svg)
 }

@@ -131,7 +131,7 @@ fn batches(texts: &Texts) -> Result<Svg> {
         "Batches pay the more, the larger the folio",
         "Instructions to reclaim a 4K page of a mapped file, arm64, counted under QEMU",
     );
-    let all = rows.iter().flat_map(|row| &row.dots).map(|dot| dot.value);
+    let all = dots::values(&rows);
     let axis = Axis::log("instructions for each 4K page (logarithmic)", all);
     dots::draw(&mut svg, axis, &rows, None);
     Ok(svg)
@@ -155,7 +155,7 @@ fn workloads(texts: &Texts) -> Result<Svg> {
         "Instructions that Linux 7.3 saves by its batches, % of those without; 64K folios, classic \
          LRU, counted under QEMU",
     );
-    let all = rows.iter().flat_map(|row| &row.dots).map(|dot| dot.value);
+    let all = dots::values(&rows);
     dots::draw(&mut svg, Axis::linear("saved, %", all), &rows, Some((0.0, "")));
     Ok(svg)
 }

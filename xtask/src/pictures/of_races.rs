@@ -97,7 +97,7 @@ fn bugs(texts: &Texts) -> Result<Svg> {
         "Injected bugs show in few steps",
         "Steps of the counterexample that `pageout check` finds, at most, by bug",
     );
-    let all = rows.iter().flat_map(|row| &row.dots).map(|dot| dot.value);
+    let all = dots::values(&rows);
     dots::draw(&mut svg, Axis::linear("steps", all), &rows, None);
     Ok(svg)
 }

@@ -283,7 +283,7 @@ fn filters(texts: &Texts) -> Result<Svg> {
         "Refaults with batches against those without, in 16 rounds of use and reclaim, MGLRU, \
          counted on the engine",
     );
-    let all = rows.iter().flat_map(|row| &row.dots).map(|dot| dot.value);
+    let all = dots::values(&rows);
     let axis = Axis::linear("change of refaults, %", all);
     dots::draw(&mut svg, axis, &rows, Some((0.0, "")));
     Ok(svg)

@@ -43,6 +43,15 @@ struct insn {
 	enum transfer transfer;
 };
 
+/* An instruction of up to 32 bits. */
+static uint32_t word_of(const uint8_t *bytes, size_t size)
+{
+	uint32_t word = 0;
+
+	memcpy(&word, bytes, size < sizeof(word) ? size : sizeof(word));
+	return word;
+}
+
 static enum end arm64_end(uint32_t word)
 {
 	bool blr_authenticated = (word & 0xfefff800) == 0xd63f0800;
@@ -83,9 +92,7 @@ static enum kind arm64_kind(uint32_t word)
 
 static struct insn arm64_insn(const uint8_t *bytes, size_t size)
 {
-	uint32_t word = 0;
-
-	memcpy(&word, bytes, size < sizeof(word) ? size : sizeof(word));
+	uint32_t word = word_of(bytes, size);
 	struct insn insn = { arm64_end(word), arm64_kind(word), TRANSFER_NONE };
 
 	/* STP and LDP of x19 and x20, the first callee-saved registers. */
@@ -222,9 +229,7 @@ static enum kind riscv_kind(uint32_t word)
 
 static struct insn riscv_insn(const uint8_t *bytes, size_t size)
 {
-	uint32_t word = 0;
-
-	memcpy(&word, bytes, size < sizeof(word) ? size : sizeof(word));
+	uint32_t word = word_of(bytes, size);
 	struct insn insn = { riscv_end(word), riscv_kind(word), TRANSFER_NONE };
 
 	/* SD and LD of the return address, not relative to the stack pointer. */

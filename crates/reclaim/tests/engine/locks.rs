@@ -200,6 +200,39 @@ fn whoever_waits_to_write_relaxes_between_tries() {
     drop(writer);
 }
 
+#[test]
+fn a_writer_that_waits_is_not_overtaken_by_readers() {
+    let lock = Lock::default();
+    let inside = Cell::new(lock.try_read());
+    let waits = Cell::new(0);
+    let writer = lock.write(|| {
+        waits.set(waits.get() + 1);
+        assert!(lock.try_read().is_none() && lock.try_write().is_none());
+        inside.take();
+    });
+    assert_eq!(waits.get(), 1);
+    assert!(lock.try_read().is_none());
+    drop(writer);
+    assert!(lock.try_read().is_some() && lock.try_write().is_some());
+}
+
+#[test]
+fn a_reader_comes_in_again_between_two_writers() {
+    let lock = Lock::default();
+    let first = Cell::new(Some(lock.write(|| unreachable!("nobody is inside"))));
+    let between = Cell::new(None);
+    let second = lock.write(|| {
+        // Once the first writer has left, a reader is faster than the second.
+        first.take();
+        if between.take().is_none() {
+            between.set(lock.try_read());
+        }
+    });
+    assert!(lock.try_read().is_none());
+    drop(second);
+    assert!(lock.try_read().is_some());
+}
+
 /// Two CPUs that reclaim folios of one file must not exclude each other.
 #[test]
 fn a_reader_is_refused_only_by_a_writer() {
