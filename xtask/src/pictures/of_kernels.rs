@@ -1,11 +1,10 @@
 //! Pictures of real kernels: instructions that were counted under QEMU.
 
 use anyhow::Result;
-use pageout_record::schema::Record;
 
 use super::axis::Axis;
 use super::data::Source::{self, Stored};
-use super::data::{Picture, Records, Texts, label, quartiles};
+use super::data::{Picture, Records, Texts};
 use super::dots::{self, Dot, Row};
 use super::lines::{self, Line, Panel};
 use super::svg::Svg;
@@ -78,28 +77,30 @@ pub(super) const PICTURES: &[Picture] = &[
 /// The names of the LRUs in records and in pictures.
 const LRUS: [(&str, &str, &str); 2] = [("classic", "classic", "c"), ("mglru", "MGLRU", "b")];
 
-/// The instructions of a page by the patches of the queue that are applied.
+/// The instructions of a page on Linux 7.3, with the queue's mends and with all of it.
 fn queue(texts: &Texts) -> Result<Svg> {
-    let records = texts.records(QUEUE)?.with(&[("order", "4"), ("size", "1GiB")]);
-    let mut svg = Svg::new(
-        "The corrections cost a little; the other patches more than pay for them",
-        "Instructions to reclaim a 4K page in 64K folios, arm64, counted under QEMU",
-    );
-    let patch = |record: &Record| -> Result<f64> {
-        let name = label(record, "kernel").split(':').next().unwrap_or_default();
-        Ok(if name == "base" { 0.0 } else { name.trim_start_matches('p').parse()? })
-    };
-    let mut lines = Vec::new();
-    for (lru, name, class) in LRUS {
-        let of_lru = records.0.iter().filter(|record| label(record, "lru") == lru);
-        let points = of_lru.map(|record| Ok((patch(record)?, quartiles(record, "reclaim")?[1])));
-        let mut points = points.collect::<Result<Vec<_>>>()?;
-        points.sort_by(|a, b| a.0.total_cmp(&b.0));
-        lines.push(Line { name, class, points });
+    let records = texts.records(QUEUE)?.with(&[("config", "arm64-4k"), ("young", "all")]);
+    let kernels = [("stock", "7.3", "b"), ("q5", "with the mends", "a"), ("q20", "with all", "d")];
+    let mut rows = Vec::new();
+    for (lru, name, _) in LRUS {
+        rows.push(Row { name: name.to_owned(), dots: Vec::new() });
+        for order in ["4", "0"] {
+            let mut dots = Vec::new();
+            for (kernel, series, class) in kernels {
+                let wanted = [("kernel", kernel), ("lru", lru), ("order", order)];
+                let value = records.figure(&wanted, "reclaim")?;
+                dots.push(Dot { series, class, value, range: None });
+            }
+            rows.push(Row { name: format!("order {order}"), dots });
+        }
     }
-    let applied = lines.iter().flat_map(|line| &line.points).map(|(x, _)| *x);
-    let below = Axis::between("patches applied to Linux 7.3.4", applied);
-    lines::draw(&mut svg, below, 200.0, &[Panel { lines, ..Panel::default() }]);
+    let mut svg = Svg::new(
+        "The mends cost a little; the other patches more than pay for them",
+        "Instructions to reclaim a 4K page of a mapped file, arm64, counted under QEMU",
+    );
+    let all = dots::values(&rows);
+    let axis = Axis::log("instructions for each 4K page (logarithmic)", all);
+    dots::draw(&mut svg, axis, &rows, None);
     Ok(svg)
 }
 

@@ -12,7 +12,7 @@ pub(super) fn lab() -> Help {
         brief: vec![Section::terms(
             "Arguments of its commands, in this order (all: `pageout lab --help`)",
             &[
-                ("KERNEL", "stock, no-batch, no-young, no-mglru, no-unmap, q1 to q22, 6.12:s3"),
+                ("KERNEL", "stock, no-batch, no-young, no-mglru, no-unmap, q1 to q20, 6.12:s3"),
                 ("SCENARIO", &one_of(&Workload::names())),
                 ("FIELD=VALUE", "order=0,4  lru=classic,mglru  young=none  size=1GiB"),
             ],
@@ -69,7 +69,7 @@ fn kernels_7_3() -> Section {
                 "no-unmap-defer, clean-entries",
                 "stock with other flushes where reclaim unmaps (docs/lab.md)",
             ),
-            ("q1 to q22", "stock with the first patches of a queue that makes its reclaim faster"),
+            ("q1 to q20", "stock with the first patches of a queue that makes its reclaim faster"),
         ],
     )
 }

@@ -15,7 +15,7 @@ pub(crate) struct ScheduleArgs {
     pub kernels: Vec<String>,
     /// Workload: name or C file, and its arguments
     ///
-    /// lost-write, register-check, stale-read-file, stale-read-lazyfree, or a C program that calls
+    /// lost-write, register-check, stale-read-file (-lazyfree, -private), or a C program that calls
     /// what pageout_schedule.h declares (docs/schedule.md).
     #[arg(long, value_name = "WORKLOAD", value_parser = workload, help_heading = SCENARIO)]
     pub workload: Program,

@@ -52,6 +52,15 @@ static inline uint64_t nanoseconds(void)
 	return t.tv_sec * 1000000000ULL + t.tv_nsec;
 }
 
+/* A page is mapped, as /proc/self/pagemap tells without touching it. */
+static inline int mapped(int pagemap, volatile void *page)
+{
+	uint64_t entry;
+
+	must(pread(pagemap, &entry, 8, (uintptr_t)page / PAGE * 8) == 8);
+	return entry >> 63;
+}
+
 /* A kernel parameter, or -1 where this kernel has none of that name. */
 static inline long parameter(const char *name, const char *new_value)
 {

@@ -80,6 +80,12 @@ uint64_t lab_frame(const void *at);
 void lab_sharers(unsigned int more);
 void lab_end_sharers(void);
 
+/*
+ * Moves this thread to CPU 0, and starts another one of its process on CPU 1, so that flushes have
+ * to reach that too. It gives up each turn of its emulated CPU. Takes cpus = 2 in the manifest.
+ */
+void lab_run_on_both(void);
+
 /* From now on the kernel swaps: to "zram" or to a "ram-disk". Takes swap = true in the manifest. */
 void lab_swap(const char *to);
 

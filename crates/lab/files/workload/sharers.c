@@ -1,6 +1,9 @@
-/* Processes that map what the workload does, and sleep. */
+/* Processes that map what the workload does, and sleep; a thread of it that runs. */
+#define _GNU_SOURCE /* sched_setaffinity */
 #include "pageout_lab.h"
 
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,6 +12,7 @@
 
 static pid_t sharers[MOST];
 static unsigned int count;
+static volatile bool runs; /* the thread */
 
 void lab_sharers(unsigned int more)
 {
@@ -30,4 +34,38 @@ void lab_end_sharers(void)
 		kill(sharers[--count], SIGKILL);
 		waitpid(sharers[count], NULL, 0);
 	}
+}
+
+static void run_on(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	lab_require(!sched_setaffinity(0, sizeof(set), &set), "the machine has no CPU %d", cpu);
+}
+
+static void *run(void *unused)
+{
+	(void)unused;
+	run_on(1);
+	while (true) {
+		runs = true;
+#ifdef __x86_64__
+		asm volatile("pause");
+#elif defined(__aarch64__)
+		asm volatile("yield");
+#endif
+	}
+	return NULL;
+}
+
+void lab_run_on_both(void)
+{
+	pthread_t thread;
+
+	run_on(0);
+	lab_require(!pthread_create(&thread, NULL, run, NULL), "cannot start a thread");
+	while (!runs)
+		usleep(1000);
 }

@@ -44,15 +44,6 @@ static void *writer(void *unused)
 	return unused;
 }
 
-/* Whether page 0 is mapped, as /proc/self/pagemap tells without touching it. */
-static int mapped(int pagemap)
-{
-	uint64_t entry;
-
-	must(pread(pagemap, &entry, 8, (uintptr_t)page / PAGE * 8) == 8);
-	return entry >> 63;
-}
-
 static void *flusher(void *unused)
 {
 	int pagemap = open("/proc/self/pagemap", O_RDONLY);
@@ -66,7 +57,7 @@ static void *flusher(void *unused)
 			schedule_relax();
 			continue;
 		}
-		while (mapped(pagemap) && LOAD(over) != round)
+		while (mapped(pagemap, page) && LOAD(over) != round)
 			schedule_relax();
 		if (LOAD(over) != round) {
 			schedule_event("page 0 is unmapped: writes it out");

@@ -10,7 +10,9 @@
  * A load of CPU 1 counts only if it begins after CPU 1 saw the announcement (release and acquire),
  * and only if it returns the value from before the store.
  *
- * usage: stale_read lazyfree|file ROUNDS [intruder|alone|measure] [DELAY_US]
+ * private maps a file privately: the store makes a copy. CPU 2 then waits for the entry alone.
+ *
+ * usage: stale_read lazyfree|file|private ROUNDS [intruder|alone|measure] [DELAY_US]
  */
 #include "../guest.h"
 #include "../../schedule/pageout_schedule.h"
@@ -18,6 +20,7 @@
 #define PAGES 30 /* one less than the folios that reclaim frees at once: one flush, at the end */
 
 static volatile uint64_t *page;
+static int pagemap = -1; /* of a private mapping */
 static uint64_t round_, seen, stored, over, answered, let_go;
 static struct { uint64_t loads, first, last; } stale; /* of the present round */
 
@@ -57,6 +60,12 @@ static int present(int first, int count)
 	return sum;
 }
 
+/* Page 0 is where it was, as far as the storing thread waits for it to go. */
+static int there(void)
+{
+	return pagemap < 0 ? present(0, 1) : mapped(pagemap, page);
+}
+
 static void *storer(void *unused)
 {
 	pin(2);
@@ -67,7 +76,7 @@ static void *storer(void *unused)
 			schedule_relax();
 			continue;
 		}
-		while (present(0, 1) && LOAD(over) != round)
+		while (there() && LOAD(over) != round)
 			schedule_relax();
 		STORE(let_go, let_go + (LOAD(over) != round));
 		schedule_event("page 0 is %s: stores", LOAD(over) != round ? "gone" : "still there");
@@ -86,8 +95,15 @@ static void prepare(int fd, uint64_t round)
 	must(!madvise((void *)page, PAGES * PAGE, MADV_DONTNEED));
 	if (fd >= 0)
 		must(!posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED));
-	for (int i = 0; i < PAGES; i++)
-		page[i * PAGE / sizeof(*page)] = old_value(round);
+	for (int i = 0; i < PAGES; i++) {
+		uint64_t value = old_value(round);
+
+		if (pagemap < 0)
+			page[i * PAGE / sizeof(*page)] = value;
+		else
+			must(pwrite(fd, &value, sizeof(value), i * PAGE) == sizeof(value) &&
+			     page[i * PAGE / sizeof(*page)] == value);
+	}
 	if (fd >= 0)
 		must(!fsync(fd));
 	else
@@ -125,14 +141,17 @@ int main(int argc, char **argv)
 
 	begin();
 	if (argc < 3)
-		die("usage: stale_read lazyfree|file ROUNDS [intruder|alone|measure] [DELAY_US]", __LINE__);
+		die("usage: stale_read lazyfree|file|private ROUNDS [intruder|alone|measure] [DELAY_US]", __LINE__);
 	rounds = strtoull(argv[2], NULL, 0);
-	if (!strcmp(argv[1], "file")) {
+	if (!strcmp(argv[1], "private"))
+		must((pagemap = open("/proc/self/pagemap", O_RDONLY)) >= 0);
+	if (strcmp(argv[1], "lazyfree")) {
 		fd = open("stale_read.data", O_RDWR | O_CREAT | O_TRUNC, 0600);
 		must(fd >= 0 && !ftruncate(fd, PAGES * PAGE));
 	}
 	page = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE,
-		    fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED, fd, 0);
+		    fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : pagemap < 0 ? MAP_SHARED : MAP_PRIVATE,
+		    fd, 0);
 	must(page != MAP_FAILED);
 	must(!madvise((void *)page, PAGES * PAGE, MADV_NOHUGEPAGE) || errno == EINVAL);
 	must(!madvise((void *)page, PAGES * PAGE, MADV_RANDOM)); /* single pages, no read-ahead */
