@@ -17,59 +17,32 @@ use pageout_paging::tlb::YoungFlush;
 use pageout_paging::young::YoungAlgorithm;
 use pageout_paging::{Env, Notifier, Order, Pfn, Sound, VirtAddr};
 use pageout_reclaim::{
-    Access, Backing, CpuCtx, Fault, FlushTiming, Frames, Io, Limits, MappingKind, MemcgId, MmId,
-    NewVma, Place, Submitted, Tuning, VmFlags, World,
+    Access, Backing, CpuCtx, Fault, FlushTiming, Frames, Io, Limits, MappingId, MappingKind,
+    MemcgId, MmId, NewVma, Submitted, Tuning, VmFlags, World,
 };
+use pageout_sim::Memory;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
-/// The token of memory that no program may read.
-const POISON: u64 = u64::MAX;
-
 /// The number of pages of each area.
 const PAGES: u64 = 48;
 
-/// The content of memory, and the content that programs expect.
-#[derive(Default)]
+/// Memory, and the content of it that programs expect.
 struct Content {
-    frames: RefCell<BTreeMap<Pfn, u64>>,
-    device: RefCell<BTreeMap<(bool, u64), u64>>,
+    memory: RefCell<Memory>,
     expected: RefCell<BTreeMap<(u32, VirtAddr), u64>>,
     wrong: Cell<u64>,
     tokens: Cell<u64>,
 }
 
 impl Content {
-    fn set(&self, first: Pfn, nr: usize, token: u64) {
-        let mut frames = self.frames.borrow_mut();
-        frames.extend((0..nr as u64).map(|k| (first.add(k), token)));
-    }
-
-    fn at(&self, pfn: Pfn) -> u64 {
-        self.frames.borrow().get(&pfn).copied().unwrap_or(POISON)
-    }
-
-    fn place(place: Place, k: u64) -> (bool, u64) {
-        match place {
-            Place::File(_, page) => (true, page + k),
-            Place::Swap(slot) => (false, u64::from(slot.0) + k),
-        }
-    }
-
-    fn read(&self, io: Io) {
-        let device = self.device.borrow();
-        for k in 0..io.nr as u64 {
-            let token = device.get(&Self::place(io.place, k)).copied().unwrap_or(0);
-            self.set(io.pfn.add(k), 1, token);
-        }
-    }
-
-    fn write(&self, io: Io) {
-        let mut device = self.device.borrow_mut();
-        for k in 0..io.nr as u64 {
-            device.insert(Self::place(io.place, k), self.at(io.pfn.add(k)));
-        }
+    /// Returns memory of as many frames, and a file of zeros.
+    fn new(frames: usize, file: MappingId) -> Self {
+        let mut memory = Memory::new(Pfn::new(0)..Pfn::new(frames as u64));
+        memory.storage.truncated(file, 0);
+        let (expected, wrong, tokens) = Default::default();
+        Self { memory: RefCell::new(memory), expected, wrong, tokens }
     }
 
     /// Checks an access of a program that reached the frame `pfn` by address `at`. `whose` tells
@@ -77,14 +50,15 @@ impl Content {
     fn reached(&self, whose: u32, at: VirtAddr, pfn: Pfn, store: bool) {
         let mut expected = self.expected.borrow_mut();
         let expected = expected.entry((whose, at)).or_insert(0);
-        let found = self.at(pfn);
+        let mut memory = self.memory.borrow_mut();
+        let found = memory.content(pfn);
         self.wrong.set(self.wrong.get() + u64::from(found != *expected));
         if store {
             self.tokens.set(self.tokens.get() + 1);
             *expected = self.tokens.get();
-            // A frame without an owner stays poisoned, so that later accesses find it too.
-            if found != POISON {
-                self.set(pfn, 1, *expected);
+            // A free frame stays garbage, so that later accesses find it too.
+            if memory.frame(pfn).used {
+                memory.set_content(pfn, *expected);
             }
         }
     }
@@ -172,11 +146,14 @@ impl<F: Arch> Mmu for Watched<'_, '_, '_, F> {
 
 impl<F: Arch> Frames for Watched<'_, '_, '_, F> {
     fn alloc(&self, order: Order) -> Option<Pfn> {
-        self.env.alloc(order)
+        let pfn = self.env.alloc(order)?;
+        self.content.memory.borrow_mut().alloc_run(pfn, order);
+        Some(pfn)
     }
 
     fn free(&self, pfn: Pfn, order: Order) {
-        self.content.set(pfn, order.nr_pages(), POISON);
+        let freed = self.content.memory.borrow_mut().free(pfn, order);
+        freed.expect("frames are freed once");
         self.env.free(pfn, order);
     }
 
@@ -189,14 +166,12 @@ impl<F: Arch> Frames for Watched<'_, '_, '_, F> {
     }
 
     fn zero(&self, pfn: Pfn, nr: usize) {
-        self.content.set(pfn, nr, 0);
+        self.content.memory.borrow_mut().zero(pfn, nr);
         self.env.zero(pfn, nr);
     }
 
     fn copy(&self, from: Pfn, to: Pfn, nr: usize) {
-        for k in 0..nr as u64 {
-            self.content.set(to.add(k), 1, self.content.at(from.add(k)));
-        }
+        self.content.memory.borrow_mut().copy(from, to, nr);
         self.env.copy(from, to, nr);
     }
 
@@ -207,12 +182,12 @@ impl<F: Arch> Frames for Watched<'_, '_, '_, F> {
 
 impl<F: Arch> Backing for Watched<'_, '_, '_, F> {
     fn read(&self, io: Io) -> Submitted {
-        self.content.read(io);
+        self.content.memory.borrow_mut().submit(false, io);
         self.env.read(io)
     }
 
     fn write(&self, io: Io) -> Submitted {
-        self.content.write(io);
+        self.content.memory.borrow_mut().submit(true, io);
         self.env.write(io)
     }
 }
@@ -305,10 +280,11 @@ impl Case {
         let mut setup = model.setup(&platform, ModelRun { draw: Draw::Nominal, seed });
         setup.shape = shape;
         let machine = Machine::new(setup, ground.env.tables());
-        let (memcg, spaces) = add_spaces(&ground);
+        let (memcg, file, spaces) = add_spaces(&ground);
+        let content = Content::new(limits.frames, file);
         let kernel = Kernel::new::<F>(ground.supply, Swap::Device);
         let kernel = kernel.with_vms(self.vms(&ground, &spaces));
-        let run = Run::new(self, &ground, &kernel, memcg, spaces);
+        let run = Run::new(self, &ground, &kernel, (memcg, spaces), content);
         let mut tasks = vec![run.reclaiming()];
         tasks.extend((0..3).map(|core| run.program(core)));
         let report = machine.run(tasks);
@@ -326,7 +302,7 @@ const SIZED: &str = "the arena is sized for the test";
 type Spaces = [(MmId, Pfn); 2];
 
 /// Adds two address spaces with private memory and a file that both may write to.
-fn add_spaces<F: Arch>(ground: &Ground<'_, F>) -> (MemcgId, Spaces) {
+fn add_spaces<F: Arch>(ground: &Ground<'_, F>) -> (MemcgId, MappingId, Spaces) {
     let Ground { env, maps, supply } = ground;
     let cpu = &mut CpuCtx::new();
     let engine = &mut maps.on(env, cpu, Tuning::recommended(F::FLUSH));
@@ -345,7 +321,7 @@ fn add_spaces<F: Arch>(ground: &Ground<'_, F>) -> (MemcgId, Spaces) {
         maps.lru_gen_use_mm(mm).expect("it lives");
         (mm, root)
     });
-    (memcg, spaces)
+    (memcg, file, spaces)
 }
 
 struct Run<'r, 'a, F: Arch> {
@@ -365,11 +341,11 @@ impl<'r, 'a, F: Arch> Run<'r, 'a, F> {
         case: Case,
         ground: &'r Ground<'a, F>,
         kernel: &'r Kernel<'r>,
-        memcg: MemcgId,
-        spaces: Spaces,
+        (memcg, spaces): (MemcgId, Spaces),
+        content: Content,
     ) -> Self {
         let tuning = case.variant().tuning(F::FLUSH);
-        let (content, reclaimed, left) = (Content::default(), Cell::new(0), Cell::new(3));
+        let (reclaimed, left) = (Cell::new(0), Cell::new(3));
         Self { case, ground, kernel, memcg, spaces, tuning, content, reclaimed, left }
     }
 

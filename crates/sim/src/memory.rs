@@ -95,6 +95,16 @@ impl Memory {
         free
     }
 
+    /// Allocates the 2^`order` frames from `pfn` on, which another supply chose.
+    ///
+    /// # Panics
+    /// If one of them is in use.
+    pub fn alloc_run(&mut self, pfn: Pfn, order: Order) {
+        let first = self.number(pfn);
+        assert!(self.is_free(first, order.nr_pages()), "frames are allocated once");
+        self.take(first, order);
+    }
+
     fn starts(&self, order: Order) -> impl DoubleEndedIterator<Item = usize> + use<> {
         (0..self.frames.len()).step_by(order.nr_pages())
     }
