@@ -29,7 +29,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             for _ in 0..steps::SHMEMS {
                 let shmem = make(MappingKind::Shmem).expect("room for shared memory");
                 self.files.borrow_mut().push(shmem);
-                self.truth.borrow_mut().zeros.insert(shmem, 0);
+                self.truth.borrow_mut().files.truncated(shmem, 0);
             }
             for _ in 0..2 {
                 let area = make(MappingKind::Anon).expect("room for the areas");

@@ -2,9 +2,9 @@
 
 use pageout_paging::Pfn;
 use pageout_paging::mmu::Asid;
-use pageout_reclaim::{MappingId, MemcgId, MmId, VmFlags};
-use pageout_sim::pristine;
-use std::collections::{BTreeMap, HashMap};
+use pageout_reclaim::{MappingId, MemcgId, MmId, Place, VmFlags};
+use pageout_sim::Storage;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// The kind and place of a process's page.
@@ -82,10 +82,8 @@ impl Process {
 #[derive(Debug, Default)]
 pub(crate) struct Truth {
     pub(crate) processes: Vec<Option<Process>>,
-    files: HashMap<(MappingId, u64), u64>,
-    /// The page of each mapping from which on there are zeros where nothing was stored. It is the
-    /// end of a truncated file, and all of shared memory.
-    pub(crate) zeros: HashMap<MappingId, u64>,
+    /// Files and shared memory, as if each store were written at once.
+    pub(crate) files: Storage,
     last: u64,
     /// The stores made during the current operation.
     pub(crate) stores: Vec<(usize, u64, u64)>,
@@ -106,20 +104,10 @@ impl Truth {
         self.processes[process].as_mut().expect("a process that lives")
     }
 
-    fn file(&self, file: MappingId, index: u64) -> u64 {
-        let stored = self.files.get(&(file, index)).copied();
-        stored.unwrap_or_else(|| match self.zeros.get(&file) {
-            Some(from) if index >= *from => 0,
-            _ => pristine(file, index),
-        })
-    }
-
     /// Notes that a file ended with page `from`: there are zeros from there on, also in place of
     /// private copies.
     pub(crate) fn truncated(&mut self, file: MappingId, from: u64) {
-        self.files.retain(|(of, index), _| *of != file || *index < from);
-        let zeros = self.zeros.entry(file).or_insert(from);
-        *zeros = from.min(*zeros);
+        self.files.truncated(file, from);
         for process in self.processes.iter_mut().flatten() {
             for page in process.pages.values_mut() {
                 let (Home::Private(of, index) | Home::Shared(of, index)) = page.home else {
@@ -138,7 +126,18 @@ impl Truth {
     fn behind(&self, home: Home) -> u64 {
         match home {
             Home::Anonymous => 0,
-            Home::Private(file, index) | Home::Shared(file, index) => self.file(file, index),
+            Home::Private(file, index) | Home::Shared(file, index) => {
+                self.files.content(Place::File(file, index))
+            }
+        }
+    }
+
+    /// Returns a function that returns true for a content of a page that is this value.
+    fn is(&self, home: Home, value: u64) -> impl Fn(&Content) -> bool + use<> {
+        let behind = self.behind(home);
+        move |content| match content {
+            Content::Behind => behind == value,
+            Content::Own(own) => *own == value,
         }
     }
 
@@ -148,19 +147,14 @@ impl Truth {
         let at = self.process(process).pages.get_mut(&page).expect("a page that is mapped");
         at.lazy = false;
         match at.home {
-            Home::Shared(file, index) => _ = self.files.insert((file, index), value),
+            Home::Shared(file, index) => self.files.set_content(Place::File(file, index), value),
             _ => at.may = vec![Content::Own(value)],
         }
     }
 
     /// Returns true if a load may find the value.
     pub(crate) fn may_hold(&self, page: &Page, value: u64) -> bool {
-        let behind = self.behind(page.home);
-        let is = |content: &Content| match content {
-            Content::Behind => behind == value,
-            Content::Own(own) => *own == value,
-        };
-        page.lazy && value == 0 || page.may.iter().any(is)
+        page.lazy && value == 0 || page.may.iter().any(self.is(page.home, value))
     }
 
     /// Checks the value that a load found.
@@ -169,18 +163,14 @@ impl Truth {
     /// If that is not the value stored last.
     pub(crate) fn loaded(&mut self, process: usize, page: u64, value: u64) {
         let at = self.page(process, page).expect("a page that is mapped").clone();
-        let behind = self.behind(at.home);
-        let is = |content: &Content| match content {
-            Content::Behind => behind == value,
-            Content::Own(own) => *own == value,
-        };
-        let may: Vec<_> = at.may.iter().copied().filter(is).collect();
+        let may: Vec<_> = at.may.iter().copied().filter(self.is(at.home, value)).collect();
         // The page was lazyfree, and was taken. If it may have held zeros before, that proves
         // nothing.
         let zeroed = at.lazy && value == 0 && may.is_empty();
         assert!(
             zeroed || !may.is_empty(),
-            "process {process} loads {value:#x} from page {page}, {at:?} over {behind:#x}"
+            "process {process} loads {value:#x} from page {page}, {at:?} over {:#x}",
+            self.behind(at.home)
         );
         let at = self.process(process).pages.get_mut(&page).expect("the same page");
         if zeroed {
@@ -195,8 +185,8 @@ impl Truth {
         let Some(at) = self.page(process, page) else {
             return;
         };
-        if let Home::Private(file, index) = at.home {
-            let copy = Content::Own(self.file(file, index));
+        if let Home::Private(..) = at.home {
+            let copy = Content::Own(self.behind(at.home));
             let at = self.process(process).pages.get_mut(&page).expect("the same page");
             if at.may.contains(&Content::Behind) && !at.may.contains(&copy) {
                 at.may.push(copy);
