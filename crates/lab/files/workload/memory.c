@@ -142,6 +142,18 @@ struct lab_file lab_file(size_t size, unsigned int order)
 	return file;
 }
 
+void *lab_map_file(struct lab_file file, size_t size, unsigned int order)
+{
+	size_t all = file.offset + size;
+	char *whole = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_SHARED, file.fd, 0);
+
+	lab_require(whole != MAP_FAILED, "cannot map a file");
+	for (size_t page = 0; page < all; page += 4096)
+		(void)*(volatile char *)(whole + page);
+	lab_require_folios(whole + file.offset, size, order);
+	return whole + file.offset;
+}
+
 void lab_require_folios(const void *at, size_t size, unsigned int order)
 {
 	folios_check(getpid(), (uintptr_t)at, size, order);

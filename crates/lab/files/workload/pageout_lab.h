@@ -64,6 +64,9 @@ struct lab_file {
 };
 struct lab_file lab_file(size_t size, unsigned int order);
 
+/* Maps such a file shared and writable, from its offset on, with each page present. */
+void *lab_map_file(struct lab_file file, size_t size, unsigned int order);
+
 /* The memory is wholly present, in folios of exactly this order. */
 void lab_require_folios(const void *at, size_t size, unsigned int order);
 

@@ -42,14 +42,10 @@ static void sample(int fd, volatile char *at, size_t size)
 void workload(void)
 {
 	size_t size = lab_size("size");
-	struct lab_file file = lab_file(size, lab_number("order"));
-	size_t all = file.offset + size;
-	char *whole = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_SHARED, file.fd, 0);
+	unsigned int order = lab_number("order");
+	struct lab_file file = lab_file(size, order);
+	char *at = lab_map_file(file, size, order);
 
-	lab_require(whole != MAP_FAILED, "cannot map a file");
-	for (size_t page = 0; page < all; page += 4096)
-		(void)*(volatile char *)(whole + page);
-	lab_require_folios(whole + file.offset, size, lab_number("order"));
 	while (lab_sample())
-		sample(file.fd, whole + file.offset, size);
+		sample(file.fd, at, size);
 }
