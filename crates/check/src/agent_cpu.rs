@@ -7,8 +7,9 @@ use super::schedule::{AgentYielder, Pause};
 use super::world::World;
 use pageout_exhibits::Bug;
 use pageout_paging::mmu::{Barrier, Caps, Invalidate, Shootdown};
-use pageout_paging::{Format, Pfn, Pte};
-use pageout_sim::{Call, Cpu, Hardware, Operation, Watch, WatchedTable};
+use pageout_paging::table::{HostTable, Operation, Watch, WatchedTable, changed_by};
+use pageout_paging::{Format, Pfn, Table};
+use pageout_sim::{Call, Cpu, Hardware};
 
 /// A CPU and the agent on it. Before the agents start there is no yielder.
 pub struct AgentCpu<'a, F> {
@@ -72,19 +73,27 @@ impl<F> Clone for Turns<'_, F> {
 impl<F> Copy for Turns<'_, F> {}
 
 impl<F: Format> Watch for Turns<'_, F> {
-    fn before(self, operation: Operation) {
-        if operation == Operation::Change {
-            self.agent.pause();
+    fn change<T: Table, R>(
+        self,
+        _operation: Operation,
+        table: T,
+        i: usize,
+        change: impl FnOnce(T) -> R,
+    ) -> R {
+        let is_torn = Bug::current() == Some(Bug::LoadAndStore);
+        let loaded = is_torn.then(|| table.load(i));
+        self.agent.pause();
+        let (done, changed) = changed_by(table, i, |table| {
+            if let Some(loaded) = loaded {
+                table.set(i, loaded);
+            }
+            change(table)
+        });
+        if let Some((was, now)) = changed {
+            self.agent.world.tell_change(self.agent.cpu, self.frame, i, was, now);
+            self.agent.world.offer(self.frame, i);
         }
-    }
-
-    fn changed(self, i: usize, was: Pte, now: Pte) {
-        self.agent.world.tell_change(self.agent.cpu, self.frame, i, was, now);
-        self.agent.world.offer(self.frame, i);
-    }
-
-    fn is_torn(self) -> bool {
-        Bug::current() == Some(Bug::LoadAndStore)
+        done
     }
 }
 
@@ -93,7 +102,7 @@ pub type Ground<'a, R, F> = pageout_sim::Ground<AgentCpu<'a, F>, R>;
 
 impl<'a, F: Format> Cpu for AgentCpu<'a, F> {
     type Format = F;
-    type Table = WatchedTable<'a, F, Turns<'a, F>>;
+    type Table = WatchedTable<HostTable<'a, F>, Turns<'a, F>>;
 
     fn hardware(&self) -> &Hardware {
         &self.world.hardware

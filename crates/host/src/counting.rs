@@ -6,8 +6,8 @@ use crate::journal::Journal;
 use pageout_experiment::formats::Arch;
 use pageout_experiment::scenarios::metrics::TABLES;
 use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate, Mmu};
-use pageout_paging::table::{HostTable, LINE};
-use pageout_paging::{Env, Format, Notifier, Order, Pfn, Pte, Sound, Table};
+use pageout_paging::table::{HostTable, LINE, Operation, Watch, WatchedTable};
+use pageout_paging::{Env, Notifier, Order, Pfn, Sound};
 use pageout_reclaim::{Backing, Frames, Io, Submitted, World, WriteGuard};
 use pageout_record::schema::Metric;
 use std::cell::Cell;
@@ -67,7 +67,7 @@ impl<'a, F: Arch> Env for CountingEnv<'a, F> {
         Self: 'g;
 
     fn table(&self, frame: Pfn) -> CountingTable<'a, F> {
-        CountingTable { table: self.host.table(frame), counter: self.counter }
+        WatchedTable::new(self.host.table(frame), self.counter)
     }
 
     fn mmu(&self) -> &Counter {
@@ -188,56 +188,15 @@ impl Mmu for Counter {
 }
 
 /// A table whose accesses are counted.
-#[derive(Debug)]
-pub struct CountingTable<'a, F> {
-    table: HostTable<'a, F>,
-    counter: &'a Counter,
-}
+pub type CountingTable<'a, F> = WatchedTable<HostTable<'a, F>, &'a Counter>;
 
-impl<F> Clone for CountingTable<'_, F> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<F> Copy for CountingTable<'_, F> {}
-
-impl<F: Format> Table for CountingTable<'_, F> {
-    fn load(self, i: usize) -> Pte {
-        self.counter.count(|counts| counts.entries_visited += 1);
-        self.table.load(i)
-    }
-
-    fn line(self, i: usize) -> [u64; LINE] {
-        self.counter.count(|counts| counts.entries_visited += LINE as u64);
-        self.table.line(i)
-    }
-
-    fn test_and_clear_bit(self, i: usize, bit: u64) -> bool {
-        self.counter.count(|counts| counts.atomics += 1);
-        self.table.test_and_clear_bit(i, bit)
-    }
-
-    fn clear_bits(self, i: usize, bits: u64) {
-        self.counter.count(|counts| counts.atomics += 1);
-        self.table.clear_bits(i, bits);
-    }
-
-    fn cas(self, i: usize, old: Pte, new: Pte) -> Result<(), Pte> {
-        self.counter.count(|counts| counts.atomics += 1);
-        self.table.cas(i, old, new)
-    }
-
-    fn swap(self, i: usize, new: Pte) -> Pte {
-        self.counter.count(|counts| counts.atomics += 1);
-        self.table.swap(i, new)
-    }
-
-    fn set(self, i: usize, pte: Pte) {
-        self.table.set(i, pte);
-    }
-
-    fn prefetch_write(self, i: usize) {
-        self.table.prefetch_write(i);
+impl Watch for &Counter {
+    fn before(self, operation: Operation, _i: usize) {
+        self.count(|counts| match operation {
+            Operation::Load => counts.entries_visited += 1,
+            Operation::Line => counts.entries_visited += LINE as u64,
+            Operation::Change => counts.atomics += 1,
+            Operation::Set(_) | Operation::Prefetch => {}
+        });
     }
 }

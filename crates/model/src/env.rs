@@ -5,10 +5,11 @@ use super::activity;
 use super::kernel::{Kernel, Swap};
 use super::secondary::VmNotifier;
 use super::software::{KernelOp, Meter};
-use super::table::ModelTable;
+use super::table::{Metered, ModelTable};
 use pageout_experiment::formats::Arch;
 use pageout_machine::{Activity, ActivityGuard, LockGuard, LockId, Task, Time, Transfer};
 use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate, Mmu};
+use pageout_paging::table::WatchedTable;
 use pageout_paging::{Env, Notifier, Observer, Order, Pfn, Sound, Stage};
 use pageout_reclaim::{Backing, Frames, Io, Place, Submitted, World};
 use std::cell::RefCell;
@@ -136,7 +137,8 @@ impl<'e, 'a, F: Arch> Env for ModelEnv<'e, 'a, F> {
 
     #[inline]
     fn table(&self, frame: Pfn) -> ModelTable<'e, 'a, F> {
-        ModelTable::new(self.task.table(frame), self.task, self.meter)
+        let metered = Metered { task: self.task, meter: self.meter };
+        WatchedTable::new(self.task.table(frame), metered)
     }
 
     fn mmu(&self) -> &Self {

@@ -9,7 +9,9 @@ use core::ops::Range;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed, Ordering::Release};
 
 mod area;
+mod watched;
 pub use area::Area;
+pub use watched::{Operation, Watch, WatchedTable, changed_by};
 
 /// The number of entries in a cache line of 64 bytes.
 pub const LINE: usize = 8;

@@ -6,13 +6,11 @@
 mod ground;
 mod memory;
 mod storage;
-mod table;
 mod tables;
 mod tlb;
 
 pub use ground::{Call, Cpu, Ground, Hardware};
 pub use memory::{Frame, GARBAGE, Lost, Memory};
 pub use storage::{Answer, Storage, Transfer, pristine};
-pub use table::{Operation, Watch, WatchedTable};
 pub use tables::{EngineMemory, FIRST_TABLE, PageTables};
 pub use tlb::{Held, Levels, Tlb, Tlbs};

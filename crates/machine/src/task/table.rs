@@ -6,29 +6,25 @@ use crate::account::{MachineActivity, count};
 use crate::core_set::CoreId;
 use crate::lines::Lines;
 use crate::platform::Prices;
-use pageout_paging::table::{HostTable, LINE, Slot};
-use pageout_paging::{Format, Pfn, Pte, Table};
+use pageout_paging::table::{HostTable, Operation, Slot, Watch, WatchedTable};
+use pageout_paging::{Format, Pfn};
 
 /// A page table as a task sees it.
-pub struct TaskTable<'x, 'a, F: Format> {
+pub type TaskTable<'x, 'a, F> = WatchedTable<HostTable<'a, F>, Priced<'x, 'a, F>>;
+
+/// The price and the turn of each operation on a table.
+pub struct Priced<'x, 'a, F: Format> {
     task: &'x Task<'x, 'a, F>,
     frame: Pfn,
-    table: HostTable<'a, F>,
 }
 
-impl<F: Format> Clone for TaskTable<'_, '_, F> {
+impl<F: Format> Clone for Priced<'_, '_, F> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<F: Format> Copy for TaskTable<'_, '_, F> {}
-
-impl<F: Format> std::fmt::Debug for TaskTable<'_, '_, F> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "table in {:?}", self.frame)
-    }
-}
+impl<F: Format> Copy for Priced<'_, '_, F> {}
 
 impl<'a, F: Format> Task<'_, 'a, F> {
     /// Returns the table in `frame`.
@@ -37,11 +33,11 @@ impl<'a, F: Format> Task<'_, 'a, F> {
     /// If the frame is none of the machine's tables.
     #[inline]
     pub fn table(&self, frame: Pfn) -> TaskTable<'_, 'a, F> {
-        TaskTable { task: self, frame, table: self.machine.tables.table(frame) }
+        WatchedTable::new(self.machine.tables.table(frame), Priced { task: self, frame })
     }
 }
 
-impl<F: Format> TaskTable<'_, '_, F> {
+impl<F: Format> Priced<'_, '_, F> {
     #[inline]
     fn turn(self, price: impl FnOnce(&mut Lines, CoreId, &Prices) -> Time) {
         self.task.sync();
@@ -54,64 +50,22 @@ impl<F: Format> TaskTable<'_, '_, F> {
     }
 
     #[inline]
-    fn read(self, i: usize) {
-        self.turn(|lines, core, prices| lines.read(core, self.slot(i)).software(prices));
-    }
-
-    #[inline]
-    fn write(self, i: usize) {
-        self.turn(|lines, core, prices| lines.write(core, self.slot(i)).software(prices));
-    }
-
-    #[inline]
     fn slot(self, i: usize) -> Slot {
         self.task.machine.tables.slot(self.frame, i)
     }
 }
 
-impl<F: Format> Table for TaskTable<'_, '_, F> {
+impl<F: Format> Watch for Priced<'_, '_, F> {
     #[inline]
-    fn load(self, i: usize) -> Pte {
-        self.read(i);
-        self.table.load(i)
+    fn before(self, operation: Operation, i: usize) {
+        match operation {
+            Operation::Load | Operation::Line => {
+                self.turn(|lines, core, prices| lines.read(core, self.slot(i)).software(prices));
+            }
+            Operation::Change | Operation::Set(_) => {
+                self.turn(|lines, core, prices| lines.write(core, self.slot(i)).software(prices));
+            }
+            Operation::Prefetch => {}
+        }
     }
-
-    #[inline]
-    fn line(self, i: usize) -> [u64; LINE] {
-        self.read(i);
-        self.table.line(i)
-    }
-
-    #[inline]
-    fn test_and_clear_bit(self, i: usize, bit: u64) -> bool {
-        self.write(i);
-        self.table.test_and_clear_bit(i, bit)
-    }
-
-    #[inline]
-    fn clear_bits(self, i: usize, bits: u64) {
-        self.write(i);
-        self.table.clear_bits(i, bits);
-    }
-
-    #[inline]
-    fn cas(self, i: usize, old: Pte, new: Pte) -> Result<(), Pte> {
-        self.write(i);
-        self.table.cas(i, old, new)
-    }
-
-    #[inline]
-    fn swap(self, i: usize, new: Pte) -> Pte {
-        self.write(i);
-        self.table.swap(i, new)
-    }
-
-    #[inline]
-    fn set(self, i: usize, pte: Pte) {
-        self.write(i);
-        self.table.set(i, pte);
-    }
-
-    #[inline]
-    fn prefetch_write(self, _i: usize) {}
 }

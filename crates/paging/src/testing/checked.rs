@@ -6,7 +6,7 @@ use crate::env::Env;
 use crate::mmu::Asid;
 use crate::notifier::Notifier;
 use crate::pte::{Format, Level, Pte};
-use crate::table::{LINE, Table};
+use crate::table::{LINE, Operation, Table, Watch, WatchedTable, changed_by};
 
 /// The environment of a [`Machine`]: the embedder's, with checked tables. All else is forwarded.
 pub struct Checked<'m, E: Env, const HELD: usize> {
@@ -36,7 +36,7 @@ impl<'m, E: Env, const HELD: usize> Env for Checked<'m, E, HELD> {
         Self: 'a;
 
     fn table(&self, frame: Pfn) -> Self::Table {
-        CheckedTable { machine: self.machine, table: self.machine.env().table(frame), frame }
+        WatchedTable::new(self.machine.env().table(frame), Checks { machine: self.machine, frame })
     }
 
     fn mmu(&self) -> &E::Mmu {
@@ -71,33 +71,24 @@ impl<'m, E: Env, const HELD: usize> Env for Checked<'m, E, HELD> {
 
 /// A table that checks the rules of [`testing`](super). Hardware may act between any two
 /// operations.
-pub struct CheckedTable<'m, E: Env, const HELD: usize> {
+pub type CheckedTable<'m, E, const HELD: usize> =
+    WatchedTable<<E as Env>::Table, Checks<'m, E, HELD>>;
+
+/// The checks of one table.
+pub struct Checks<'m, E: Env, const HELD: usize> {
     machine: &'m Machine<'m, E, HELD>,
-    table: E::Table,
     frame: Pfn,
 }
 
-impl<E: Env, const HELD: usize> Clone for CheckedTable<'_, E, HELD> {
+impl<E: Env, const HELD: usize> Clone for Checks<'_, E, HELD> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<E: Env, const HELD: usize> Copy for CheckedTable<'_, E, HELD> {}
+impl<E: Env, const HELD: usize> Copy for Checks<'_, E, HELD> {}
 
-impl<E: Env, const HELD: usize> CheckedTable<'_, E, HELD> {
-    /// Does one operation that may change entry `i`.
-    fn change<R>(self, i: usize, change: impl FnOnce(E::Table) -> R) -> R {
-        self.machine.step();
-        let old = self.table.load(i);
-        let result = change(self.table);
-        let new = self.table.load(i);
-        if old != new {
-            self.check(i, old, new);
-        }
-        result
-    }
-
+impl<E: Env, const HELD: usize> Checks<'_, E, HELD> {
     /// Checks that a change follows break-before-make.
     ///
     /// # Panics
@@ -110,6 +101,19 @@ impl<E: Env, const HELD: usize> CheckedTable<'_, E, HELD> {
         }
         let pte = if level == Level::Pte { E::Format::decode(new, i) } else { new };
         self.machine.tlbs().offer(root, addr, level, pte);
+    }
+
+    /// Checks that no valid entry is stored over, but for one that leads to a table.
+    ///
+    /// # Panics
+    /// If one is.
+    fn check_stored(self, i: usize, old: Pte, new: Pte) {
+        assert!(
+            !E::Format::is_valid(old) || self.takes_out_table(old, new),
+            "one atomic operation: {new:?} is stored over entry {i} of the table in {:?}, which is \
+             valid ({old:?}): what hardware set in it since it was read is lost",
+            self.frame
+        );
     }
 
     /// Returns true if a change takes a table out: bits that hardware set in the entry that led to
@@ -138,47 +142,33 @@ impl<E: Env, const HELD: usize> CheckedTable<'_, E, HELD> {
     }
 }
 
-impl<E: Env, const HELD: usize> Table for CheckedTable<'_, E, HELD> {
-    fn load(self, i: usize) -> Pte {
-        self.machine.step();
-        self.table.load(i)
+impl<E: Env, const HELD: usize> Watch for Checks<'_, E, HELD> {
+    fn before(self, operation: Operation, _i: usize) {
+        if operation != Operation::Prefetch {
+            self.machine.step();
+        }
     }
 
-    fn line(self, i: usize) -> [u64; LINE] {
+    fn line(self, table: impl Table, i: usize) -> [u64; LINE] {
         let first = i - i % LINE;
-        core::array::from_fn(|k| self.load(first + k).0)
+        core::array::from_fn(|k| self.load(table, first + k).0)
     }
 
-    fn test_and_clear_bit(self, i: usize, bit: u64) -> bool {
-        self.change(i, |table| table.test_and_clear_bit(i, bit))
-    }
-
-    fn clear_bits(self, i: usize, bits: u64) {
-        self.change(i, |table| table.clear_bits(i, bits));
-    }
-
-    fn cas(self, i: usize, old: Pte, new: Pte) -> Result<(), Pte> {
-        self.change(i, |table| table.cas(i, old, new))
-    }
-
-    fn swap(self, i: usize, new: Pte) -> Pte {
-        self.change(i, |table| table.swap(i, new))
-    }
-
-    fn set(self, i: usize, pte: Pte) {
-        self.change(i, |table| {
-            let old = table.load(i);
-            assert!(
-                !E::Format::is_valid(old) || self.takes_out_table(old, pte),
-                "one atomic operation: {pte:?} is stored over entry {i} of the table in {:?}, \
-                 which is valid ({old:?}): what hardware set in it since it was read is lost",
-                self.frame
-            );
-            table.set(i, pte);
-        });
-    }
-
-    fn prefetch_write(self, i: usize) {
-        self.table.prefetch_write(i);
+    fn change<T: Table, R>(
+        self,
+        operation: Operation,
+        table: T,
+        i: usize,
+        change: impl FnOnce(T) -> R,
+    ) -> R {
+        self.before(operation, i);
+        if let Operation::Set(pte) = operation {
+            self.check_stored(i, table.load(i), pte);
+        }
+        let (done, changed) = changed_by(table, i, change);
+        if let Some((old, new)) = changed {
+            self.check(i, old, new);
+        }
+        done
     }
 }

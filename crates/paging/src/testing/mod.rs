@@ -47,7 +47,7 @@ mod machine;
 mod tlbs;
 mod translation;
 
-pub use checked::{Checked, CheckedTable};
+pub use checked::{Checked, CheckedTable, Checks};
 pub use machine::{Access, Machine};
 pub use tlbs::{LazyMmu, Tlbs};
 pub use translation::Translation;

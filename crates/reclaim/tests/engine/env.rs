@@ -2,10 +2,9 @@
 //! its calls, and secondary MMUs that record theirs.
 
 use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate, Shootdown};
+use pageout_paging::table::{HostTable, Operation, Watch, WatchedTable};
 use pageout_paging::{Format, Notifier, Pfn, Sound, VirtAddr, VirtRange};
-use pageout_sim::{
-    Call, Cpu, FIRST_TABLE, Ground, Hardware, Memory, Operation, Watch, WatchedTable,
-};
+use pageout_sim::{Call, Cpu, FIRST_TABLE, Ground, Hardware, Memory};
 use std::collections::BTreeSet;
 use std::marker::PhantomData;
 use std::mem::take;
@@ -184,7 +183,7 @@ impl<'a, F: Format> TestCpu<'a, F> {
 
 impl<'a, F: Format> Cpu for TestCpu<'a, F> {
     type Format = F;
-    type Table = WatchedTable<'a, F, &'a TableCounts>;
+    type Table = WatchedTable<HostTable<'a, F>, &'a TableCounts>;
 
     fn hardware(&self) -> &Hardware {
         self.hardware
@@ -255,7 +254,7 @@ impl<'a, F: Format> Cpu for TestCpu<'a, F> {
 }
 
 impl Watch for &TableCounts {
-    fn before(self, _operation: Operation) {
+    fn before(self, _operation: Operation, _i: usize) {
         self.accesses.fetch_add(1, Relaxed);
     }
 }

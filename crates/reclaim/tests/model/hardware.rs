@@ -2,8 +2,9 @@
 
 use pageout_paging::mmu::Asid;
 use pageout_paging::pte::YoungClear;
-use pageout_paging::{Format, Level, Pfn, Pte};
-use pageout_sim::{FIRST_TABLE, Hardware, Held, Watch, WatchedTable};
+use pageout_paging::table::{HostTable, Operation, Watch, WatchedTable, changed_by};
+use pageout_paging::{Format, Level, Pfn, Pte, Table};
+use pageout_sim::{FIRST_TABLE, Hardware, Held};
 use std::cell::RefCell;
 use std::marker::PhantomData;
 
@@ -145,7 +146,7 @@ impl<'g> Walker<'g> {
 }
 
 /// A page table whose writes the CPUs see.
-pub(crate) type Watched<'g, F> = WatchedTable<'g, F, Writes<'g, F>>;
+pub(crate) type Watched<'g, F> = WatchedTable<HostTable<'g, F>, Writes<'g, F>>;
 
 /// The writes to a table, which the CPUs see.
 pub(crate) struct Writes<'g, F> {
@@ -163,7 +164,17 @@ impl<F> Clone for Writes<'_, F> {
 impl<F> Copy for Writes<'_, F> {}
 
 impl<F: Format> Watch for Writes<'_, F> {
-    fn changed(self, i: usize, was: Pte, now: Pte) {
-        self.walker.written::<F>(self.number, i, was, now);
+    fn change<T: Table, R>(
+        self,
+        _operation: Operation,
+        table: T,
+        i: usize,
+        change: impl FnOnce(T) -> R,
+    ) -> R {
+        let (done, changed) = changed_by(table, i, change);
+        if let Some((was, now)) = changed {
+            self.walker.written::<F>(self.number, i, was, now);
+        }
+        done
     }
 }
