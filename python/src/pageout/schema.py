@@ -7,38 +7,28 @@ from typing import Annotated, Literal, TypeAlias
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 
-class Interval(Struct, kw_only=True):
-    kind: Literal['order-statistics', 'student', 'draws']
-    low: float
-    high: float
-    level: Annotated[float, Meta(gt=0.0, lt=1.0)]
-
-
 class Bound(Struct, kw_only=True):
     at_least: float | UnsetType = UNSET
     at_most: float | UnsetType = UNSET
 
 
-Cells: TypeAlias = Annotated[
-    list[float | None], Meta(description='A number, or null where there is nothing to show.')
-]
+class Interval(Struct, kw_only=True):
+    high: float
+    kind: Literal['order-statistics', 'student', 'draws']
+    level: Annotated[float, Meta(gt=0.0, lt=1.0)]
+    low: float
 
 
-Text: TypeAlias = Annotated[str, Meta(description='Holds no control characters.')]
+Cells: TypeAlias = list[float | None]
 
 
-Name: TypeAlias = Annotated[str, Meta(description='A text that is not blank.')]
+Name: TypeAlias = str
+
+
+Text: TypeAlias = str
 
 
 U64: TypeAlias = Annotated[int, Meta(ge=0)]
-
-
-class Machine(Struct, kw_only=True):
-    cpu: Text
-    arch: Text
-    cores: Annotated[int, Meta(ge=0, le=4294967295)]
-    memory_mib: U64
-    os: Text
 
 
 class Activity(Struct, kw_only=True):
@@ -57,40 +47,54 @@ class Line(Struct, kw_only=True):
     values: Cells
 
 
+class Machine(Struct, kw_only=True):
+    arch: Text
+    cores: Annotated[int, Meta(ge=0, le=4294967295)]
+    cpu: Text
+    memory_mib: U64
+    os: Text
+
+
 class Part(Struct, kw_only=True):
     name: Name
     start: float
 
 
+class Run(Struct, kw_only=True):
+    id: str
+    machine: Machine
+    tool: Text
+    commit: Text | UnsetType = UNSET
+
+
+class Series(Struct, kw_only=True):
+    at: list[float]
+    lines: Annotated[list[Line], Meta(min_length=1)]
+    x: Axis
+    stacked: bool | UnsetType = UNSET
+
+
 class Step(Struct, kw_only=True):
     actor: Annotated[int, Meta(ge=0)]
-    text: Name
     kind: Literal['step', 'violation']
+    text: Name
     after: list[Text] | UnsetType = UNSET
 
 
 Labels: TypeAlias = dict[str, Text]
 
 
-class Run(Struct, kw_only=True):
-    id: Annotated[str, Meta(description='Is in the file once.')]
-    tool: Text
-    machine: Machine
-    commit: Text | UnsetType = UNSET
-
-
-class Series(Struct, kw_only=True):
-    x: Axis
-    at: list[float]
-    lines: Annotated[list[Line], Meta(min_length=1)]
-    stacked: bool | UnsetType = UNSET
-
-
 class Edges(Struct, kw_only=True):
+    edges: Annotated[list[float], Meta(min_length=2)]
     name: Name
     unit: Text
-    edges: Annotated[list[float], Meta(min_length=2)]
     parts: list[Part] | UnsetType = UNSET
+
+
+class Matrix(Struct, kw_only=True):
+    rows: list[Cells]
+    x: Edges
+    y: Edges
 
 
 class Sequence(Struct, kw_only=True):
@@ -100,43 +104,37 @@ class Sequence(Struct, kw_only=True):
     watched: list[Name] | UnsetType = UNSET
 
 
-class Matrix(Struct, kw_only=True):
-    x: Edges
-    y: Edges
-    rows: list[Cells]
-
-
 class Metric(Struct, kw_only=True):
-    name: Name
-    unit: Text
     basis: Literal['measured', 'counted', 'modelled', 'fitted', 'guessed', 'published']
     better: Literal['lower', 'higher', 'neither']
-    source: Name | UnsetType = UNSET
-    interval: Interval | UnsetType = UNSET
-    values: Annotated[list[float], Meta(min_length=1)] | UnsetType = UNSET
+    name: Name
+    unit: Text
+    activities: Annotated[list[Activity], Meta(min_length=1)] | UnsetType = UNSET
     bound: Bound | UnsetType = UNSET
     claim: Literal['better', 'worse', 'no-difference'] | UnsetType = UNSET
-    activities: Annotated[list[Activity], Meta(min_length=1)] | UnsetType = UNSET
-    series: Series | UnsetType = UNSET
+    interval: Interval | UnsetType = UNSET
     matrix: Matrix | UnsetType = UNSET
     sequence: Sequence | UnsetType = UNSET
+    series: Series | UnsetType = UNSET
+    source: Name | UnsetType = UNSET
+    values: Annotated[list[float], Meta(min_length=1)] | UnsetType = UNSET
 
 
 class Record(Struct, kw_only=True):
-    scenario: Name
     ground: Literal['host', 'model', 'linux', 'check', 'published']
-    seed: U64
     metrics: list[Metric]
+    scenario: Name
+    seed: U64
     fields: Labels | UnsetType = UNSET
     variant: Labels | UnsetType = UNSET
 
 
 class RecordSet(Struct, kw_only=True):
-    run: Run
     records: list[Record]
+    run: Run
 
 
 class RecordFile(Struct, kw_only=True):
     schema: Literal['pageout-record']
-    version: Literal[2]
     sets: Annotated[list[RecordSet], Meta(min_length=1)]
+    version: Literal[2]

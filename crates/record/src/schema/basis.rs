@@ -2,12 +2,16 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The way in which a value came about. `docs/records.md` says what each one lets a reader
 /// conclude.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
+#[schemars(inline)]
 pub enum Basis {
     /// Read from a clock or a hardware counter: another run gives another value.
     Measured,
@@ -24,16 +28,6 @@ pub enum Basis {
 }
 
 impl Basis {
-    /// Every one.
-    pub const ALL: [Self; 6] = [
-        Self::Measured,
-        Self::Counted,
-        Self::Modelled,
-        Self::Fitted,
-        Self::Guessed,
-        Self::Published,
-    ];
-
     /// Returns the name used in JSON and tables.
     pub const fn name(self) -> &'static str {
         match self {

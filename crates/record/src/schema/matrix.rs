@@ -1,12 +1,14 @@
 //! Numbers over two axes.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::checks::{as_many, ascending, finite, named, printable};
+use super::kinds::{Cells, Name, Text};
 use super::problem::Problem;
 
 /// A number for each cell of a grid: of pages by address and time, for example.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Matrix {
     /// The columns.
@@ -15,18 +17,22 @@ pub struct Matrix {
     pub y: Edges,
     /// For each row a number for each column, in the metric's unit; `None` where there is nothing
     /// to show.
+    #[schemars(with = "Vec<Cells>")]
     pub rows: Vec<Vec<Option<f64>>>,
 }
 
 /// Neighbouring ranges of a quantity.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Edges {
     /// The quantity, such as `address`.
+    #[schemars(with = "Name")]
     pub name: String,
     /// The quantity's unit; empty for a pure number.
+    #[schemars(with = "Text")]
     pub unit: String,
     /// The starts of the ranges, in ascending order, and the end of the last one.
+    #[schemars(length(min = 2))]
     pub edges: Vec<f64>,
     /// Named parts of the quantity, in ascending order; each ends where the next one begins. A
     /// program's files, its heap and its stack, for example.
@@ -35,10 +41,11 @@ pub struct Edges {
 }
 
 /// A named part of an axis.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Part {
     /// The part's name, such as `heap`.
+    #[schemars(with = "Name")]
     pub name: String,
     /// The part's start, in the axis's unit.
     pub start: f64,

@@ -1,5 +1,6 @@
 //! Reading JSON, with one clear error.
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -61,13 +62,17 @@ struct Header {
 }
 
 /// A file of this version.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Whole {
+#[schemars(rename = "RecordFile")]
+pub(super) struct Whole {
     #[serde(rename = "schema")]
+    #[schemars(extend("const" = SCHEMA))]
     _schema: String,
     #[serde(rename = "version")]
+    #[schemars(extend("const" = VERSION))]
     _version: u32,
+    #[schemars(length(min = 1))]
     sets: Vec<RecordSet>,
 }
 

@@ -1,54 +1,58 @@
 //! Steps of several actors, one after another.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::checks::{as_many, named, printable};
+use super::kinds::{Name, Text};
 use super::problem::Problem;
 
 /// Steps of several actors, in the order in which they took effect: a counterexample, for example.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Sequence {
     /// The names of the actors, such as `CPU 0`.
+    #[schemars(with = "Vec<Name>")]
     pub actors: Vec<String>,
     /// The state before the first step, in lines.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<Text>")]
     pub start: Vec<String>,
     /// The things whose state is shown with each step, such as the content of an entry.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<Name>")]
     pub watched: Vec<String>,
     /// The steps, the first one first.
+    #[schemars(length(min = 1))]
     pub steps: Vec<Step>,
 }
 
 /// A step of a [`Sequence`].
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
     /// The actor of the step: an index of the actors.
     pub actor: usize,
     /// A description of the step.
+    #[schemars(with = "Name")]
     pub text: String,
     /// The state of each watched thing after the step, in their order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<Text>")]
     pub after: Vec<String>,
     /// The kind of the step.
     pub kind: StepKind,
 }
 
 /// The kind of a step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[schemars(inline)]
 pub enum StepKind {
     /// An allowed step.
     Step,
     /// Here a property is broken.
     Violation,
-}
-
-impl StepKind {
-    /// Every one.
-    pub const ALL: [Self; 2] = [Self::Step, Self::Violation];
 }
 
 impl Sequence {

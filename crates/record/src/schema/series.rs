@@ -1,12 +1,14 @@
 //! Numbers along an axis.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::checks::{as_many, ascending, finite, named, printable};
+use super::kinds::{Cells, Name, Text};
 use super::problem::Problem;
 
 /// A set of lines, one or more, over the same places of an axis.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Series {
     /// The axis to which the places belong.
@@ -14,6 +16,7 @@ pub struct Series {
     /// The places, in ascending order.
     pub at: Vec<f64>,
     /// The lines, from bottom to top where they are stacked.
+    #[schemars(length(min = 1))]
     pub lines: Vec<Line>,
     /// True if the lines are shares of a whole, so that their sum has a meaning.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -21,22 +24,26 @@ pub struct Series {
 }
 
 /// The quantity of an axis.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Axis {
     /// The quantity, such as `time`.
+    #[schemars(with = "Name")]
     pub name: String,
     /// The quantity's unit; empty for a pure number.
+    #[schemars(with = "Text")]
     pub unit: String,
 }
 
 /// A line of a [`Series`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Line {
     /// The name of the line, such as `generation 3`.
+    #[schemars(with = "Name")]
     pub name: String,
     /// A number for each place, in the metric's unit; `None` where there is nothing to show.
+    #[schemars(with = "Cells")]
     pub values: Vec<Option<f64>>,
 }
 

@@ -2,10 +2,12 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use uuid::Uuid;
 
 use super::basis::Basis;
+use super::kinds::{Name, Text, U64, is_quoted, one_content, quoted};
 use super::labels::Labels;
 use super::matrix::Matrix;
 use super::sequence::Sequence;
@@ -17,6 +19,9 @@ pub const SCHEMA: &str = "pageout-record";
 
 /// The schema version this crate reads and writes.
 pub const VERSION: u32 = 2;
+
+/// The pattern of an id.
+const ID: &str = "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$";
 
 /// The content of a file: a set for each of its runs, one or more.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,7 +35,7 @@ pub struct RecordFile {
 ///
 /// It holds no time of day: two runs of one commit on one machine differ in their ids and in
 /// measured values only.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RecordSet {
     /// The tool and machine of the run.
@@ -40,46 +45,56 @@ pub struct RecordSet {
 }
 
 /// The tool that made the records, and the machine it ran on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Run {
     /// The id, which no other run has. Every copy of this run's records has it.
     #[serde(with = "uuid::serde::hyphenated")]
+    #[schemars(with = "String", extend("pattern" = ID))]
     pub id: Uuid,
     /// Name and version, such as `pageout 0.1.0`.
+    #[schemars(with = "Text")]
     pub tool: String,
     /// The commit the tool was built from; `None` outside a repository.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Text")]
     pub commit: Option<String>,
     /// The machine the tool ran on, whatever machine it modelled.
     pub machine: Machine,
 }
 
 /// The machine a run took place on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Machine {
     /// Model name of the CPU.
+    #[schemars(with = "Text")]
     pub cpu: String,
     /// Instruction set, such as `x86_64` or `aarch64`.
+    #[schemars(with = "Text")]
     pub arch: String,
     /// Logical CPUs.
+    #[schemars(range(max = u32::MAX))]
     pub cores: u32,
     /// Memory, in MiB.
+    #[schemars(with = "U64")]
     pub memory_mib: u64,
     /// Operating system.
+    #[schemars(with = "Text")]
     pub os: String,
 }
 
 /// The results of a scenario under a variant on a ground.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
     /// Name of the scenario.
+    #[schemars(with = "Name")]
     pub scenario: String,
     /// The ground that it ran on.
     pub ground: Ground,
     /// Seed of every random choice of the scenario.
+    #[schemars(with = "U64")]
     pub seed: u64,
     /// The other properties that tell the scenario from its siblings: format, order, size.
     #[serde(default)]
@@ -100,12 +115,20 @@ impl Record {
 }
 
 /// A quantity. It has exactly one kind of content: see [`Told`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend(
+    "oneOf" = one_content(),
+    "dependentRequired" = { "interval": ["values"] },
+    "if" = is_quoted(),
+    "then" = quoted(),
+))]
 pub struct Metric {
     /// The name of the quantity, such as `age`.
+    #[schemars(with = "Name")]
     pub name: String,
     /// The unit of all its numbers, such as `ns/page`; empty for a pure number.
+    #[schemars(with = "Text")]
     pub unit: String,
     /// The way in which the values came about.
     pub basis: Basis,
@@ -113,30 +136,39 @@ pub struct Metric {
     pub better: Better,
     /// The source of a value or a price. A published value must have one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Name")]
     pub source: Option<String>,
     /// The interval of the value, if the maker of the samples knows more than they show.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Interval")]
     pub interval: Option<Interval>,
     /// The samples, in the order they were taken; all finite.
     #[serde(default, deserialize_with = "exactly", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(min = 1))]
     pub values: Vec<f64>,
     /// The limits that the source gives in place of a value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Bound")]
     pub bound: Option<Bound>,
     /// The direction of a difference, if the source gives only that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Claim")]
     pub claim: Option<Claim>,
     /// Time by activity: the tasks, with what they did below them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(min = 1))]
     pub activities: Vec<Activity>,
     /// Numbers along time, or along another quantity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Series")]
     pub series: Option<Box<Series>>,
     /// A number for each cell of two quantities.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Matrix")]
     pub matrix: Option<Box<Matrix>>,
     /// Steps that happened, one after another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Sequence")]
     pub sequence: Option<Box<Sequence>>,
 }
 
@@ -160,20 +192,24 @@ pub enum Told<'a> {
 }
 
 /// Bounds of a value; at least one is given.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("minProperties" = 1))]
 pub struct Bound {
     /// The lower limit, itself included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "f64")]
     pub at_least: Option<f64>,
     /// The upper limit, itself included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "f64")]
     pub at_most: Option<f64>,
 }
 
 /// The direction of a difference, by a source that gives no number for it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[schemars(inline)]
 pub enum Claim {
     /// After is better.
     Better,
@@ -184,13 +220,15 @@ pub enum Claim {
 }
 
 /// An activity that took time, with its parts.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Activity {
     /// The name of the activity, such as `unmap`; at the root, the name of the task.
+    #[schemars(with = "Name")]
     pub name: String,
     /// Time spent here and in no part, in the metric's unit.
     #[serde(rename = "self")]
+    #[schemars(range(min = 0))]
     pub own: f64,
     /// The activities within it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -198,8 +236,11 @@ pub struct Activity {
 }
 
 /// The ground that a scenario ran on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
+#[schemars(inline)]
 pub enum Ground {
     /// The engine on this CPU, over page tables in ordinary memory.
     Host,
@@ -214,8 +255,9 @@ pub enum Ground {
 }
 
 /// The direction of a metric that is an improvement.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[schemars(inline)]
 pub enum Better {
     /// Less is better: time, invalidations.
     Lower,
@@ -347,20 +389,7 @@ impl Activity {
     }
 }
 
-impl Claim {
-    /// Every one.
-    pub const ALL: [Self; 3] = [Self::Better, Self::Worse, Self::NoDifference];
-}
-
-impl Better {
-    /// Every one.
-    pub const ALL: [Self; 3] = [Self::Lower, Self::Higher, Self::Neither];
-}
-
 impl Ground {
-    /// Every one.
-    pub const ALL: [Self; 5] = [Self::Host, Self::Model, Self::Linux, Self::Check, Self::Published];
-
     /// Returns the name used in JSON and tables.
     pub const fn name(self) -> &'static str {
         match self {
