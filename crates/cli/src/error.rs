@@ -205,6 +205,10 @@ pub(crate) enum CliError {
         with_swap = Arch::ALL.map(|arch| Config::of(arch, true).name()).join(" or ")
     )]
     LabSwap(Config),
+    #[error("--boots: only --cpu host boots a kernel more than once, since other boots are equal")]
+    LabBoots,
+    #[error("{0}: counts instructions, and --cpu host gives times; expected max or neoverse-n1")]
+    LabHost(&'static str),
     #[error(
         "`{0}` is a session and a file here: expected ./{0} for the file, or, for the session, \
         another working directory"

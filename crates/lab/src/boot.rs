@@ -44,6 +44,8 @@ pub(super) struct Boot<'a> {
     pub(super) log: &'a Path,
     /// The time after which the machine is stopped.
     pub(super) limit: Duration,
+    /// The time within which it has to print its first line.
+    pub(super) silence: Duration,
     /// Set when its records are no longer wanted.
     pub(super) stop: &'a AtomicBool,
 }
@@ -126,13 +128,16 @@ impl Boot<'_> {
         let lines = listen(reader);
         let mut transcript = Transcript::default();
         let mut last: Vec<String> = Vec::new();
-        let mut deadline = Instant::now() + self.limit;
+        let mut deadline = Instant::now() + self.silence.min(self.limit);
         let mut over = false;
         let mut output = 0;
         let stopped = loop {
             let left = deadline.saturating_duration_since(Instant::now());
             match lines.recv_timeout(left.min(TICK)) {
                 Ok(line) => {
+                    if output == 0 {
+                        deadline += self.limit.saturating_sub(self.silence);
+                    }
                     log.write_all(&line).map_err(failed)?;
                     output += line.len();
                     if output > MOST_OUTPUT {
@@ -153,7 +158,12 @@ impl Boot<'_> {
                 }
                 Err(RecvTimeoutError::Timeout) if left > TICK && !self.is_stopped() => {}
                 Err(RecvTimeoutError::Timeout) => {
-                    break Some(Stopped::Time { seconds: self.limit.as_secs() });
+                    break Some(match output {
+                        0 if self.silence < self.limit => {
+                            Stopped::Silent { seconds: self.silence.as_secs() }
+                        }
+                        _ => Stopped::Time { seconds: self.limit.as_secs() },
+                    });
                 }
                 Err(RecvTimeoutError::Disconnected) => break None,
             }
@@ -239,7 +249,9 @@ mod tests {
             let log = self.directory.path().join("serial.log");
             let plan = ["x".to_owned()];
             let stop = AtomicBool::new(self.stopped);
-            let boot = Boot { title: "s1", command, plan: &plan, log: &log, limit, stop: &stop };
+            let (title, stop) = ("s1", &stop);
+            let boot =
+                Boot { title, command, plan: &plan, log: &log, limit, silence: SILENCE, stop };
             boot.run(&|_| {})
         }
 
@@ -260,6 +272,7 @@ mod tests {
     }
 
     const LONG: Duration = Duration::from_secs(60);
+    const SILENCE: Duration = Duration::from_secs(2);
 
     #[test]
     fn a_machine_that_ends_well_gives_its_records() {
@@ -288,6 +301,9 @@ mod tests {
         assert!(message.ends_with("serial.log; it has no line"), "{message}");
         let (fault, _) = fake.fault("echo up\nexec sleep 1000", Duration::from_millis(300));
         assert!(matches!(fault, Fault::TimeLimit { done: 0, of: 1, .. }), "{fault}");
+        assert!(fake.is_gone());
+        let (fault, _) = fake.fault("exec sleep 1000", LONG);
+        assert_eq!(fault, Fault::Silent { seconds: SILENCE.as_secs() });
         assert!(fake.is_gone());
     }
 
@@ -332,7 +348,8 @@ mod tests {
         thread::spawn(move || {
             let log = Path::new("/dev/null");
             let stop = &AtomicBool::new(false);
-            let boot = Boot { title: "s1", command, plan: &[], log, limit: LONG, stop };
+            let (title, limit, silence) = ("s1", LONG, LONG);
+            let boot = Boot { title, command, plan: &[], log, limit, silence, stop };
             let (_, emulator) = boot.start().unwrap();
             while fs::read_to_string(&pid).map_or(true, |text| text.is_empty()) {
                 thread::sleep(Duration::from_millis(5));

@@ -16,7 +16,7 @@ use super::child::version;
 use super::initrd::{Carried, Guest};
 use super::kernel::Kernel;
 use super::pages::Pages;
-use super::plan::Bench;
+use super::plan::{Bench, Clock};
 use super::plugin::{self, Counting, Plugin};
 use super::profile::Profile;
 use super::qemu::{self, Machine};
@@ -25,12 +25,16 @@ use super::selftest;
 use super::session::{Done, Lab, LabError, NotBuilt, OnFailure, Sources, Wanted, Work};
 use super::source::Source;
 use super::target::{Arch, Config, Cpu};
+use super::timed;
 use super::workload::{Made, Workload};
 use pageout_experiment::this_machine::{available_memory, this_run};
 
 /// Seconds that a machine gets to boot, and again for each run of the benchmark and each GiB that
 /// it maps: more than ten times what they take if two machines share two slow CPUs.
 const SECONDS: u64 = 120;
+/// The time within which a kernel on this machine's own processor prints its first line: many times
+/// what it takes.
+const SILENCE: Duration = Duration::from_secs(60);
 /// The factor by which a run is slower with the plugin.
 const PROFILED: u32 = 10;
 
@@ -43,6 +47,8 @@ pub struct Runs {
     pub plan: Vec<Bench>,
     /// The samples of each run; `None` leaves their number to the benchmark.
     pub samples: Option<u16>,
+    /// The boots of each run on this machine's own processor.
+    pub boots: u16,
     /// The longest time for a machine, if the lab does not choose it.
     pub limit: Option<Duration>,
     /// The function to count instructions under, if any.
@@ -108,6 +114,7 @@ pub struct Profiled {
 
 /// A machine to boot, and its work. Each run of the benchmark has a machine of its own, so that its
 /// results do not depend on the runs before it.
+#[derive(Clone)]
 pub(super) struct Job {
     pub(super) config: Config,
     pub(super) cpu: Cpu,
@@ -174,12 +181,16 @@ impl Lab<'_> {
         configs: &[Config],
         runs: &Runs,
     ) -> Result<Measured, LabError> {
-        let whole = |built, _: &Job, _: &AtomicBool, booted: Result<_, LabError>| {
-            booted.map(|brought| (built, brought))
+        if runs.cpus.contains(&Cpu::Host) {
+            // Compilers would take time from the machines.
+            self.build(kernels, configs)?;
+        }
+        let whole = |built, job: &Job, _: &AtomicBool, booted: Result<_, LabError>| {
+            booted.map(|brought| (built, job.place, job.cpu, brought))
         };
         let booted = self.boot_each(kernels, configs, runs, OnFailure::End, whole)?.whole()?;
         let mut measured = Measured::default();
-        for (built, brought) in booted {
+        for (built, brought) in with_boots_pooled(booted) {
             measured.add(built, brought, runs.profile.is_some())?;
         }
         RecordSet::new(this_run(), measured.records.clone()).validate()?;
@@ -251,9 +262,13 @@ impl Lab<'_> {
             Some(root) => Some(Counting::Under(root.clone())),
             None => bench.counting(runs.counts),
         };
-        let counts = runs.plan.iter().any(|bench| counting(bench).is_some());
+        let is_counted = runs.cpus.iter().any(|cpu| *cpu != Cpu::Host);
+        let counts = is_counted && runs.plan.iter().any(|bench| counting(bench).is_some());
         let plugins = counts.then(|| plugin::compiled(&self.cache, self.progress)).transpose()?;
-        let plugin = |bench: &Bench| plugins.clone().zip(counting(bench));
+        let plugin = |bench: &Bench, cpu: Cpu| match cpu {
+            Cpu::Host => None,
+            Cpu::Max | Cpu::NeoverseN1 => plugins.clone().zip(counting(bench)),
+        };
         let jobs = |wanted: &[Wanted], sources: &Sources| {
             let selftests = match runs.plan.iter().any(Bench::is_selftest) {
                 true => self.selftests(sources, configs)?,
@@ -267,25 +282,40 @@ impl Lab<'_> {
                 let of = || selftests[&(kernel.source.clone(), config.arch())].clone();
                 bench.is_selftest().then(of)
             };
-            self.jobs(wanted, &runs.cpus, |kernel, config, cpu, host| {
-                let job = |(place, bench): (usize, &Bench)| Job {
-                    config,
-                    cpu,
-                    place,
-                    line: bench.line(&kernel.name, runs.samples, counting(bench).as_ref()),
-                    session: None,
-                    selftest: selftest(bench, kernel, config),
-                    made: bench.workload.is_program().then(|| programs[&config.arch()].clone()),
-                    cpus: bench.cpus(),
-                    parameters: bench.workload.parameters(),
-                    file_size: bench.mapped(),
-                    pages: bench.workload.pages(),
-                    limit: runs.limit.unwrap_or_else(|| patience(bench, plugin(bench).is_some())),
-                    plugin: plugin(bench),
-                    host: host.clone(),
+            let mut work = self.jobs(wanted, &runs.cpus, |kernel, config, cpu, host| {
+                let job = |(place, bench): (usize, &Bench)| {
+                    let plugin = plugin(bench, cpu);
+                    let clock = Clock::of(cpu, plugin.as_ref().map(|(_, counting)| counting));
+                    Job {
+                        config,
+                        cpu,
+                        place,
+                        line: bench.line(&kernel.name, runs.samples, clock),
+                        session: None,
+                        selftest: selftest(bench, kernel, config),
+                        made: bench.workload.is_program().then(|| programs[&config.arch()].clone()),
+                        cpus: bench.cpus(),
+                        parameters: bench.workload.parameters(),
+                        file_size: bench.mapped(),
+                        pages: bench.workload.pages(),
+                        limit: runs.limit.unwrap_or_else(|| patience(bench, plugin.is_some())),
+                        plugin,
+                        host: host.clone(),
+                    }
                 };
                 runs.plan.iter().enumerate().map(job).collect()
-            })
+            })?;
+            let is_timed = |(_, job): &(usize, Job)| job.cpu == Cpu::Host;
+            if work.items.iter().any(is_timed) {
+                let (mut timed, counted): (Vec<_>, Vec<_>) =
+                    work.items.into_iter().partition(is_timed);
+                // Kernels that are compared are neighbours.
+                timed.sort_by_key(|(_, job)| job.place);
+                let all = counted.into_iter().chain(timed::in_turn(&timed, runs.boots)).collect();
+                self.progress.expect(timed.len() * usize::from(runs.boots.saturating_sub(1)));
+                work = Work { items: all, at_once: 1 };
+            }
+            Ok(work)
         };
         let boot = |built: &Built, job: &Job, stop: &AtomicBool| {
             let mut brought = self.emulate(built, job, stop)?;
@@ -399,6 +429,7 @@ impl Lab<'_> {
             None => None,
         };
         let log = self.cache.log(&format!("{}-{config}-{cpu}", built.kernel.build))?;
+        let pinned = (cpu == Cpu::Host).then(|| timed::pinned(job.cpus)).transpose()?;
         let emulated = Machine {
             config,
             cpu,
@@ -407,11 +438,21 @@ impl Lab<'_> {
             image: &built.image(),
             initrd: &initrd,
             parameters: &[&job.parameters[..], &built.kernel.parameters].concat(),
+            pinned: pinned.as_deref(),
             plugin,
         };
         let command = emulated.command();
         let task = self.progress.begin_piece(&format!("running {title}: {}", job.words()));
-        let boot = Boot { title: &title, command, plan: &plan, log: &log, limit: job.limit, stop };
+        let silence = if cpu == Cpu::Host { SILENCE } else { job.limit };
+        let boot = Boot {
+            title: &title,
+            command,
+            plan: &plan,
+            log: &log,
+            limit: job.limit,
+            silence,
+            stop,
+        };
         let ended = match boot.run(&|line| task.tell(0, None, line)) {
             Ok(ended) => ended,
             Err(error) => {
@@ -451,6 +492,24 @@ impl Measured {
 }
 
 impl Brought {
+    /// Makes one result of those of a run's boots, at least one.
+    fn pooled(mut boots: Vec<Self>) -> Self {
+        if boots.len() > 1 {
+            let records = boots.iter().map(|boot| boot.records.len()).min().unwrap_or_default();
+            let record = |at: usize| {
+                let of_boots: Vec<Record> =
+                    boots.iter().map(|boot| boot.records[at].clone()).collect();
+                timed::pooled(&of_boots)
+            };
+            let records = (0..records).filter_map(record).collect();
+            let warned = boots.iter_mut().find_map(|boot| boot.warned.take());
+            boots.truncate(1);
+            boots[0].records = records;
+            boots[0].warned = warned;
+        }
+        boots.remove(0)
+    }
+
     /// Returns the machine's name in messages: `s1, arm64-4k, cpu max`.
     pub(super) fn title(&self) -> &str {
         &self.title
@@ -479,6 +538,20 @@ impl Job {
         let words = self.line.split(' ').skip(1).filter(|word| !is_ours(word));
         words.collect::<Vec<_>>().join(" ")
     }
+}
+
+/// Makes one result of all boots of a run on this machine's own processor; the other results stay.
+fn with_boots_pooled(booted: Vec<(Built, usize, Cpu, Brought)>) -> Vec<(Built, Brought)> {
+    let mut runs: Vec<((Built, usize, Cpu), Vec<Brought>)> = Vec::new();
+    for (built, place, cpu, brought) in booted {
+        let run = (built, place, cpu);
+        let same = runs.iter_mut().find(|(other, _)| cpu == Cpu::Host && *other == run);
+        match same {
+            Some((_, boots)) => boots.push(brought),
+            None => runs.push((run, vec![brought])),
+        }
+    }
+    runs.into_iter().map(|((built, ..), boots)| (built, Brought::pooled(boots))).collect()
 }
 
 /// Writes the symbols for the plugin; the root has to be one of them.

@@ -4,6 +4,7 @@ use super::kconfig::ConfigOption;
 use super::plugin::Counting;
 use super::profile;
 use super::regions;
+use super::target::Cpu;
 use super::workload::{Code, DeclaredField, Workload};
 use pageout_experiment::fields::{FieldError, list, pairs, parse_size};
 use pageout_refusal::one_of;
@@ -34,6 +35,40 @@ impl Needs {
     /// Only swap.
     pub const SWAP: Self =
         Self { swap: true, options: Vec::new(), packages: Vec::new(), more_cpus: 0 };
+}
+
+/// The clock that a run is told by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Clock {
+    /// The emulator's: an instruction takes a nanosecond.
+    Instructions,
+    /// The machine's, where it is no emulated one.
+    Time,
+    /// None: the plugin counts under a function.
+    Plugin,
+    /// None: the plugin counts in regions.
+    Regions,
+}
+
+impl Clock {
+    pub(super) const fn of(cpu: Cpu, counting: Option<&Counting>) -> Self {
+        match (cpu, counting) {
+            (Cpu::Host, _) => Self::Time,
+            (_, None) => Self::Instructions,
+            (_, Some(Counting::Under(_))) => Self::Plugin,
+            (_, Some(Counting::Regions)) => Self::Regions,
+        }
+    }
+
+    /// Returns the word by which the programs of the test machine know it.
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Instructions => "instructions",
+            Self::Time => "time",
+            Self::Plugin => "plugin",
+            Self::Regions => "regions",
+        }
+    }
 }
 
 /// A run of a workload.
@@ -108,23 +143,13 @@ impl Bench {
     }
 
     /// Returns the program and its arguments on a kernel of this name. Workloads that take no
-    /// samples ignore `samples`. If no plugin counts, the emulator's clock does.
-    pub(super) fn line(
-        &self,
-        kernel: &str,
-        samples: Option<u16>,
-        counting: Option<&Counting>,
-    ) -> String {
+    /// samples ignore `samples`.
+    pub(super) fn line(&self, kernel: &str, samples: Option<u16>, clock: Clock) -> String {
         let mut line = format!("{} {}", self.program(), self.workload.name());
         for (field, value) in &self.fields {
             line += &format!(" {field}={value}");
         }
-        let clock = match counting {
-            None => "instructions",
-            Some(Counting::Under(_)) => "plugin",
-            Some(Counting::Regions) => "regions",
-        };
-        line += &format!(" kernel={kernel} clock={clock}");
+        line += &format!(" kernel={kernel} clock={}", clock.word());
         let samples = match self.workload.samples {
             true => samples,
             false => self.workload.is_program().then_some(1),
@@ -216,10 +241,14 @@ mod tests {
         Workload::named(name).unwrap()
     }
 
+    fn counted(bench: &Bench) -> Clock {
+        Clock::of(Cpu::Max, bench.counting(false).as_ref())
+    }
+
     fn lines(scenario: &str, fields: &str) -> Result<Vec<String>, String> {
         let fields: Vec<String> = fields.split_whitespace().map(str::to_owned).collect();
         let all = Bench::parse(workload(scenario), &fields).map_err(|error| error.to_string())?;
-        Ok(all.iter().map(|bench| bench.line("s1", None, bench.counting(false).as_ref())).collect())
+        Ok(all.iter().map(|bench| bench.line("s1", None, counted(bench))).collect())
     }
 
     #[test]
@@ -238,7 +267,7 @@ mod tests {
     fn samples_are_taken_or_refused() {
         let line = |scenario| {
             let bench = Bench::parse(workload(scenario), &[]).unwrap().remove(0);
-            bench.line("s1", Some(5), None)
+            bench.line("s1", Some(5), Clock::Instructions)
         };
         assert_eq!(
             line("mixed-mappings"),
@@ -323,7 +352,7 @@ mod tests {
         let [two, four] = [bench(&[]), bench(&["cpus=4".to_owned()])];
         assert_eq!([two.cpus(), four.cpus()], [2, 4]);
         let line = "workload two cpus=4 kernel=s1 clock=regions runs=1";
-        assert_eq!(four.line("s1", Some(5), four.counting(false).as_ref()), line);
+        assert_eq!(four.line("s1", Some(5), counted(&four)), line);
     }
 
     #[test]

@@ -1,5 +1,6 @@
-//! The emulator's command line: every run of one kernel with one plan executes the same
-//! instructions, and one instruction is one nanosecond of the machine's time.
+//! The emulator's command line. Where it emulates the processor, every run of one kernel with one
+//! plan executes the same instructions, and one instruction is one nanosecond of the machine's
+//! time.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -17,8 +18,8 @@ const fn other_memory_mib(config: Config) -> u64 {
     }
 }
 
-/// The arguments that are the same on every architecture.
-pub(super) const COMMON: [&str; 19] = [
+/// The arguments by which a machine counts instructions, and repeats.
+pub(super) const COUNTED: [&str; 8] = [
     "-icount",
     "shift=0,sleep=off",
     "-accel",
@@ -27,6 +28,10 @@ pub(super) const COMMON: [&str; 19] = [
     "base=2020-01-01,clock=vm",
     "-seed",
     "1",
+];
+
+/// The arguments that all machines have.
+pub(super) const COMMON: [&str; 11] = [
     "-display",
     "none",
     "-monitor",
@@ -59,6 +64,8 @@ pub(super) struct Machine<'a> {
     pub(super) initrd: &'a Path,
     /// Boot parameters besides our own.
     pub(super) parameters: &'a [String],
+    /// The host's CPUs that it runs on, as `taskset -c` takes them, if not on all.
+    pub(super) pinned: Option<&'a str>,
     /// The plugin that counts its instructions, if there is one.
     pub(super) plugin: Option<Plugin<'a>>,
 }
@@ -67,8 +74,12 @@ impl Machine<'_> {
     /// Returns the emulator and its arguments.
     pub(super) fn command(&self) -> Vec<OsString> {
         let arch = self.config.arch();
+        let is_timed = self.cpu == Cpu::Host;
         let (machine, console) = match arch {
+            // KVM has the interrupt controller of the host.
+            Arch::Arm64 if is_timed => ("virt,gic-version=host", "ttyAMA0"),
             Arch::Arm64 => ("virt,gic-version=3,dtb-randomness=off", "ttyAMA0"),
+            Arch::X86_64 if is_timed => ("q35", "ttyS0"),
             // Without ACPI the kernel does not learn of clocks. Calibrating the local APIC's timer
             // would take half a minute here. The TSC counts one a nanosecond, and there is no other
             // clock to check it against. On one CPU the kernel would patch out its lock prefixes,
@@ -88,12 +99,20 @@ impl Machine<'_> {
             (_, cpu) => cpu.name(),
         };
         let memory = format!("{}M", memory(self.config, self.file_size) >> 20);
-        let mut command: Vec<OsString> = vec![arch.qemu().into()];
+        let mut command: Vec<OsString> = Vec::new();
+        if let Some(pinned) = self.pinned {
+            command.extend(["taskset", "-c", pinned].map(Into::into));
+        }
+        command.push(arch.qemu().into());
         command.extend(["-M", machine, "-cpu", cpu, "-m", &memory].map(Into::into));
         // Each CPU is a package: of a package's cores, the table that the kernel reads has only the
         // first.
         let smp = format!("{0},sockets={0}", self.cpus);
         command.extend(["-smp".into(), smp.into()]);
+        match is_timed {
+            true => command.extend(["-accel", "kvm"].map(Into::into)),
+            false => command.extend(COUNTED.map(Into::into)),
+        }
         command.extend(COMMON.map(Into::into));
         // Messages up to warnings are printed: `quiet` would hide those of WARN() and lockdep.
         let mut parameters = format!("console={console} loglevel=5 panic=-1");
@@ -117,9 +136,10 @@ mod tests {
 
     fn line(config: Config, cpu: Cpu, file_size: u64, parameters: &[String]) -> String {
         let (image, initrd) = (Path::new("/k/Image"), Path::new("/r/initrd"));
+        let pinned = (cpu == Cpu::Host).then_some("2-3");
         let plugin = None;
         let machine =
-            Machine { config, cpu, cpus: 2, file_size, image, initrd, parameters, plugin };
+            Machine { config, cpu, cpus: 2, file_size, image, initrd, parameters, pinned, plugin };
         let words: Vec<_> =
             machine.command().into_iter().map(|word| word.into_string().unwrap()).collect();
         words.join(" ")
@@ -153,6 +173,18 @@ mod tests {
             "qemu-system-riscv64 -M virt -cpu rv64,svinval=on,svnapot=on,svpbmt=on -m 2560M ";
         assert!(line.starts_with(start), "{line}");
         assert!(line.ends_with("-append console=ttyS0 no5lvl loglevel=5 panic=-1"), "{line}");
+    }
+
+    #[test]
+    fn the_line_of_this_machines_own_cpus() {
+        let line = |config| line(config, Cpu::Host, 1 << 30, &[]);
+        let expected = "taskset -c 2-3 qemu-system-x86_64 -M q35 -cpu host -m 2560M \
+            -smp 2,sockets=2 -accel kvm -display none -monitor none -serial stdio -parallel none \
+            -no-reboot -nodefaults -no-user-config -kernel /k/Image -initrd /r/initrd \
+            -append console=ttyS0 loglevel=5 panic=-1";
+        assert_eq!(line(Config::X86_64), expected);
+        let arm64 = line(Config::Arm64_4K);
+        assert!(arm64.contains("-M virt,gic-version=host -cpu host "), "{arm64}");
     }
 
     #[test]

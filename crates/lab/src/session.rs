@@ -21,6 +21,7 @@ use super::room;
 use super::schedule::{Points, SearchError};
 use super::source::{Pristine, Source};
 use super::target::{Config, Cpu};
+use super::timed::{self, NotTimed};
 use super::tools::{self, Missing};
 use super::transcript::Fault;
 use super::under_way::UnderWay;
@@ -89,11 +90,19 @@ pub enum LabError {
     #[error(transparent)]
     Search(#[from] SearchError),
     /// A configuration that none of the given processors runs.
-    #[error("no processor for {config}: {} is for arm64 alone, expected max", Cpu::NeoverseN1)]
+    #[error(
+        "no processor for {config}, expected max: {} is for arm64 alone, {} for this machine's own \
+         architecture",
+        Cpu::NeoverseN1,
+        Cpu::Host
+    )]
     NoCpu {
         /// The configuration.
         config: Config,
     },
+    /// This machine's own processor cannot be had.
+    #[error(transparent)]
+    NotTimed(#[from] NotTimed),
     /// Several CPUs on an architecture whose machines have one.
     #[error(
         "{config}: its machine has one CPU, expected cpus=1 in place of {cpus}: under QEMU a CPU \
@@ -226,8 +235,8 @@ impl Lab<'_> {
     /// # Errors
     ///
     /// [`LabError::Missing`] for missing programs, [`LabError::NoCpu`] for a configuration that
-    /// none of the processors runs, and [`LabError::OneCpu`] for several CPUs where machines have
-    /// one.
+    /// none of the processors runs, [`LabError::OneCpu`] for several CPUs where machines have one,
+    /// and [`LabError::NotTimed`] if [`Cpu::Host`] cannot be had.
     pub fn check(
         &self,
         kernels: &[Kernel],
@@ -248,6 +257,10 @@ impl Lab<'_> {
             if more_cpus > 0 && !arch.takes_turns() {
                 return Err(LabError::OneCpu { config: *config, cpus: more_cpus + 1 });
             }
+        }
+        if cpus.is_some_and(|cpus| cpus.contains(&Cpu::Host)) {
+            timed::check(more_cpus + 1)?;
+            needs.push(tools::pinning());
         }
         needs.extend(kernels.iter().flat_map(|kernel| tools::sources(&kernel.source, &self.cache)));
         Ok(tools::check(&needs)?)
@@ -297,10 +310,14 @@ impl Lab<'_> {
         // Kernels that were built before come first, so that no work waits that could be done.
         let mut order: Vec<usize> = (0..plans.len()).collect();
         order.sort_by_key(|plan| !plans[*plan].built.is_there());
-        let turn =
-            |item: &usize| order.iter().position(|plan| *plan == wanted[items[*item].0].plan);
+        // Machines of kernels that are there keep their order.
+        let turn = |item: &usize| {
+            let plan = wanted[items[*item].0].plan;
+            let is_missing = !plans[plan].built.is_there();
+            is_missing.then(|| order.iter().position(|other| *other == plan))
+        };
         let mut turns: Vec<usize> = (0..items.len()).collect();
-        turns.sort_by_key(turn);
+        turns.sort_by_cached_key(turn);
 
         let under_way = UnderWay::new(plans.len());
         let stop = AtomicBool::new(false);

@@ -116,6 +116,11 @@ pub(super) fn to_boot(arch: Arch) -> Vec<Need> {
     ]
 }
 
+/// Returns the need of a machine that stays on some CPUs.
+pub(super) fn pinning() -> Need {
+    program("taskset", "util-linux")
+}
+
 fn program(name: &str, package: &'static str) -> Need {
     Need { what: What::Program(name.to_owned()), package: package.into() }
 }

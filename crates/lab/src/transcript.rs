@@ -49,6 +49,8 @@ pub(super) enum Stopped {
     Time { seconds: u64 },
     /// The machine printed this much.
     Output { mib: usize },
+    /// The machine printed nothing for this many seconds after its start.
+    Silent { seconds: u64 },
 }
 
 /// The results of all runs, in order.
@@ -97,6 +99,12 @@ pub enum Fault {
         done: usize,
         /// Runs asked for.
         of: usize,
+    },
+    /// The machine printed nothing.
+    #[error("it printed nothing in {seconds} s; stopped. Does KVM run any kernel on this machine?")]
+    Silent {
+        /// The limit.
+        seconds: u64,
     },
     /// A run of the benchmark failed.
     #[error("`{line}` {}: {said}", ended(*status))]
@@ -195,6 +203,7 @@ impl Transcript {
         match stopped.filter(|_| !self.done) {
             Some(Stopped::Time { seconds }) => return Err(Fault::TimeLimit { seconds, done, of }),
             Some(Stopped::Output { mib }) => return Err(Fault::Output { mib, done, of }),
+            Some(Stopped::Silent { seconds }) => return Err(Fault::Silent { seconds }),
             None => {}
         }
         if !self.done || done != of {

@@ -289,10 +289,17 @@ pub(crate) struct Running {
     /// manifest's. docs/lab.md has examples.
     #[arg(long, value_name = "FILE")]
     pub workload: Option<PathBuf>,
-    /// Processor to emulate; may be repeated
+    /// Processor: an emulated one, or host; may be repeated
+    ///
+    /// `host` is this machine's own, by KVM: time is measured in place of instructions.
     #[arg(long = "cpu", value_name = "CPU", value_delimiter = ',', default_value = "max",
         hide_short_help = true, value_parser = cpu())]
     pub cpus: Vec<Cpu>,
+    /// Boots of each kernel on --cpu host, in turn with the others [default: 8]
+    ///
+    /// Each boot gives one value of a metric, the median of its samples.
+    #[arg(long, value_name = "N", hide_short_help = true, value_parser = whole::<u16>(1..=1000))]
+    pub boots: Option<u16>,
     /// Samples of each figure, 1 to 1000 [default: 3]
     #[arg(long, value_name = "N", value_parser = whole::<u16>(1..=1000))]
     pub runs: Option<u16>,

@@ -141,6 +141,7 @@ fn is_down(error: &LabError) -> bool {
             | Fault::Early { .. }
             | Fault::TimeLimit { .. }
             | Fault::Output { .. }
+            | Fault::Silent { .. }
     )
 }
 

@@ -39,6 +39,9 @@ use std::time::Instant;
 const COMPARED: [&str; 2] = ["order=4", "lru=classic,mglru"];
 /// The fields that are profiled if no scenario is given.
 const PROFILED: [&str; 2] = ["order=4", "lru=classic"];
+/// The boots of a kernel on this machine's own processor: with six or more, a median has an
+/// interval.
+const BOOTS: u16 = 8;
 /// The most functions in a profile.
 const FUNCTIONS: usize = 25;
 
@@ -120,6 +123,7 @@ fn profile(args: &ProfileArgs) -> Result<(), CliError> {
     let kernels = args.patched.kernels(&request.kernels, &["stock"]);
     let kernels = kernels.map_err(kernel_or_scenario)?;
     let plan = request.plan_or(&PROFILED)?;
+    args.running.check_is_counted("lab profile")?;
     let mut runs = args.running.runs(plan)?;
     runs.profile = Some(args.root.clone());
     let measured = measure(&kernels, &runs, &args.patched.building)?;
@@ -171,13 +175,26 @@ impl Running {
     fn runs(&self, plan: Vec<Bench>) -> Result<Runs, CliError> {
         Bench::check_samples(&plan, self.runs)?;
         let (cpus, samples, limit) = (self.cpus.clone(), self.runs, self.limit());
-        Ok(Runs { cpus, plan, samples, limit, profile: None, counts: false })
+        if self.boots.is_some() && !self.cpus.contains(&Cpu::Host) {
+            return Err(CliError::LabBoots);
+        }
+        let boots = self.boots.unwrap_or(BOOTS);
+        Ok(Runs { cpus, plan, samples, boots, limit, profile: None, counts: false })
+    }
+
+    /// Checks that a command whose figures are counted runs on emulated processors alone.
+    fn check_is_counted(&self, command: &'static str) -> Result<(), CliError> {
+        match self.cpus.contains(&Cpu::Host) {
+            true => Err(CliError::LabHost(command)),
+            false => Ok(()),
+        }
     }
 }
 
 impl Counting {
     fn runs(&self, plan: Vec<Bench>, running: &Running) -> Result<Runs, CliError> {
         if self.counts {
+            running.check_is_counted("--counts")?;
             Bench::check_counts(&plan)?;
         }
         Ok(Runs { counts: self.counts, ..running.runs(plan)? })
@@ -230,7 +247,11 @@ impl Building {
         let is_asked_for = !self.configs.is_empty();
         let checked = lab.check(kernels, &configs, needs, cpus);
         // An error of the input comes without the announcement; missing packages come after it.
-        if !matches!(checked, Err(LabError::NoCpu { .. } | LabError::OneCpu { .. })) {
+        let is_of_input = matches!(
+            checked,
+            Err(LabError::NoCpu { .. } | LabError::OneCpu { .. } | LabError::NotTimed(_))
+        );
+        if !is_of_input {
             let lines = announce::lines(&lab, kernels, &configs, is_asked_for);
             lines.iter().for_each(|line| output::say(line));
         }

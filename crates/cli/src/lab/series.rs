@@ -36,6 +36,7 @@ pub(super) fn series(args: &SeriesArgs) -> Result<ExitCode, CliError> {
     let role = |cost: &str| if wholes.contains(&cost) { Role::Whole } else { Role::Count };
     let costs: Vec<(&str, Role)> = costs.iter().map(|cost| (cost.as_str(), role(cost))).collect();
     fail_on::check_names(&args.fail_on, "the scenario", &costs)?;
+    args.running.check_is_counted("lab series")?;
     let mut runs = args.running.runs(plan.clone())?;
     runs.plan.extend(checks::runs().into_iter().filter(|run| !plan.contains(run)));
     let prints_records = args.output.json || args.output.csv;

@@ -7,13 +7,18 @@ use crate::options::{Form, Shown};
 use pageout_lab::{Built, Fetched, Kernel, Measured, Profiled};
 use pageout_record::compare::{Change, Comparison, Row, Summary, compare as compare_records};
 use pageout_record::render::{self, Align, Grid, LIST_WIDTH, Options, exact};
-use pageout_record::schema::{Better, Labels, Metric, RecordSet};
+use pageout_record::schema::{Better, Labels, Metric, Record, RecordSet};
 use std::collections::BTreeSet;
 
 const CAUTION: &str = "\
 Times are instructions under QEMU, one nanosecond each: no cache misses, no cost of TLBI or DSB.
 Gains from skipping work therefore look larger than on silicon; `pageout lab script` measures there.
 ";
+const TIMED: &str = "\
+Times of cpu host were measured on this machine, by KVM. Each value is the median of one boot.
+";
+/// The unit of counted instructions, and that of time.
+const UNITS: [&str; 2] = ["instructions/4K page", "ns/4K page"];
 
 /// Returns the set without metrics that are the same on every kernel and have no better direction:
 /// scans, entries and the like, which show that kernels decide alike.
@@ -54,9 +59,13 @@ fn is_alike(set: &RecordSet, fields: &Labels, metric: &Metric) -> bool {
     metric.better == Better::Neither && siblings.all(|record| record.metrics.contains(metric))
 }
 
-/// Writes the instructions a page that each kernel saves; empty if no row has a time.
+/// Writes the instructions or the time a page that each kernel saves; empty if no row has them.
 fn saved(of: &Comparison, columns: usize) -> String {
-    let times = times(of);
+    UNITS.map(|unit| saved_of(of, unit, columns)).concat()
+}
+
+fn saved_of(of: &Comparison, unit: &str, columns: usize) -> String {
+    let times = times(of, unit);
     let Some(names) = telling(&times) else { return String::new() };
     let labels = names.iter().map(|name| ((*name).clone(), Align::Left));
     let metric = [("metric".to_owned(), Align::Left)].into_iter();
@@ -66,7 +75,8 @@ fn saved(of: &Comparison, columns: usize) -> String {
         let saved = row.others.iter().map(|other| difference(row.base, other.map(summary)));
         grid.row(label(row, &names).into_iter().chain([row.metric.clone()]).chain(saved));
     }
-    format!("instructions saved per 4K page against {}\n\n{}\n", of.base, grid.text(columns))
+    let (what, _) = unit.split_once('/').expect("units are per page");
+    format!("{what} saved per 4K page against {}\n\n{}\n", of.base, grid.text(columns))
 }
 
 /// Writes a row for each patch: its figure together with the patches before it, and its saving
@@ -77,7 +87,7 @@ pub(super) fn steps(of: &Comparison, parts: &Parts, form: Form, columns: usize) 
         Form::List => (LIST_WIDTH, &[][..]),
         Form::Picture => return String::new(),
     };
-    let times = times(of);
+    let times = times(of, UNITS[0]);
     let Some(names) = telling(&times) else { return String::new() };
     let mut text = "instructions per 4K page, and what each patch saves\n".to_owned();
     let mut from = 0;
@@ -136,9 +146,9 @@ fn difference(before: Option<Summary>, after: Option<Summary>) -> String {
     }
 }
 
-/// Returns the rows of instructions per page.
-fn times(of: &Comparison) -> Vec<&Row> {
-    of.rows.iter().filter(|row| row.unit == "instructions/4K page").collect()
+/// Returns the rows of a unit.
+fn times<'c>(of: &'c Comparison, unit: &str) -> Vec<&'c Row> {
+    of.rows.iter().filter(|row| row.unit == unit).collect()
 }
 
 /// Returns only the fields in which rows differ; `None` without a row.
@@ -208,24 +218,28 @@ pub(super) fn compared(
     let scans = scans::differing(set);
     let alike = if full { None } else { alike(set) };
     if as_shown.format != Form::Table {
-        let about = [origin(parts), alike.into_iter().collect(), scans, vec![caution()]].concat();
+        let about = [origin(parts), alike.into_iter().collect(), scans, caution(set)].concat();
         return crate::tables::comparison(&shown, base, as_shown, &about, columns);
     }
     let comparison = compare_records(&shown, base, &DECLARED)?;
     let options = Options { width: columns, full, ..Options::default() };
     let table = render::comparison(&comparison, options);
     let notes: String = alike.into_iter().chain(scans).map(|line| line + "\n\n").collect();
-    Ok(format!("{table}\n{notes}{}{}", saved(&comparison, columns), provenance(parts, columns)))
+    Ok(format!(
+        "{table}\n{notes}{}{}",
+        saved(&comparison, columns),
+        provenance(set, parts, columns)
+    ))
 }
 
-/// Writes the parts as a table, with the warning on the figures.
-fn provenance(parts: &Parts, columns: usize) -> String {
+/// Writes the parts as a table, with the warnings on the figures.
+fn provenance(set: &RecordSet, parts: &Parts, columns: usize) -> String {
     let mut grid = Grid::new([("", Align::Left), ("", Align::Left)]);
     for (name, parts) in parts {
         let names = std::iter::once(name.as_str()).chain(std::iter::repeat(""));
         names.zip(parts).for_each(|(name, part)| grid.row([name, part]));
     }
-    format!("{}\n{CAUTION}", grid.text(columns))
+    format!("{}\n{}", grid.text(columns), cautions(set).concat())
 }
 
 /// Writes the parts, a line each.
@@ -233,9 +247,17 @@ fn origin(parts: &Parts) -> Vec<String> {
     parts.iter().map(|(name, parts)| format!("{name}: {}", parts.join(" "))).collect()
 }
 
-/// Returns the warning on the figures, as a line.
-fn caution() -> String {
-    CAUTION.trim_end().replace('\n', " ")
+/// Returns the warnings on the figures, a line each.
+fn caution(set: &RecordSet) -> Vec<String> {
+    cautions(set).iter().map(|text| text.trim_end().replace('\n', " ")).collect()
+}
+
+/// Returns the warnings on the figures of the set's processors.
+fn cautions(set: &RecordSet) -> Vec<&'static str> {
+    let is_timed = |record: &Record| record.fields.get("cpu").is_some_and(|cpu| cpu == "host");
+    let has = |timed: bool| set.records.iter().any(|record| is_timed(record) == timed);
+    let all = [(false, CAUTION), (true, TIMED)].into_iter();
+    all.filter(|(timed, _)| has(*timed)).map(|(_, text)| text).collect()
 }
 
 /// Returns every compiler once.

@@ -1,7 +1,8 @@
 //! `lab`, with programs in the place of compilers and emulator that only pretend.
 
 use crate::common::{assert_refused, command, read, refused, stderr, stdout};
-use std::fs;
+use pageout_record::schema::Record;
+use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -38,6 +39,8 @@ const MKFS: &str = r#"for image; do :; done; case $image in -V) ;; *) echo XFSB 
 const QEMU: &str = r#"
 case $1 in --version) echo "emulator 1.0" && exit ;; esac
 echo $$ >>"$PIDS"
+unit=instructions basis=counted
+case "$*" in *' kvm '*) unit=ns basis=measured && echo "$*" >>"$PIDS.timed" ;; esac
 while [ $# -gt 0 ]; do
     case $1 in -initrd) initrd=$2 ;; -kernel) image=$2 ;; -plugin) plugin=$2 ;; esac
     shift
@@ -90,7 +93,8 @@ grep -ao '[a-z]*-[a-z]* .*kernel=.*' "$initrd" | while read -r scenario words; d
     printf 'record {"scenario":"%s","ground":"linux","seed":0,' "$scenario"
     printf '"fields":{"order":"%s","more":"%s"},' "${field#*=}" "${fields#"$field "}"
     printf '"variant":{"kernel":"%s"},' "${kernel%% *}"
-    printf '"metrics":[{"name":"%s","unit":"instructions/4K page","basis":"counted",' "$metric"
+    printf '"metrics":[{"name":"%s","unit":"%s/4K page","basis":"%s",' "$metric" $unit $basis
+    [ $unit = ns ] && value="$value,$(wc -l <"$PIDS"),9999"
     printf '"better":"lower","values":[%s]},{"name":"%s","unit":"pages",' "$value" "$counter"
     printf '"basis":"counted","better":"neither","values":[%s]}]}\r\nlab: exit 0\r\n' "$pages"
 done
@@ -287,6 +291,36 @@ fn records_have_the_configuration_and_the_processor() {
     }
     let kernels = |name: &str| set.records.iter().filter(|r| r.variant["kernel"] == name).count();
     assert_eq!((kernels("stock"), kernels("stock+a=1")), (4, 4));
+}
+
+#[test]
+fn this_machines_own_processor_gives_a_time_for_each_boot() {
+    let world = World::new();
+    let words = "compare stock patched --patch half.patch --cpu host --boots 3";
+    let output = world.run(words);
+    if let Err(error) = File::options().read(true).write(true).open("/dev/kvm") {
+        let reason = error.to_string();
+        let reason = reason.split(" (os error").next().expect("a part");
+        return assert_failed(&output, &["--cpu host", "/dev/kvm", reason]);
+    }
+    let text = String::from_utf8(output.stdout.clone()).expect("text");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    for part in ["cpu=host", "ns saved per 4K page against stock", "by KVM", "median of one boot"] {
+        assert!(text.contains(part), "no `{part}` in:\n{text}");
+    }
+    assert!(!text.contains("instructions under QEMU"), "{text}");
+    // Each boot of two fields' values, in turn with the other kernel; a boot gives its median.
+    let timed = fs::read_to_string(world.path("pids.timed")).expect("boots");
+    let kernel = |line: &str| {
+        let (_, image) = line.split_once("-kernel ").expect("an image");
+        let image = image.split(' ').next().expect("a path");
+        let content = fs::read_to_string(image).expect("an image");
+        if content.contains("half") { 'p' } else { 's' }
+    };
+    assert_eq!(timed.lines().map(kernel).collect::<String>(), "spsppspsspsp");
+    let set = read(&world.text(&format!("{words} --json")));
+    let values = |record: &Record| record.metric("reclaim").expect("a time").values.len();
+    assert_eq!(set.records.iter().map(values).collect::<Vec<_>>(), [3; 4]);
 }
 
 #[test]
@@ -610,6 +644,14 @@ fn words_that_are_no_kernels_and_no_scenarios() {
     let cache = cache.path().display();
     let words = "lab run stock reclaim-file --config x86-64 --cpu neoverse-n1 --cache";
     refused(&format!("{words} {cache}"), &["x86-64", "neoverse-n1", "max"]);
+    refused("lab run stock reclaim-file --boots 3", &["--boots", "--cpu host"]);
+    for words in
+        ["lab run stock reclaim-file --counts", "lab profile stock", "lab series a..b --tree ."]
+    {
+        refused(&format!("{words} --cpu host"), &["counts instructions", "neoverse-n1"]);
+    }
+    let words = "lab run stock reclaim-file --config riscv64 --cpu host --cache";
+    refused(&format!("{words} {cache}"), &["riscv64", "expected max", "own architecture"]);
     let words = "lab run stock reclaim-file cpus=1,2 --config x86-64,riscv64 --cache";
     refused(&format!("{words} {cache}"), &["riscv64: its machine has one CPU", "cpus=1"]);
 }

@@ -18,7 +18,7 @@ use super::super::cache::{Cache, CacheError};
 use super::super::child::{self, NotRun, version};
 use super::super::digest::Name;
 use super::super::progress::Progress;
-use super::super::qemu::COMMON;
+use super::super::qemu::{COMMON, COUNTED};
 use super::super::target::Arch;
 use super::debugger::Debugger;
 use super::layout::{FOUND_HEAD, Found, LAYOUT, Listed, Orders, Ready};
@@ -149,7 +149,7 @@ fn line(built: &Built, workload: &Program, initrd: &Path, cpus: u8) -> Vec<OsStr
     let smp = format!("{cpus},sockets={cpus}");
     let mut line: Vec<OsString> = vec![Arch::X86_64.qemu().into()];
     line.extend(["-M", "q35", "-cpu", "max", "-m", "512M", "-smp", &smp].map(Into::into));
-    line.extend(COMMON.map(Into::into));
+    line.extend(COUNTED.into_iter().chain(COMMON).map(Into::into));
     // The parameters are those of machines that count, but a warning of the kernel is a failure.
     let mut parameters = "console=ttyS0 nolapic_timer tsc=reliable tsc_early_khz=1000000 \
         noreplace-smp loglevel=5 panic=-1 panic_on_warn=1"

@@ -1,0 +1,116 @@
+//! Boots on this machine's own processor, by KVM: whether they can be had, their order, the CPUs
+//! that they are pinned to, and the figures of all boots of a run.
+
+use std::fs::File;
+use std::io;
+
+use pageout_record::schema::{Metric, Record};
+use pageout_record::stats::median;
+use rustix::thread::{CpuSet, sched_getaffinity};
+
+/// The device of KVM.
+const KVM: &str = "/dev/kvm";
+
+/// The reason why nothing can be timed here.
+#[derive(Debug, thiserror::Error)]
+pub enum NotTimed {
+    /// There is no KVM.
+    #[error("--cpu host: cannot open {KVM} for reading and writing, by which QEMU runs on it")]
+    Kvm(#[source] io::Error),
+    /// The machine has more CPUs than this process may use.
+    #[error("--cpu host: a machine of {wanted} CPUs needs as many here, and {there} may be used")]
+    Cpus {
+        /// CPUs of the machine.
+        wanted: u8,
+        /// CPUs that this process may use.
+        there: usize,
+    },
+}
+
+/// Checks that machines of so many CPUs can be timed.
+///
+/// # Errors
+///
+/// [`NotTimed`] if there is no KVM, or there are fewer CPUs.
+pub(super) fn check(cpus: u8) -> Result<(), NotTimed> {
+    File::options().read(true).write(true).open(KVM).map_err(NotTimed::Kvm)?;
+    pinned(cpus).map(drop)
+}
+
+/// Returns the CPUs of this machine for a machine with so many, as `taskset -c` takes them: the
+/// last ones that this process may use, since the first one has most interrupts.
+///
+/// # Errors
+///
+/// [`NotTimed::Cpus`] if there are fewer.
+pub(super) fn pinned(cpus: u8) -> Result<String, NotTimed> {
+    let set = sched_getaffinity(None).map_err(|error| NotTimed::Kvm(error.into()))?;
+    last((0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect(), cpus)
+}
+
+fn last(there: Vec<usize>, wanted: u8) -> Result<String, NotTimed> {
+    let from = there.len().checked_sub(wanted.into());
+    let from = from.ok_or(NotTimed::Cpus { wanted, there: there.len() })?;
+    let names: Vec<String> = there[from..].iter().map(usize::to_string).collect();
+    Ok(names.join(","))
+}
+
+/// Returns `boots` of every machine in turn, each second round backwards, so that a drift of the
+/// host's speed meets all alike.
+pub(super) fn in_turn<T: Clone>(machines: &[T], boots: u16) -> Vec<T> {
+    let mut all = Vec::new();
+    for boot in 0..boots {
+        match boot % 2 {
+            0 => all.extend(machines.iter().cloned()),
+            _ => all.extend(machines.iter().rev().cloned()),
+        }
+    }
+    all
+}
+
+/// Makes one record of the records that a run gave in each of its boots. Samples of one boot share
+/// its memory's layout, so a metric has one value for each boot: the median of the boot's samples.
+pub(super) fn pooled(boots: &[Record]) -> Option<Record> {
+    let mut pooled = boots.first()?.clone();
+    let in_boots = |name: &str| {
+        let of = boots.iter().filter_map(|record| record.metric(name));
+        of.filter_map(|metric: &Metric| median(&metric.values)).collect()
+    };
+    for metric in &mut pooled.metrics {
+        metric.values = in_boots(&metric.name);
+    }
+    Some(pooled)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_cpus_are_taken() {
+        assert_eq!(last(vec![0, 1, 4, 7], 2).unwrap(), "4,7");
+        assert_eq!(last(vec![3], 1).unwrap(), "3");
+        let error = last(vec![0, 1], 4).unwrap_err().to_string();
+        assert_eq!(error, "--cpu host: a machine of 4 CPUs needs as many here, and 2 may be used");
+    }
+
+    #[test]
+    fn machines_alternate() {
+        assert_eq!(in_turn(&['a', 'b'], 3), ['a', 'b', 'b', 'a', 'a', 'b']);
+        assert_eq!(in_turn(&['a'], 1), ['a']);
+    }
+
+    #[test]
+    fn a_boot_gives_a_value() {
+        let record = |values: [f64; 3]| -> Record {
+            let json = r#"{"scenario": "x", "ground": "linux", "seed": 0, "metrics": [
+                {"name": "reclaim", "unit": "ns/4K page", "basis": "measured", "better": "lower",
+                 "values": VALUES}]}"#;
+            let values = serde_json::to_string(&values).unwrap();
+            serde_json::from_str(&json.replace("VALUES", &values)).unwrap()
+        };
+        let boots = [record([1.0, 3.0, 2.0]), record([7.0, 5.0, 90.0])];
+        assert_eq!(pooled(&boots).unwrap().metrics[0].values, [2.0, 7.0]);
+        assert!(pooled(&[]).is_none());
+    }
+}
