@@ -27,7 +27,7 @@ impl Asked {
 }
 
 /// All workloads but `hot-pages`, which takes long.
-const ALL: [Asked; 21] = [
+const ALL: [Asked; 23] = [
     Asked::of_all("access-patterns", PATTERNS),
     Asked {
         name: "young-flush",
@@ -62,6 +62,8 @@ const ALL: [Asked; 21] = [
     Asked::of_all("fork-copy", "fork-copy order=0,4"),
     Asked::of_all("map-calls", "map-calls order=0,4"),
     Asked::of_all("write-back", "write-back by=msync,flusher"),
+    Asked::of_all("reclaim-dirty", "reclaim-dirty order=0,4 again=no,yes"),
+    Asked::of_all("fault-and-reclaim", "fault-and-reclaim faults=1,8 content=file,lazyfree"),
     Asked::of_all("reclaim-file", "reclaim-file lru=classic,mglru size=256MiB"),
     // Linux 6.12 does not count what a cgroup swaps out, which this one reads.
     Asked { kernels: "7.3:no-batch 7.3:stock", ..Asked::of_all("reclaim-shmem", SHMEM) },
