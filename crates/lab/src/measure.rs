@@ -282,7 +282,7 @@ impl Lab<'_> {
                 let of = || selftests[&(kernel.source.clone(), config.arch())].clone();
                 bench.is_selftest().then(of)
             };
-            let mut work = self.jobs(wanted, &runs.cpus, |kernel, config, cpu, host| {
+            let work = self.jobs(wanted, &runs.cpus, |kernel, config, cpu, host| {
                 let job = |(place, bench): (usize, &Bench)| {
                     let plugin = plugin(bench, cpu);
                     let clock = Clock::of(cpu, plugin.as_ref().map(|(_, counting)| counting));
@@ -305,33 +305,34 @@ impl Lab<'_> {
                 };
                 runs.plan.iter().enumerate().map(job).collect()
             })?;
-            let is_timed = |(_, job): &(usize, Job)| job.cpu == Cpu::Host;
-            if work.items.iter().any(is_timed) {
-                let (mut timed, counted): (Vec<_>, Vec<_>) =
-                    work.items.into_iter().partition(is_timed);
-                // Kernels that are compared are neighbours.
-                timed.sort_by_key(|(_, job)| job.place);
-                let all = counted.into_iter().chain(timed::in_turn(&timed, runs.boots)).collect();
-                self.progress.expect(timed.len() * usize::from(runs.boots.saturating_sub(1)));
-                work = Work { items: all, at_once: 1 };
-            }
+            let there = work.items.len();
+            let work = timed::in_turn(work, runs.boots);
+            self.progress.expect(work.items.len() - there);
             Ok(work)
         };
-        let boot = |built: &Built, job: &Job, stop: &AtomicBool| {
-            let mut brought = self.emulate(built, job, stop)?;
-            if runs.profile.is_none() {
-                brought.add_counts(&runs.plan[job.place], job)?;
-            }
-            for record in &mut brought.records {
-                record.fields.insert("config".to_owned(), job.config.name().to_owned());
-                record.fields.insert("cpu".to_owned(), job.cpu.name().to_owned());
-            }
-            Ok(brought)
-        };
         self.build_for(kernels, configs, on_failure, jobs, |built, job, stop| {
-            let booted = boot(&built, job, stop);
+            let booted = self.boot(&built, job, runs, stop);
             result(built, job, stop, booted)
         })
+    }
+
+    /// Boots a machine, and completes its records: with what a plugin counted, and with fields.
+    fn boot(
+        &self,
+        built: &Built,
+        job: &Job,
+        runs: &Runs,
+        stop: &AtomicBool,
+    ) -> Result<Brought, LabError> {
+        let mut brought = self.emulate(built, job, stop)?;
+        if runs.profile.is_none() {
+            brought.add_counts(&runs.plan[job.place], job)?;
+        }
+        for record in &mut brought.records {
+            record.fields.insert("config".to_owned(), job.config.name().to_owned());
+            record.fields.insert("cpu".to_owned(), job.cpu.name().to_owned());
+        }
+        Ok(brought)
     }
 
     /// Compiles the selftest's programs, with the harness of each source.
@@ -443,16 +444,8 @@ impl Lab<'_> {
         };
         let command = emulated.command();
         let task = self.progress.begin_piece(&format!("running {title}: {}", job.words()));
-        let silence = if cpu == Cpu::Host { SILENCE } else { job.limit };
-        let boot = Boot {
-            title: &title,
-            command,
-            plan: &plan,
-            log: &log,
-            limit: job.limit,
-            silence,
-            stop,
-        };
+        let (title_of, limit, silence) = (&*title, job.limit, job.silence());
+        let boot = Boot { title: title_of, command, plan: &plan, log: &log, limit, silence, stop };
         let ended = match boot.run(&|line| task.tell(0, None, line)) {
             Ok(ended) => ended,
             Err(error) => {
@@ -532,6 +525,11 @@ impl Brought {
 }
 
 impl Job {
+    /// Returns the time within which its machine prints its first line.
+    fn silence(&self) -> Duration {
+        if self.cpu == Cpu::Host { SILENCE } else { self.limit }
+    }
+
     /// Describes the run for people: the workload and its fields.
     fn words(&self) -> String {
         let is_ours = |word: &&str| ["kernel=", "clock="].iter().any(|own| word.starts_with(own));

@@ -100,7 +100,7 @@ pub enum LabError {
         /// The configuration.
         config: Config,
     },
-    /// This machine's own processor cannot be had.
+    /// The processor of this machine cannot be had.
     #[error(transparent)]
     NotTimed(#[from] NotTimed),
     /// Several CPUs on an architecture whose machines have one.

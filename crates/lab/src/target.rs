@@ -216,7 +216,8 @@ pub enum Cpu {
     /// Neoverse N1, of 2019: it sets the accessed bit itself, but cannot broadcast range
     /// invalidations yet.
     NeoverseN1,
-    /// This machine's own, by KVM: its time is measured, where the others' instructions are counted.
+    /// The processor of this machine, by KVM: its time is measured, where instructions of the
+    /// others are counted.
     Host,
 }
 

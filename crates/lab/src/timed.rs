@@ -8,6 +8,10 @@ use pageout_record::schema::{Metric, Record};
 use pageout_record::stats::median;
 use rustix::thread::{CpuSet, sched_getaffinity};
 
+use super::measure::Job;
+use super::session::Work;
+use super::target::Cpu;
+
 /// The device of KVM.
 const KVM: &str = "/dev/kvm";
 
@@ -55,9 +59,20 @@ fn last(there: Vec<usize>, wanted: u8) -> Result<String, NotTimed> {
     Ok(names.join(","))
 }
 
-/// Returns `boots` of every machine in turn, each second round backwards, so that a drift of the
-/// host's speed meets all alike.
-pub(super) fn in_turn<T: Clone>(machines: &[T], boots: u16) -> Vec<T> {
+/// Returns the work with `boots` of every machine on this machine's own processor, one at a time,
+/// after the others: those of kernels that are compared are neighbours.
+pub(super) fn in_turn(work: Work<Job>, boots: u16) -> Work<Job> {
+    let is_timed = |(_, job): &(usize, Job)| job.cpu == Cpu::Host;
+    let (mut timed, mut items): (Vec<_>, Vec<_>) = work.items.into_iter().partition(is_timed);
+    let at_once = if timed.is_empty() { work.at_once } else { 1 };
+    timed.sort_by_key(|(_, job)| job.place);
+    items.extend(rounds(&timed, boots));
+    Work { items, at_once }
+}
+
+/// Returns all machines `boots` times, each second time backwards, so that a drift of the host's
+/// speed meets all alike.
+fn rounds<T: Clone>(machines: &[T], boots: u16) -> Vec<T> {
     let mut all = Vec::new();
     for boot in 0..boots {
         match boot % 2 {
@@ -96,8 +111,8 @@ mod tests {
 
     #[test]
     fn machines_alternate() {
-        assert_eq!(in_turn(&['a', 'b'], 3), ['a', 'b', 'b', 'a', 'a', 'b']);
-        assert_eq!(in_turn(&['a'], 1), ['a']);
+        assert_eq!(rounds(&['a', 'b'], 3), ['a', 'b', 'b', 'a', 'a', 'b']);
+        assert_eq!(rounds(&['a'], 1), ['a']);
     }
 
     #[test]
