@@ -10,6 +10,7 @@ use pageout_paging::tlb::FlushPolicy;
 use pageout_paging::young::{YoungAlgorithm, YoungCheck};
 use pageout_paging::{Env, LockedTable, Pfn, VirtAddr};
 use pageout_reclaim::{Limits, Sizes};
+use pageout_uapi::{Errno, ReclaimRequest};
 
 /// Returns true if any of the pages was used.
 pub fn was_used<E: Env>(env: &E, table: Pfn, addr: VirtAddr, nr: usize) -> bool {
@@ -21,6 +22,14 @@ pub fn was_used<E: Env>(env: &E, table: Pfn, addr: VirtAddr, nr: usize) -> bool 
 /// Returns the memory that the engine needs.
 pub fn sizes(limits: &Limits) -> Sizes {
     Sizes::for_limits(limits)
+}
+
+/// Returns the bytes that a write to `memory.reclaim` asks for.
+///
+/// # Errors
+/// Those of the text.
+pub fn asked(text: &str) -> Result<u64, Errno> {
+    ReclaimRequest::parse(text).map(|request| request.bytes)
 }
 
 /// TLBs to test with.

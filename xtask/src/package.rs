@@ -9,7 +9,8 @@ use anyhow::{Context, Result, bail};
 use crate::cmd;
 
 /// The crates that embedders link.
-pub(crate) const EMBEDDED: [&str; 3] = ["pageout-paging", "pageout-reclaim", "pageout-capi"];
+pub(crate) const EMBEDDED: [&str; 4] =
+    ["pageout-uapi", "pageout-paging", "pageout-reclaim", "pageout-capi"];
 
 /// Targets that those crates have to build for, with neither `std` nor an allocator.
 pub(crate) const BARE_METAL: [&str; 3] =

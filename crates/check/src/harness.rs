@@ -15,8 +15,8 @@ use pageout_paging::{Format, Order, Pfn, Rules, Table, VirtRange};
 use pageout_reclaim::mglru::LruGenCaps;
 use pageout_reclaim::{
     Advice, Aging, CpuCtx, Fault, FlushTiming, FolioFlags, Frames, MappingId, MappingKind, MemcgId,
-    MmId, MmState, NewVma, Place, PmdLeaves, Targets, Thp, TruncateError, Tuning, UnmapGranularity,
-    Unmapping, VmFlags,
+    MmId, MmState, NewVma, Place, PmdLeaves, ReclaimRequest, Targets, Thp, TruncateError, Tuning,
+    UnmapGranularity, Unmapping, VmFlags,
 };
 use std::marker::PhantomData;
 
@@ -248,9 +248,9 @@ impl<'a, R: Rules, F: Format> Harness<'a, R, F> {
 
     /// Asks for all of the cgroup's memory to be reclaimed.
     pub fn reclaim(&self, env: &Ground<'_, R, F>) {
-        let bytes = format!("{}", self.scenario.order().nr_pages() as u64 * F::PAGE_SIZE);
+        let request = ReclaimRequest::of(self.scenario.order().nr_pages() as u64 * F::PAGE_SIZE);
         // Reclaiming less than requested is no failure here: others may use the pages.
-        let _ = self.maps.on(env, &mut CpuCtx::new(), TUNING).memory_reclaim(self.memcg, &bytes);
+        let _ = self.maps.on(env, &mut CpuCtx::new(), TUNING).memory_reclaim(self.memcg, request);
     }
 
     fn munmap(&self, env: &Ground<'_, R, F>, from: u64, to: u64) {

@@ -1,6 +1,7 @@
 //! The generations that a scenario leaves, and commands written to `lru_gen` after it.
 
 use pageout_reclaim::{CpuCtx, Errno, MemcgId, MmState, Tuning, World};
+use pageout_uapi::lru_gen;
 
 /// A command that `lru_gen` refuses, as kernels do.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -24,17 +25,18 @@ pub(crate) fn after<W: World>(
     tuning: Tuning,
 ) -> Result<String, Refused> {
     for command in commands {
-        let written = maps.on(world, &mut CpuCtx::new(), tuning).lru_gen_write(command);
+        let cpu = &mut CpuCtx::new();
+        let engine = &mut maps.on(world, cpu, tuning);
+        let written = lru_gen::write(command, |command| engine.lru_gen_command(command));
         written.map_err(|errno| Refused { command: command.clone(), errno })?;
     }
     let path = |id| if id == MemcgId::ROOT { "/".to_owned() } else { format!("/{name}") };
-    let mut text = String::new();
-    let shown = maps.on(world, &mut CpuCtx::new(), tuning).lru_gen_show(
-        [MemcgId::ROOT, memcg],
-        false,
-        path,
-        &mut text,
-    );
-    shown.expect("a string takes everything");
+    let (mut text, cpu) = (String::new(), &mut CpuCtx::new());
+    let engine = maps.on(world, cpu, tuning);
+    for id in [MemcgId::ROOT, memcg] {
+        let generations = engine.lru_gen_generations(id, false);
+        let shown = lru_gen::show(&mut text, id.0.into(), path(id), generations);
+        shown.expect("a string takes everything");
+    }
     Ok(text)
 }

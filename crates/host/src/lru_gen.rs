@@ -12,6 +12,7 @@ use pageout_reclaim::{
     Access, CpuCtx, Fault, FolioFlags, Limits, MappingId, MappingKind, MemcgId, MmId, NewFolio,
     NewVma, Recency, Tuning, VmFlags,
 };
+use pageout_uapi::lru_gen;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -272,7 +273,8 @@ impl<'s, 'a, F: Arch> Machine<'s, 'a, F> {
 
     fn write(&mut self, text: &str) -> String {
         let Ground { env, maps, .. } = &self.ground;
-        match maps.on(env, &mut self.cpu, self.tuning).lru_gen_write(text) {
+        let engine = &mut maps.on(env, &mut self.cpu, self.tuning);
+        match lru_gen::write(text, |command| engine.lru_gen_command(command)) {
             Ok(()) => "= 0\n".to_owned(),
             Err(errno) => format!("= {}\n", errno.name()),
         }
@@ -280,14 +282,11 @@ impl<'s, 'a, F: Arch> Machine<'s, 'a, F> {
 
     fn show(&self, memcg: usize, full: bool) -> String {
         let Ground { env, maps, .. } = &self.ground;
-        let mut text = String::new();
-        let path = |_| format!("/{}", self.session.memcgs[memcg]);
-        let shown = maps.on(env, &mut CpuCtx::new(), self.tuning).lru_gen_show(
-            [self.memcgs[memcg]],
-            full,
-            path,
-            &mut text,
-        );
+        let (mut text, cpu) = (String::new(), &mut CpuCtx::new());
+        let (id, path) = (self.memcgs[memcg], format_args!("/{}", self.session.memcgs[memcg]));
+        let engine = maps.on(env, cpu, self.tuning);
+        let generations = engine.lru_gen_generations(id, full);
+        let shown = lru_gen::show(&mut text, id.0.into(), path, generations);
         shown.expect("a string takes everything");
         text
     }

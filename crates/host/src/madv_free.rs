@@ -20,7 +20,7 @@ use pageout_paging::mmu::Asid;
 use pageout_paging::{Order, VirtAddr, VirtRange};
 use pageout_reclaim::{
     Access, Advice, Counter as VmCounter, CpuCtx, Errno, Fault, FaultKind, Limits, MapAs,
-    MappingKind, MemcgId, NewVma, Tuning, VmFlags, World,
+    MappingKind, MemcgId, NewVma, ReclaimRequest, Tuning, VmFlags, World,
 };
 use pageout_record::schema::{Ground as RecordGround, Metric, Record};
 use std::marker::PhantomData;
@@ -123,8 +123,8 @@ impl<'a, F: Arch> Setup<'a, F> {
 
     /// Asks for the bytes that were not stored to; returns the pages reclaimed.
     fn reclaim<W: World<Format = F>>(&self, world: &W, tuning: Tuning) -> Result<u64, Errno> {
-        let bytes = self.free.to_string();
-        self.ground.maps.on(world, &mut CpuCtx::new(), tuning).memory_reclaim(self.memcg, &bytes)
+        let (maps, request) = (&self.ground.maps, ReclaimRequest::of(self.free));
+        maps.on(world, &mut CpuCtx::new(), tuning).memory_reclaim(self.memcg, request)
     }
 }
 

@@ -18,7 +18,7 @@ use pageout_paging::mmu::{Asid, Caps};
 use pageout_paging::{Order, Pfn, VirtAddr, VirtRange};
 use pageout_reclaim::{
     Counter as VmCounter, CpuCtx, Errno, FolioFlags, FolioId, Limits, MapAs, MappingId,
-    MappingKind, MemcgId, NewFolio, NewVma, Recency, Tuning, VmFlags, World,
+    MappingKind, MemcgId, NewFolio, NewVma, Recency, ReclaimRequest, Tuning, VmFlags, World,
 };
 use pageout_record::schema::{Ground as RecordGround, Metric, Record};
 use std::marker::PhantomData;
@@ -169,8 +169,8 @@ impl<'a, F: Arch> Setup<'a, F> {
         bytes: u64,
         tuning: Tuning,
     ) -> Result<u64, Errno> {
-        let maps = &self.ground.maps;
-        maps.on(world, &mut CpuCtx::new(), tuning).memory_reclaim(self.memcg, &bytes.to_string())
+        let (maps, request) = (&self.ground.maps, ReclaimRequest::of(bytes));
+        maps.on(world, &mut CpuCtx::new(), tuning).memory_reclaim(self.memcg, request)
     }
 }
 

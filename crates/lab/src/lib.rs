@@ -72,6 +72,7 @@ pub use mails::MailError;
 pub use manifest::WorkloadError;
 pub use measure::{Attempted, Measured, Profiled, Ran, Runs};
 pub use mirror::MirrorError;
+pub use pageout_uapi::lru_gen::Pages;
 pub use patch::{Patch, PatchSet};
 pub use patches::PatchError;
 pub use plan::{Bench, Needs};
@@ -86,7 +87,7 @@ pub use schedule::{
 };
 pub use series::{BASE, Series, SeriesError};
 pub use session::{Lab, LabError, NotBuilt};
-pub use shown::{Generation, MAX_LRU_GEN, Misread, Pages, Shown, ShownError};
+pub use shown::{Generation, MAX_LRU_GEN, Misread, Shown, ShownError};
 pub use source::{Commit, Source, SourceError};
 pub use target::{Arch, Config, Cpu};
 pub use timed::NotTimed;

@@ -4,12 +4,10 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use pageout_uapi::lru_gen::{self, Line, Pages};
+
 /// The most bytes of a text: enough for ten thousand cgroups on eight nodes.
 pub const MAX_LRU_GEN: u64 = 16 << 20;
-/// The most bytes of a cgroup's path: the kernel's `PATH_MAX`.
-const LONGEST_PATH: usize = 4096;
-/// The most nodes: the largest `MAX_NUMNODES` of any architecture.
-const NODES: u32 = 1024;
 
 /// A generation of a cgroup on a node.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -26,15 +24,6 @@ pub struct Generation {
     pub age_ms: u64,
     /// The anonymous pages and the file pages.
     pub pages: [Pages; 2],
-}
-
-/// Pages of one type in a generation.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Pages {
-    /// The printed number. Linux 7.3 prints no negative one; kernels that print raw counters do.
-    pub count: i64,
-    /// True if the mark `x` follows: the generation no longer exists for this type.
-    pub is_gone: bool,
 }
 
 /// The cgroups of a text.
@@ -100,8 +89,8 @@ impl Shown {
         let mut memcg: Option<(u64, Arc<str>)> = None;
         let mut node: Option<u32> = None;
         let failed = |line, problem| ShownError { origin: origin.to_owned(), line, problem };
-        for (line, number) in text.lines().zip(1..) {
-            let failed = |problem| failed(number, problem);
+        for (line, at) in text.lines().zip(1..) {
+            let failed = |problem| failed(at, problem);
             match Line::parse(line).ok_or_else(|| failed(Misread::Line(excerpt(line))))? {
                 Line::Blank => {}
                 Line::Memcg(id, path) => (memcg, node) = (Some((id, path.into())), None),
@@ -113,11 +102,11 @@ impl Shown {
                     return Err(failed(Misread::Line(excerpt(line))));
                 }
                 Line::Detail => shown.passed_over += 1,
-                Line::Generation(generation, age_ms, pages) => {
+                Line::Generation(lru_gen::Generation { seq: number, age_ms, pages }) => {
                     let (Some((memcg, path)), Some(node)) = (&memcg, node) else {
                         return Err(failed(Misread::Orphan { what: "generation", above: "node" }));
                     };
-                    let (memcg, path, number) = (*memcg, path.clone(), generation);
+                    let (memcg, path) = (*memcg, path.clone());
                     if !seen.insert((memcg, node, number)) {
                         return Err(failed(Misread::Twice(number)));
                     }
@@ -136,72 +125,6 @@ impl Shown {
 fn excerpt(line: &str) -> String {
     let start: String = line.trim().chars().take(EXCERPT).flat_map(char::escape_default).collect();
     if line.trim().chars().nth(EXCERPT).is_some() { start + "..." } else { start }
-}
-
-/// A line by its form.
-enum Line<'t> {
-    Blank,
-    Memcg(u64, &'t str),
-    Node(u32),
-    Generation(u64, u64, [Pages; 2]),
-    /// A line of only `lru_gen_full`: a tier, or the figures of the last walk.
-    Detail,
-}
-
-impl<'t> Line<'t> {
-    fn parse(line: &'t str) -> Option<Self> {
-        let mut words = line.split_ascii_whitespace();
-        match words.next() {
-            None => return Some(Self::Blank),
-            Some("memcg") => {
-                let id = words.next()?;
-                // The path may have blanks.
-                let path = line.split_once(id)?.1.trim();
-                let id = id.parse().ok()?;
-                return (path.len() <= LONGEST_PATH).then_some(Self::Memcg(id, path));
-            }
-            Some("node") => {
-                let id = words.next()?.parse().ok().filter(|id| *id < NODES)?;
-                return words.next().is_none().then_some(Self::Node(id));
-            }
-            Some(_) => {}
-        }
-        let words: Vec<&str> = line.split_ascii_whitespace().collect();
-        match words[..] {
-            [number, age, anon, file] if is_number(number) && is_number(age) => {
-                let pages = [Pages::parse(anon)?, Pages::parse(file)?];
-                Some(Self::Generation(number.parse().ok()?, age.parse().ok()?, pages))
-            }
-            [tier, ref figures @ ..] if figures.len() == 6 && is_number(tier) => {
-                figures.iter().all(|word| is_marked(word)).then_some(Self::Detail)
-            }
-            ref figures @ [_, _, _, _] => {
-                figures.iter().all(|word| is_marked(word)).then_some(Self::Detail)
-            }
-            _ => None,
-        }
-    }
-}
-
-impl Pages {
-    fn parse(word: &str) -> Option<Self> {
-        let (count, is_gone) = match word.strip_suffix('x') {
-            Some(count) => (count, true),
-            None => (word, false),
-        };
-        let is_count = is_number(count.strip_prefix('-').unwrap_or(count));
-        is_count.then(|| count.parse().ok().map(|count| Self { count, is_gone }))?
-    }
-}
-
-fn is_number(word: &str) -> bool {
-    !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-/// Returns true for a number with a letter behind it, as in `12r` or `0x`.
-fn is_marked(word: &str) -> bool {
-    let number = word.strip_suffix(|mark: char| mark.is_ascii_alphabetic());
-    number.is_some_and(is_number)
 }
 
 #[cfg(test)]

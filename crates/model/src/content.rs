@@ -18,7 +18,7 @@ use pageout_paging::young::YoungAlgorithm;
 use pageout_paging::{Env, Notifier, Order, Pfn, Sound, VirtAddr};
 use pageout_reclaim::{
     Access, Backing, CpuCtx, Fault, FlushTiming, Frames, Io, Limits, MappingId, MappingKind,
-    MemcgId, MmId, NewVma, Submitted, Tuning, VmFlags, World,
+    MemcgId, MmId, NewVma, ReclaimRequest, Submitted, Tuning, VmFlags, World,
 };
 use pageout_sim::Memory;
 use std::cell::{Cell, RefCell};
@@ -363,11 +363,11 @@ impl<'r, 'a, F: Arch> Run<'r, 'a, F> {
     fn reclaiming(&'r self) -> TaskSpec<'r, 'a, F> {
         let body = move |task: &Task<'_, 'a, F>| {
             let mut cpu = CpuCtx::new();
-            let bytes = (8 << F::PAGE_SHIFT).to_string();
+            let request = ReclaimRequest::of(8 << F::PAGE_SHIFT);
             while self.left.get() > 0 {
                 let reclaimed = self.on(task, |world| {
                     let maps = &self.ground.maps;
-                    maps.on(world, &mut cpu, self.tuning).memory_reclaim(self.memcg, &bytes)
+                    maps.on(world, &mut cpu, self.tuning).memory_reclaim(self.memcg, request)
                 });
                 self.reclaimed.set(self.reclaimed.get() + reclaimed.unwrap_or(0));
                 task.wait_until(task.now() + Time::from_ns(20_000));

@@ -330,11 +330,11 @@ impl<'r, 'a, F: Arch> Run<'r, 'a, F> {
     fn reclaiming(&self, done: &'r Done) -> TaskSpec<'r, 'a, F> {
         let (setup, kernel) = (self.setup, self.kernel);
         let tuning = self.variant.tuning(F::FLUSH);
-        let bytes = self.of.scenario.reclaim_bytes().to_string();
+        let bytes = self.of.scenario.reclaim_bytes();
         let reclaim = move |task: &Task<'_, 'a, F>| {
             let begun = task.now();
             let reclaimed = kernel.on(task, |env| {
-                env.within(activity::MEMORY_RECLAIM, || setup.reclaim(env, &bytes, tuning))
+                env.within(activity::MEMORY_RECLAIM, || setup.reclaim(env, bytes, tuning))
             });
             let reclaimed = reclaimed.unwrap_or_else(|error| {
                 // Pages that are always in use may leave less than was requested.

@@ -28,8 +28,9 @@ use pageout_paging::tlb::FlushPolicy;
 use pageout_paging::{Format, Order, Pfn};
 use pageout_reclaim::{
     Access, Counter, CpuCtx, Engine, Errno, Fault, FolioFlags, Frames, Limits, Lock, MappingId,
-    MappingKind, MemcgId, Memory, MmId, MmState, NewVma, TlbBatch, Tuning, VmFlags,
+    MappingKind, MemcgId, Memory, MmId, MmState, NewVma, ReclaimRequest, TlbBatch, Tuning, VmFlags,
 };
+use pageout_uapi::lru_gen::{self, Enabled};
 use std::collections::HashMap;
 
 /// The pages at which each process maps the file, and its private memory.
@@ -197,9 +198,10 @@ impl<'e, 'm> Os<'e, 'm> {
     /// Writes to the cgroup's `memory.reclaim`. Dirty pages have to be written before they can be
     /// freed, so the call may ask to try again (EAGAIN). Returns the pages reclaimed in the end.
     fn memory_reclaim(&mut self, text: &str) -> u64 {
-        let cgroup = self.cgroup;
+        let (cgroup, request) =
+            (self.cgroup, ReclaimRequest::parse(text).expect("it is understood"));
         loop {
-            match self.engine().memory_reclaim(cgroup, text) {
+            match self.engine().memory_reclaim(cgroup, request) {
                 Ok(pages) => return pages,
                 Err(errno) => assert_eq!(errno, Errno::EAGAIN),
             }
@@ -223,7 +225,9 @@ impl<'e, 'm> Os<'e, 'm> {
     /// Returns the cgroup's part of `lru_gen`.
     fn lru_gen(&mut self) -> String {
         let (cgroup, mut text) = (self.cgroup, String::new());
-        let shown = self.engine().lru_gen_show([cgroup], false, |_| "/processes", &mut text);
+        let engine = self.engine();
+        let generations = engine.lru_gen_generations(cgroup, false);
+        let shown = lru_gen::show(&mut text, cgroup.0.into(), "/processes", generations);
         shown.expect("strings take all");
         text
     }
@@ -234,7 +238,8 @@ impl<'e, 'm> Os<'e, 'm> {
     /// pages evicted.
     fn evict_by_generations(&mut self) -> u64 {
         let cgroup = self.cgroup;
-        self.engine().lru_gen_enabled_store("y").expect("it is understood");
+        let enabled = Enabled::parse("y").expect("it is understood");
+        self.engine().set_lru_gen_caps(enabled.into());
         let evicted = |os: &Self| os.maps.memcg(cgroup).vmstat().get(Counter::PgstealProactive);
         let before = evicted(self);
         for _ in 0..2 {
@@ -243,7 +248,8 @@ impl<'e, 'm> Os<'e, 'm> {
             self.disk_interrupt();
             let (id, (seq, _)) = (cgroup.0, self.maps.lru_gen_seqs(cgroup));
             let commands = format!("+ {id} 0 {seq}; + {id} 0 {}; - {id} 0 {seq} 100", seq + 1);
-            let done = self.engine().lru_gen_write(&commands);
+            let mut engine = self.engine();
+            let done = lru_gen::write(&commands, |command| engine.lru_gen_command(command));
             done.expect("two generations are left, and no one else walks");
             self.disk_interrupt();
         }
@@ -324,8 +330,8 @@ fn scenario(os: &mut Os<'_, '_>) -> Outcome {
     loads += os.check(0, 0) + os.check(1, 1) + os.check(0, 2);
     let (evicted, generations) = (os.evict_by_generations(), os.lru_gen());
     loads += os.check(0, 0) + os.check(1, 1) + os.check(0, 2);
-    let (mut stat, cgroup) = (String::new(), os.cgroup);
-    os.engine().memory_stat(cgroup, &mut stat).expect("strings take all");
+    let cgroup = os.cgroup;
+    let stat = os.engine().memory_stat(cgroup).to_string();
     assert!(os.maps.memcg(cgroup).usage() <= LIMIT, "the limit holds");
     (0..3).for_each(|process| os.exit(process));
     os.disk_interrupt();

@@ -4,12 +4,11 @@ use crate::engine::Engine;
 use crate::id::MemcgId;
 use crate::lru_list::LruList;
 use crate::mm_state::MmState;
-use crate::scan::{
-    ANON, DEF_PRIORITY, FILE, MAX_SWAPPINESS, SWAP_CLUSTER_MAX, SWAPPINESS_ANON_ONLY, ScanControl,
-};
+use crate::scan::{ANON, DEF_PRIORITY, FILE, SWAP_CLUSTER_MAX, ScanControl};
 use crate::vmstat::Counter;
 use core::sync::atomic::Ordering::Relaxed;
 use pageout_paging::Env;
+use pageout_uapi::{MAX_SWAPPINESS, SWAPPINESS_ANON_ONLY};
 
 /// The number of pages to scan of each list, in the order of [`LruList::EVICTABLE`].
 pub(crate) type Targets = [u64; 4];

@@ -31,8 +31,8 @@
 //! | lists and refaults | `lru_list`, `lruvec`, `lru`, `workingset` | [`Engine::mark_accessed`] |
 //! | cgroups | `memcg`, `hierarchy`, `charge`, `protection` | [`Engine::add_memcg`] |
 //! | reclaim | `reclaim`, `scan`, `balance`, `shrink` | [`Engine::balance`] |
-//! | user space's files | `memory_reclaim`, `stat_text`, `vmstat` | [`Engine::memory_reclaim`] |
-//! | generations, and `lru_gen` | [`mglru`] | [`Engine::lru_gen_write`] |
+//! | user space's requests, and counters | `memory_reclaim`, `stats`, `vmstat` | [`Engine::memory_reclaim`] |
+//! | generations, and `lru_gen` | [`mglru`] | [`Engine::lru_gen_command`] |
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -47,7 +47,6 @@ mod cpu;
 mod decision;
 mod deposit;
 mod engine;
-mod errno;
 mod fault;
 mod folio;
 mod folio_list;
@@ -85,10 +84,9 @@ mod shmem;
 mod shrink;
 mod space;
 mod split;
-mod stat_text;
+mod stats;
 pub mod swap;
 mod testing;
-mod text;
 mod tlb_batch;
 mod tree;
 mod tuning;
@@ -106,7 +104,6 @@ pub use corruption::Corruption;
 pub use cpu::{CpuCtx, Events};
 pub use decision::{FolioRef, folio_check_references, lru_gen_check_references};
 pub use engine::Engine;
-pub use errno::Errno;
 pub use fault::{Access, Fault, FaultKind};
 pub use folio::{Folio, FolioFlags, FolioGuard, LruFlags};
 pub use hierarchy::MemcgBusy;
@@ -117,12 +114,12 @@ pub use map::{MapAs, MapError, Zapped};
 pub use mapping::{Mapping, MappingKind};
 pub use memcg::Memcg;
 pub use memory::{BadId, Limits, Memory, MemoryError, OutOfMemory, OutOfTable, Sizes, TableKind};
-pub use memory_reclaim::ReclaimRequest;
 pub use migrate::{Migrated, Targets};
 pub use mm::Mm;
 pub use mm_state::{AddFolioError, MmState, NewFolio, RemoveError};
 pub use mmap::MmapError;
 pub use notifier::Subscribers;
+pub use pageout_uapi::{Errno, ReclaimRequest};
 pub use recency::Recency;
 pub use reclaim::ReclaimOptions;
 pub use referenced::{Referenced, Refs};

@@ -1,14 +1,14 @@
 //! Memory cgroups: the owners of charges, with their limits and protections.
 
-use crate::errno::Errno;
 use crate::id::MemcgId;
 use crate::lock::Lock;
 use crate::lruvec::Lruvec;
 use crate::mglru::memcg_lru::MemcgLruLink;
 use crate::mglru::mm_list::MmList;
-use crate::scan::MAX_SWAPPINESS;
 use crate::vmstat::VmStat;
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU16, AtomicU64, Ordering::Relaxed};
+use pageout_uapi::Errno;
+use pageout_uapi::MAX_SWAPPINESS;
 
 /// A cgroup. Amounts are in pages.
 #[derive(Debug, Default)]

@@ -8,10 +8,6 @@ use crate::vmstat::Counter;
 pub(crate) const SWAP_CLUSTER_MAX: u64 = 32;
 /// The priority at which a reclaim starts (`DEF_PRIORITY`).
 pub(crate) const DEF_PRIORITY: u8 = 12;
-/// The largest swappiness of a cgroup.
-pub(crate) const MAX_SWAPPINESS: u8 = 200;
-/// The swappiness that asks for only anonymous memory (`SWAPPINESS_ANON_ONLY`).
-pub(crate) const SWAPPINESS_ANON_ONLY: u8 = 201;
 
 /// The index of anonymous memory in arrays by type.
 pub(crate) const ANON: usize = 0;

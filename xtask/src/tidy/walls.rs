@@ -30,14 +30,16 @@ const REPRODUCE: &str = "pageout-reproduce";
 const SIM: &str = "pageout-sim";
 const STEPS: &str = "pageout-steps";
 const SWEEP: &str = "pageout-sweep";
+const UAPI: &str = "pageout-uapi";
 
 /// The crates of the workspace that a crate may name. A crate without a row, such as the binary,
 /// may name all but the exhibits and the simulated machine.
-const WALLS: [(&str, &[&str]); 19] = [
+const WALLS: [(&str, &[&str]); 20] = [
     (PAGING, &[]),
     (CAPI, &[PAGING]),
     (REFUSAL, &[]),
-    (RECLAIM, &[PAGING]),
+    (UAPI, &[]),
+    (RECLAIM, &[PAGING, UAPI]),
     (MACHINE, &[PAGING, REFUSAL]),
     (RECORD, &[]),
     (REPORT, &[RECORD]),
@@ -49,8 +51,8 @@ const WALLS: [(&str, &[&str]); 19] = [
     (CHECK, &[EXPERIMENT, PAGING, RECLAIM, RECORD]),
     (STEPS, &[]),
     (CALIBRATE, &[EXPERIMENT, MACHINE, RECORD, STEPS]),
-    (LAB, &[EXPERIMENT, RECORD, REFUSAL]),
-    (HOST, &[EXPERIMENT, PAGING, RECLAIM, RECORD, TRACE]),
+    (LAB, &[EXPERIMENT, RECORD, REFUSAL, UAPI]),
+    (HOST, &[EXPERIMENT, PAGING, RECLAIM, RECORD, TRACE, UAPI]),
     (MODEL, &[EXPERIMENT, HOST, MACHINE, PAGING, RECLAIM, RECORD, TRACE]),
     (REPRODUCE, &[EXPERIMENT, HOST, LAB, MACHINE, MODEL, PAGING, RECORD]),
 ];
@@ -60,7 +62,7 @@ const PREFIX: &str = "pageout-";
 const BINARY: &str = "cli";
 
 /// The crates of the engine: no features, and nothing that depends on the target.
-const ENGINE: [&str; 2] = [PAGING, RECLAIM];
+const ENGINE: [&str; 3] = [PAGING, RECLAIM, UAPI];
 
 /// The part of `cargo metadata` that this check reads.
 #[derive(Deserialize)]

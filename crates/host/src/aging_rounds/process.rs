@@ -14,7 +14,7 @@ use pageout_paging::{Order, Pfn, VirtAddr};
 use pageout_reclaim::mglru::{MAX_NR_GENS, MmStats};
 use pageout_reclaim::{
     Access, Counter, CpuCtx, Errno, Fault, FaultKind, MappingId, MappingKind, MemcgId, MmId,
-    MmState, NewVma, Tuning, VmFlags,
+    MmState, NewVma, ReclaimRequest, Tuning, VmFlags,
 };
 
 /// The file begins in the middle of a table, as kernels under test place it so that no folio is
@@ -199,11 +199,11 @@ impl<'a, F: Arch> Process<'a, F> {
     /// Reclaims the scenario's part of the limit.
     fn reclaim(&mut self) {
         let bytes = self.scenario.limit_bytes() * u64::from(self.scenario.reclaim_percent) / 100;
-        let (cpu, text) = (&mut CpuCtx::new(), bytes.to_string());
-        match self.maps.on(&self.world, cpu, self.tuning).memory_reclaim(self.memcg, &text) {
+        let (cpu, request) = (&mut CpuCtx::new(), ReclaimRequest::of(bytes));
+        match self.maps.on(&self.world, cpu, self.tuning).memory_reclaim(self.memcg, request) {
             Ok(_) => {}
             Err(Errno::EAGAIN) => self.own.short += 1,
-            Err(error) => panic!("the request is well-formed and no signal comes: {error}"),
+            Err(error) => panic!("no signal comes: {error}"),
         }
     }
 

@@ -79,10 +79,10 @@ impl<'a, F: Arch> ReclaimCell<'a, F> {
     fn run<R>(
         &mut self,
         variant: Variant,
-        reclaim: impl FnOnce(&Setup<'_, F>, &str) -> (Result<u64, Errno>, R),
+        reclaim: impl FnOnce(&Setup<'_, F>, u64) -> (Result<u64, Errno>, R),
     ) -> (u64, R) {
         let setup = Setup::<F>::build(self.arena, &self.scenario, variant.lru, self.seed);
-        let (reclaimed, result) = reclaim(&setup, &self.scenario.reclaim_bytes().to_string());
+        let (reclaimed, result) = reclaim(&setup, self.scenario.reclaim_bytes());
         let reclaimed = reclaimed.expect("a clean file's pages can be reclaimed");
         // Generations differ if more entries of a batch are counted as young.
         let same = match variant.lru {
@@ -156,7 +156,7 @@ impl<'a, F: Arch> ReclaimCell<'a, F> {
 /// Reclaims with nothing that looks on: the one function that is timed, and counted where times are
 /// predicted.
 #[inline(never)]
-fn plainly<F: Arch>(setup: &Setup<'_, F>, bytes: &str, tuning: Tuning) -> Result<u64, Errno> {
+fn plainly<F: Arch>(setup: &Setup<'_, F>, bytes: u64, tuning: Tuning) -> Result<u64, Errno> {
     setup.reclaim(&setup.ground.env, bytes, tuning)
 }
 

@@ -20,7 +20,7 @@ pub(super) fn generations<F: Arch>(
     let setup = Setup::<F>::build(&mut arena, one, variant.lru, seed);
     let tuning = variant.tuning(F::FLUSH);
     let (maps, env) = (&setup.ground.maps, &setup.ground.env);
-    let reclaimed = setup.reclaim(env, &one.reclaim_bytes().to_string(), tuning);
+    let reclaimed = setup.reclaim(env, one.reclaim_bytes(), tuning);
     reclaimed.expect("the scenario's pages can be reclaimed");
     after((maps, env), (setup.memcg, ReclaimFile::NAME), commands, tuning)
 }

@@ -11,7 +11,7 @@ use pageout_paging::{Order, Pfn, VirtAddr, VirtRange};
 use pageout_reclaim::mglru::{LruGenCaps, MmStats};
 use pageout_reclaim::{
     Access, Advice, CpuCtx, Errno, Fault, FaultKind, FolioFlags, FolioId, MappingId, MappingKind,
-    MemcgId, MmId, NewFolio, NewVma, Recency, Tuning, VmFlags, VmStat, World,
+    MemcgId, MmId, NewFolio, NewVma, Recency, ReclaimRequest, Tuning, VmFlags, VmStat, World,
 };
 
 /// The address at which anonymous memory begins: past any file, aligned to any folio.
@@ -279,9 +279,10 @@ impl<'a, F: Arch> Setup<'a, F> {
     pub fn reclaim<W: World<Format = F>>(
         &self,
         world: &W,
-        bytes: &str,
+        bytes: u64,
         tuning: Tuning,
     ) -> Result<u64, Errno> {
-        self.ground.maps.on(world, &mut CpuCtx::new(), tuning).memory_reclaim(self.memcg, bytes)
+        let (maps, request) = (&self.ground.maps, ReclaimRequest::of(bytes));
+        maps.on(world, &mut CpuCtx::new(), tuning).memory_reclaim(self.memcg, request)
     }
 }

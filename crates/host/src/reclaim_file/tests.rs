@@ -33,8 +33,8 @@ fn run_tuned<F: Arch>(scenario: &ReclaimFile, lru: Lru, tuning: Tuning) -> (Vec<
     let setup = Setup::<F>::build(&mut arena, scenario, lru, SEED);
     let counter = Counter::of::<F>();
     let env = CountingEnv::new(setup.ground.env, &counter);
-    let bytes = scenario.reclaim_bytes().to_string();
-    let reclaimed = setup.reclaim(&env, &bytes, tuning);
+    let bytes = scenario.reclaim_bytes();
+    let reclaimed = setup.reclaim(&env, bytes, tuning);
     let pages = reclaimed.expect("clean pages can be reclaimed") << (F::PAGE_SHIFT - 12);
     assert!(pages >= scenario.reclaim_bytes() >> 12, "{scenario:?}: as much as was asked for");
     assert_eq!(setup.ground.maps.dropped_tlb_batches(), 0, "every TLB batch was finished");
@@ -144,8 +144,8 @@ fn anonymous_memory_is_swapped_out_and_counted() {
 fn reclaimed<F: Arch>(scenario: &ReclaimFile) -> [u64; 3] {
     let mut arena = scenario.arena();
     let setup = Setup::<F>::build(&mut arena, scenario, Lru::Classic, SEED);
-    let bytes = scenario.reclaim_bytes().to_string();
-    let done = setup.reclaim(&setup.ground.env, &bytes, Variant::BEFORE.tuning(F::FLUSH));
+    let bytes = scenario.reclaim_bytes();
+    let done = setup.reclaim(&setup.ground.env, bytes, Variant::BEFORE.tuning(F::FLUSH));
     done.expect("all of it can be reclaimed");
     let counters = [VmCounter::PgstealFile, VmCounter::PgstealAnon, VmCounter::Pswpout];
     counters.map(|counter| setup.vmstat().get(counter))

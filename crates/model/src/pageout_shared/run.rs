@@ -16,8 +16,8 @@ use pageout_machine::{CoreId, Machine, Task, TaskId, TaskSpec, Time};
 use pageout_paging::mmu::Asid;
 use pageout_paging::{Pfn, VirtAddr, VirtRange};
 use pageout_reclaim::{
-    Access, Advice, Counter, CpuCtx, Fault, FaultKind, MappingKind, MemcgId, MmId, NewVma, Tuning,
-    VmFlags,
+    Access, Advice, Counter, CpuCtx, Fault, FaultKind, MappingKind, MemcgId, MmId, NewVma,
+    ReclaimRequest, Tuning, VmFlags,
 };
 use pageout_record::schema::Metric;
 use std::cell::{Cell, RefCell};
@@ -152,7 +152,7 @@ impl<'r, 'a, F: Arch> Run<'r, 'a, F> {
     ) -> TaskSpec<'r, 'a, F> {
         let (memory, meeting, kernel) = (self.memory, self.meeting, self.kernel);
         let (out, tuning, program) = (self.out, self.tuning, self.program(0));
-        let bytes = (memory.range.end.get() - memory.range.start.get()).to_string();
+        let bytes = memory.range.end.get() - memory.range.start.get();
         let page_out = move |task: &Task<'_, 'a, F>, cpu: &mut CpuCtx| {
             let (maps, (mm, _)) = (&memory.ground.maps, memory.spaces[0]);
             kernel.on(task, |env| match out {
@@ -163,7 +163,8 @@ impl<'r, 'a, F: Arch> Run<'r, 'a, F> {
                 }),
                 // If it got less than it asked for, the pages written show that.
                 Out::MemoryReclaim => env.within(activity::MEMORY_RECLAIM, || {
-                    let _ = maps.on(env, cpu, tuning).memory_reclaim(memory.memcg, &bytes);
+                    let request = ReclaimRequest::of(bytes);
+                    let _ = maps.on(env, cpu, tuning).memory_reclaim(memory.memcg, request);
                 }),
             });
         };

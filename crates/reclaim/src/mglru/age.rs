@@ -8,8 +8,9 @@ use crate::engine::Engine;
 use crate::id::MemcgId;
 use crate::mm_state::MmState;
 use crate::protection::Protected;
-use crate::scan::{Agent, DEF_PRIORITY, SWAPPINESS_ANON_ONLY, ScanControl};
+use crate::scan::{Agent, DEF_PRIORITY, ScanControl};
 use crate::world::World;
+use pageout_uapi::SWAPPINESS_ANON_ONLY;
 
 /// Returns true if a new generation is due before more is evicted (`should_run_aging`). One is due
 /// if there are too few to evict from, or if an urgent reclaim would leave too few with one more

@@ -1,6 +1,7 @@
 //! The parts of the multi-generational LRU that are on.
 
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU64};
+use pageout_uapi::lru_gen::Enabled;
 
 bitflags::bitflags! {
     /// The bits of `/sys/kernel/mm/lru_gen/enabled`.
@@ -12,6 +13,19 @@ bitflags::bitflags! {
         const MM_WALK = 2;
         /// The clearing of young bits in entries that lead to PTE tables, too.
         const NONLEAF_YOUNG = 4;
+    }
+}
+
+/// Takes the bits of what is written to the file; others are ignored.
+impl From<Enabled> for LruGenCaps {
+    fn from(Enabled(bits): Enabled) -> Self {
+        Self::from_bits_truncate(bits as u8)
+    }
+}
+
+impl From<LruGenCaps> for Enabled {
+    fn from(caps: LruGenCaps) -> Self {
+        Self(caps.bits().into())
     }
 }
 

@@ -1,212 +1,95 @@
-//! The text commands that are written to `lru_gen`.
+//! The commands of `lru_gen`, executed.
 
-use crate::errno::Errno;
-use crate::scan::SWAPPINESS_ANON_ONLY;
-use crate::text::{is_space, kstrtouint};
+use super::MIN_NR_GENS;
+use super::batch::MmWalk;
+use crate::engine::Engine;
+use crate::id::MemcgId;
+use crate::scan::{Agent, ScanControl};
+use crate::world::World;
+use pageout_uapi::Errno;
+use pageout_uapi::lru_gen::{Command, Operation};
 
-/// The operation of a command on a cgroup's generations.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Operation {
-    /// `+`: opens a new generation.
-    Age,
-    /// `-`: evicts old generations.
-    Evict,
-}
-
-/// A command: `+ CGROUP NODE SEQ [SWAPPINESS [FORCE]]` or `- CGROUP NODE SEQ [SWAPPINESS [PAGES]]`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Command {
-    pub(crate) operation: Operation,
-    /// The cgroup's id.
-    pub(crate) memcg: u64,
-    pub(crate) node: u32,
-    /// The youngest generation for `+`; for `-`, the youngest one to evict.
-    pub(crate) seq: u64,
-    /// The swappiness: 0 to 200, or 201 for only anonymous memory. `None` uses the cgroup's.
-    pub(crate) swappiness: Option<u8>,
-    /// For `+`, nonzero to walk without regard to filters; for `-`, the number of pages to evict.
-    /// All bits are set if it is left out.
-    pub(crate) option: u64,
-}
-
-impl Command {
-    /// Parses a command without its separator and the blanks before it, as Linux 7.3.4 does
-    /// (`lru_gen_seq_write`: `sscanf` with `%c %llu %u %lu %n %4s %n %lu %n`, and the checks of its
-    /// results). Blanks between fields are optional. Numbers are decimal and wrap around.
-    /// Swappiness is at most four characters: a number in C's bases, or `max`, which is 201.
+impl<W: World> Engine<'_, W> {
+    /// Executes a command of `lru_gen` (Linux 7.3.4, `run_cmd`); [`pageout_uapi::lru_gen::write`]
+    /// reads those of a write. A cgroup's id is its [`MemcgId`], and the only node is 0.
+    ///
+    /// [`Operation::Age`] opens a new generation and moves used folios to it. Unless the option is
+    /// 0, all page tables are walked, regardless of filters. [`Operation::Evict`] evicts
+    /// generations up to the one named, or as many pages as the option says.
     ///
     /// # Errors
-    /// [`Errno::EINVAL`] if a field before swappiness is missing, if a number cannot be parsed, or
-    /// if text is left over.
-    pub(crate) fn parse(text: &str) -> Result<Self, Errno> {
-        let mut scanner = Scanner(text.as_bytes());
-        let operation = match scanner.byte() {
-            Some(b'+') => Operation::Age,
-            Some(b'-') => Operation::Evict,
-            _ => return Err(Errno::EINVAL),
+    /// [`Errno::EINVAL`] if the command names no cgroup or no node, if its generation does not
+    /// exist yet, or if it would evict one of the two youngest. [`Errno::EEXIST`] if a concurrent
+    /// walk opens the generation instead. [`Errno::EINTR`] of an eviction if a signal is pending
+    /// before a round of it, even before the first and if nothing is left to do.
+    pub fn lru_gen_command(&mut self, command: &Command) -> Result<(), Errno> {
+        if command.node != 0 {
+            return Err(Errno::EINVAL);
+        }
+        let tree = self.lock_tree();
+        let named = |id: &MemcgId| u64::from(id.0) == command.memcg;
+        let done = match self.maps.subtree(MemcgId::ROOT).find(named) {
+            None => Err(Errno::EINVAL),
+            Some(memcg) => {
+                self.cpu.walk = Some(MmWalk::default());
+                let mut sc = ScanControl::new(Some(memcg), 0, Agent::Proactive);
+                sc.priority = 0;
+                let done = match command.operation {
+                    Operation::Age => self.run_aging(memcg, command, &sc),
+                    Operation::Evict => self.run_eviction(memcg, command, &mut sc),
+                };
+                self.cpu.walk = None;
+                done
+            }
         };
-        let memcg = scanner.unsigned()?;
-        let node = scanner.unsigned()? as u32;
-        let seq = scanner.unsigned()?;
-        let swappiness = scanner.word().map(swappiness).transpose()?;
-        let option = if scanner.at_end() { u64::MAX } else { scanner.unsigned()? };
-        if !scanner.at_end() {
+        drop(tree);
+        done
+    }
+
+    /// Opens the generation after the youngest, even if the command names an older one.
+    fn run_aging(
+        &mut self,
+        memcg: MemcgId,
+        command: &Command,
+        sc: &ScanControl,
+    ) -> Result<(), Errno> {
+        let maps = self.maps;
+        let youngest = maps.lru_gen(memcg).max_seq();
+        if command.seq > youngest {
             return Err(Errno::EINVAL);
         }
-        Ok(Self { operation, memcg, node, seq, swappiness, option })
-    }
-}
-
-fn swappiness(word: &[u8]) -> Result<u8, Errno> {
-    if word == b"max" {
-        return Ok(SWAPPINESS_ANON_ONLY);
-    }
-    let number = core::str::from_utf8(word).ok().and_then(kstrtouint);
-    let number = number.filter(|n| *n <= u32::from(SWAPPINESS_ANON_ONLY));
-    number.map(|n| n as u8).ok_or(Errno::EINVAL)
-}
-
-/// The rest of a text that is read field by field.
-struct Scanner<'t>(&'t [u8]);
-
-impl<'t> Scanner<'t> {
-    /// The largest number of characters in a string field.
-    const WORD: usize = 4;
-
-    fn byte(&mut self) -> Option<u8> {
-        let (first, rest) = self.0.split_first()?;
-        self.0 = rest;
-        Some(*first)
+        let swappiness = command.swappiness.unwrap_or_else(|| maps.get_swappiness(memcg, sc));
+        let (force, _aging) = (command.option != 0, self.tuning.aging);
+        match self.try_to_inc_max_seq(memcg, youngest, swappiness, force) {
+            true => Ok(()),
+            false => Err(Errno::EEXIST),
+        }
     }
 
-    fn skip_spaces(&mut self) {
-        let is_word = |byte: &u8| !is_space(char::from(*byte));
-        let blank = self.0.iter().position(is_word).unwrap_or(self.0.len());
-        self.0 = &self.0[blank..];
-    }
-
-    fn at_end(&mut self) -> bool {
-        self.skip_spaces();
-        self.0.is_empty()
-    }
-
-    fn take(&mut self, bytes: usize) -> &'t [u8] {
-        let (taken, rest) = self.0.split_at(bytes);
-        self.0 = rest;
-        taken
-    }
-
-    /// Reads blanks and at least one digit.
-    fn unsigned(&mut self) -> Result<u64, Errno> {
-        self.skip_spaces();
-        let digits = self.0.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        let value = |n: u64, digit: &u8| n.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
-        if digits == 0 {
+    /// Evicts until all generations up to the one named are retired, enough pages are reclaimed, or
+    /// no more can be.
+    fn run_eviction(
+        &mut self,
+        memcg: MemcgId,
+        command: &Command,
+        sc: &mut ScanControl,
+    ) -> Result<(), Errno> {
+        let maps = self.maps;
+        if command.seq.wrapping_add(MIN_NR_GENS) > maps.lru_gen(memcg).max_seq() {
             return Err(Errno::EINVAL);
         }
-        Ok(self.take(digits).iter().fold(0, value))
-    }
-
-    /// Reads blanks and at least one other character.
-    fn word(&mut self) -> Option<&'t [u8]> {
-        self.skip_spaces();
-        let bytes = self.0.iter().take(Self::WORD);
-        let bytes = bytes.take_while(|byte| !is_space(char::from(**byte))).count();
-        (bytes > 0).then(|| self.take(bytes))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Cgroup, node, sequence number, swappiness, option.
-    type Fields = (u64, u32, u64, Option<u8>, u64);
-
-    const ABSENT: u64 = u64::MAX;
-
-    fn fields(text: &str) -> Result<Fields, Errno> {
-        let command = Command::parse(text)?;
-        let Command { memcg, node, seq, swappiness, option, .. } = command;
-        Ok((memcg, node, seq, swappiness, option))
-    }
-
-    #[test]
-    fn fields_are_read_as_sscanf_reads_them() {
-        let cases = [
-            ("+ 1 0 3", (1, 0, 3, None, ABSENT)),
-            ("+1 0 3", (1, 0, 3, None, ABSENT)),
-            ("+ 1 0 3 ", (1, 0, 3, None, ABSENT)),
-            ("+\t1  0\x0b3\r", (1, 0, 3, None, ABSENT)),
-            ("+ 001 00 03", (1, 0, 3, None, ABSENT)),
-            ("+ 1 0 3 60", (1, 0, 3, Some(60), ABSENT)),
-            ("+ 1 0 3 0 0", (1, 0, 3, Some(0), 0)),
-            ("+ 1 0 3 200 1 ", (1, 0, 3, Some(200), 1)),
-            ("- 1 0 3 max 64", (1, 0, 3, Some(201), 64)),
-            ("- 1 0 3 max", (1, 0, 3, Some(201), ABSENT)),
-            ("- 1 0 3 201", (1, 0, 3, Some(201), ABSENT)),
-            ("+ 1 0 3max", (1, 0, 3, Some(201), ABSENT)),
-            ("+ 1 0 3 0x3c", (1, 0, 3, Some(60), ABSENT)),
-            ("+ 1 0 3 074", (1, 0, 3, Some(60), ABSENT)),
-            ("+ 1 0 3 +60", (1, 0, 3, Some(60), ABSENT)),
-            // Four characters, then another field.
-            ("+ 1 0 3 00607", (1, 0, 3, Some(48), 7)),
-            ("+ 1 0 3 0x3c1", (1, 0, 3, Some(60), 1)),
-            // Numbers wrap around.
-            ("+ 18446744073709551617 4294967296 18446744073709551619", (1, 0, 3, None, ABSENT)),
-            ("+ 1 4294967295 3", (1, u32::MAX, 3, None, ABSENT)),
-            ("- 1 0 3 0 18446744073709551616", (1, 0, 3, Some(0), 0)),
-        ];
-        for (text, expected) in cases {
-            assert_eq!(fields(text), Ok(expected), "{text:?}");
+        let swappiness = command.swappiness.unwrap_or_else(|| maps.get_swappiness(memcg, sc));
+        while !self.world.signal_pending() {
+            let done = command.seq < maps.evictable_min_seq(memcg, swappiness)
+                || sc.nr_reclaimed >= command.option;
+            if done {
+                return Ok(());
+            }
+            let left = command.option - sc.nr_reclaimed;
+            if self.evict_folios(memcg, left, swappiness, sc) == 0 {
+                return Ok(());
+            }
         }
-    }
-
-    #[test]
-    fn the_first_character_says_what_to_do() {
-        let operation = |text| Command::parse(text).map(|command| command.operation);
-        assert_eq!(operation("+ 1 0 3"), Ok(Operation::Age));
-        assert_eq!(operation("- 1 0 3"), Ok(Operation::Evict));
-        for text in ["* 1 0 3", "1 0 3", "a 1 0 3", "é 1 0 3"] {
-            assert_eq!(operation(text), Err(Errno::EINVAL), "{text:?}");
-        }
-    }
-
-    #[test]
-    fn what_is_missing_or_left_over_is_refused() {
-        let bad = [
-            "",
-            "+",
-            "+ 1",
-            "+ 1 0",
-            "+ 1 0 ",
-            "+ x 0 3",
-            "+ -1 0 3",
-            "+ +1 0 3",
-            "+ 1 -1 3",
-            "+ 1 0 -3",
-            "+ 1 0 0x3",
-            "+ 1 0 3x",
-            "+ 1 0 3 x",
-            "+ 1 0 3 202",
-            "+ 1 0 3 -1",
-            "+ 1 0 3 08",
-            "+ 1 0 3 0x",
-            "+ 1 0 3 maxi",
-            "+ 1 0 3 MAX",
-            "+ 1 0 3 max1",
-            "+ 1 0 3 60x",
-            "+ 1 0 3 2000",
-            "+ 1 0 3 4294967295",
-            "+ 1 0 3 60 x",
-            "+ 1 0 3 60 -1",
-            "+ 1 0 3 60 1x",
-            "+ 1 0 3 60 1 1",
-            "+ 1 0 3 é",
-            "+ 1 0 3 60é",
-        ];
-        for text in bad {
-            assert_eq!(fields(text), Err(Errno::EINVAL), "{text:?}");
-        }
+        Err(Errno::EINTR)
     }
 }

@@ -4,10 +4,10 @@ use crate::id::VmaId;
 use crate::mapping::MappingKind;
 use crate::mm::Mm;
 use crate::mm_state::MmState;
-use crate::scan::MAX_SWAPPINESS;
 use crate::vma::{VmFlags, Vma};
 use core::cmp::{max, min};
 use pageout_paging::VirtRange;
+use pageout_uapi::MAX_SWAPPINESS;
 
 /// Returns true if walks skip a VMA (Linux 7.3.4, `should_skip_vma`; there are no huge-page, device
 /// or gate VMAs here). They do if its pages cannot be evicted, accesses to it say nothing about

@@ -9,11 +9,12 @@ use crate::lruvec::place::LruGuard;
 use crate::mglru::generation::End;
 use crate::mglru::lrugen::LruGen;
 use crate::mm_state::MmState;
-use crate::scan::{ANON, FILE, MAX_SWAPPINESS};
+use crate::scan::{ANON, FILE};
 use crate::world::World;
 use core::array;
 use core::ops::RangeInclusive;
 use core::sync::atomic::Ordering::Relaxed;
+use pageout_uapi::MAX_SWAPPINESS;
 
 /// Returns the types that may be evicted: at swappiness 0 only files' pages, at 201 only anonymous
 /// memory (`for_each_evictable_type`).

@@ -9,6 +9,7 @@ use crate::mglru::caps::LruGenCaps;
 use crate::mm_state::MmState;
 use crate::world::World;
 use core::sync::atomic::Ordering::Relaxed;
+use pageout_paging::{Env, Mmu};
 
 impl MmState<'_> {
     /// Returns the parts that are on.
@@ -33,6 +34,22 @@ impl MmState<'_> {
     #[inline]
     pub(crate) fn lru_gen_settled(&self) -> bool {
         self.lru_gen_enabled() && !self.lru_gen_switching()
+    }
+}
+
+impl<E: Env> Engine<'_, E> {
+    /// Returns the parts that are on and that the hardware supports, as the file `enabled` shows
+    /// them (Linux 7.3.4, `enabled_show`).
+    pub fn lru_gen_enabled(&self) -> LruGenCaps {
+        let hardware = self.world.mmu().caps();
+        let mut caps = self.maps.lru_gen_caps();
+        if !hardware.hardware_af {
+            caps.remove(LruGenCaps::MM_WALK);
+        }
+        if !hardware.nonleaf_af {
+            caps.remove(LruGenCaps::NONLEAF_YOUNG);
+        }
+        caps
     }
 }
 

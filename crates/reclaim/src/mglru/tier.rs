@@ -8,9 +8,10 @@
 use super::{MAX_NR_TIERS, MIN_LRU_BATCH};
 use crate::mglru::lrugen::{LruGen, PerTier};
 use crate::recency::{REFS_WIDTH, Recency};
-use crate::scan::{ANON, FILE, MAX_SWAPPINESS};
+use crate::scan::{ANON, FILE};
 use core::ops::Range;
 use core::sync::atomic::Ordering::Relaxed;
+use pageout_uapi::MAX_SWAPPINESS;
 
 /// Returns the tier of a folio, 0 to 3.
 pub(crate) const fn tier_of(recency: Recency) -> usize {

@@ -11,7 +11,7 @@ use pageout_paging::tlb::FlushPolicy;
 use pageout_paging::{Env, Format, Mmu, Notifier, Order, Pfn, Rules, Sound, VirtAddr};
 use pageout_reclaim::{
     Access, Backing, CpuCtx, Engine, Fault, Frames, Io, Limits, MappingKind, MemcgId, Memory, MmId,
-    MmState, NewVma, Submitted, Tuning, VmFlags, World,
+    MmState, NewVma, ReclaimRequest, Submitted, Tuning, VmFlags, World,
 };
 use std::cell::RefCell;
 use std::marker::PhantomData;
@@ -205,7 +205,7 @@ fn run<F: Format, R: Rules>(shootdown: Shootdown, mistake: Mistake) {
         world.free_table(root);
     }
     engine.remove_mapping(mapping).expect("it lives");
-    while engine.memory_reclaim(MemcgId::ROOT, "4K").is_ok() {}
+    while engine.memory_reclaim(MemcgId::ROOT, ReclaimRequest::of(4096)).is_ok() {}
     assert_eq!(world.free_pages() as u64, PAGES, "all is free again");
 }
 

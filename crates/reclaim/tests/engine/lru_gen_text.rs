@@ -5,34 +5,27 @@ use crate::world::{Arena, LIMITS, World, tuning};
 use pageout_paging::pte::SmallX86;
 use pageout_reclaim::mglru::LruGenCaps;
 use pageout_reclaim::{CpuCtx, Errno, FolioFlags, Limits, MemcgId, MmId};
+use pageout_uapi::lru_gen::{self, Command, Enabled};
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 
 type W<'a> = World<'a, SmallX86>;
 
 fn shown(world: &W<'_>, memcg: MemcgId, full: bool) -> String {
-    let mut text = String::new();
-    let path = |_| "/a/b";
-    world
-        .maps
-        .on(&world.env, &mut CpuCtx::new(), tuning())
-        .lru_gen_show([memcg], full, path, &mut text)
-        .expect("a string");
+    let (mut text, cpu) = (String::new(), &mut CpuCtx::new());
+    let engine = world.maps.on(&world.env, cpu, tuning());
+    let generations = engine.lru_gen_generations(memcg, full);
+    lru_gen::show(&mut text, memcg.0.into(), "/a/b", generations).expect("a string");
     text
 }
 
-fn enable(world: &mut W<'_>, text: &str) -> Result<(), Errno> {
-    world.engine().lru_gen_enabled_store(text)
+fn enable(world: &mut W<'_>, caps: LruGenCaps) {
+    world.engine().set_lru_gen_caps(caps);
 }
 
 fn enabled(world: &W<'_>) -> String {
-    let mut text = String::new();
-    world
-        .maps
-        .on(&world.env, &mut CpuCtx::new(), tuning())
-        .lru_gen_enabled_show(&mut text)
-        .expect("a string");
-    text
+    let caps = world.maps.on(&world.env, &mut CpuCtx::new(), tuning()).lru_gen_enabled();
+    Enabled::from(caps).to_string()
 }
 
 /// Makes a cgroup with three folios of four pages of a file, and one page of anonymous memory.
@@ -56,7 +49,7 @@ const ROOM: Limits = Limits { memcgs: 1, ..LIMITS };
 fn generations_are_shown_as_kernels_show_them() {
     let mut arena = Arena::new::<SmallX86>(&ROOM);
     let mut world: W<'_> = arena.world();
-    enable(&mut world, "y").expect("it can be enabled");
+    enable(&mut world, LruGenCaps::all());
     let group = group(&mut world);
     world.env.task.now_ms.store(12_345, Relaxed);
     let text = "\
@@ -76,7 +69,7 @@ memcg 1 /a/b
 fn tiers_and_walks_are_shown_in_full() {
     let mut arena = Arena::new::<SmallX86>(&ROOM);
     let mut world: W<'_> = arena.world();
-    enable(&mut world, "y").expect("it can be enabled");
+    enable(&mut world, LruGenCaps::all());
     let group = group(&mut world);
     let text = shown(&world, group, true);
     let lines: Vec<&str> = text.lines().collect();
@@ -95,33 +88,9 @@ fn tiers_and_walks_are_shown_in_full() {
 }
 
 #[test]
-fn what_is_enabled_is_written_as_a_number_or_a_letter() {
-    let mut arena = Arena::new::<SmallX86>(&ROOM);
-    let mut world: W<'_> = arena.world();
-    let hardware = |world: &W<'_>| world.maps.lru_gen_caps();
-    let cases = [
-        ("7", 7),
-        ("0", 0),
-        ("y\n", 7),
-        ("no", 0),
-        ("Yes", 7),
-        ("N", 0),
-        ("0x3\n", 3),
-        ("05", 5),
-        ("+1", 1),
-        ("8", 0),
-        ("4294967295", 7),
-        ("2\0x", 2),
-    ];
-    for (text, bits) in cases {
-        assert_eq!(enable(&mut world, text), Ok(()), "{text:?}");
-        assert_eq!(hardware(&world), LruGenCaps::from_bits_retain(bits), "{text:?}");
-    }
-    for text in ["x", "-1", "4294967296", " 1", "1 1", "true"] {
-        assert_eq!(enable(&mut world, text), Err(Errno::EINVAL), "{text:?}");
-    }
-    assert_eq!(enable(&mut world, ""), Ok(()));
-    assert_eq!(hardware(&world), LruGenCaps::MM_WALK, "nothing refused changed anything");
+fn bits_that_are_no_part_are_ignored() {
+    let caps = |text| LruGenCaps::from(Enabled::parse(text).expect("it is understood"));
+    assert_eq!(["y", "n", "5", "8", "4294967295"].map(|text| caps(text).bits()), [7, 0, 5, 0, 7]);
 }
 
 #[test]
@@ -129,42 +98,23 @@ fn what_hardware_cannot_is_not_shown_as_enabled() {
     let mut arena = Arena::new::<SmallX86>(&ROOM);
     let mut world: W<'_> = arena.world();
     assert_eq!(enabled(&world), "0x0000\n");
-    enable(&mut world, "7").expect("it can be enabled");
+    enable(&mut world, LruGenCaps::all());
     assert_eq!(enabled(&world), "0x0003\n");
     world.env.mmu.software_af.store(true, Relaxed);
     assert_eq!(enabled(&world), "0x0001\n");
     assert_eq!(world.maps.lru_gen_caps(), LruGenCaps::all());
 }
 
-#[test]
-fn min_ttl_is_a_number_of_milliseconds() {
-    let mut arena = Arena::new::<SmallX86>(&ROOM);
-    let world: W<'_> = arena.world();
-    let ttl = || {
-        let mut text = String::new();
-        world.maps.min_ttl_ms_show(&mut text).expect("a string");
-        text
-    };
-    assert_eq!(ttl(), "0\n");
-    for (text, shown) in [("1000\n", "1000\n"), ("0x10", "16\n"), ("4294967295", "4294967295\n")] {
-        assert_eq!(world.maps.min_ttl_ms_store(text), Ok(()), "{text:?}");
-        assert_eq!(ttl(), shown);
-    }
-    for text in ["-1", "x", "1s", "4294967296"] {
-        assert_eq!(world.maps.min_ttl_ms_store(text), Err(Errno::EINVAL), "{text:?}");
-    }
-    assert_eq!(ttl(), "4294967295\n");
-}
-
 fn write(world: &mut W<'_>, text: &str) -> Result<(), Errno> {
-    world.engine().lru_gen_write(text)
+    let engine = &mut world.engine();
+    lru_gen::write(text, |command| engine.lru_gen_command(command))
 }
 
 #[test]
 fn a_command_refused_changes_nothing() {
     let mut arena = Arena::new::<SmallX86>(&ROOM);
     let mut world: W<'_> = arena.world();
-    enable(&mut world, "y").expect("it can be enabled");
+    enable(&mut world, LruGenCaps::all());
     let group = group(&mut world);
     let before = shown(&world, group, true);
     let refused = [
@@ -229,7 +179,7 @@ fn commands_of_one_write_are_done_up_to_the_first_refused() {
     for (text, seq, done) in cases {
         let mut arena = Arena::new::<SmallX86>(&ROOM);
         let mut world: W<'_> = arena.world();
-        enable(&mut world, "y").expect("it can be enabled");
+        enable(&mut world, LruGenCaps::all());
         let group = group(&mut world);
         let expected = if done { Ok(()) } else { Err(Errno::EINVAL) };
         assert_eq!(write(&mut world, text), expected, "{text:?}");
@@ -245,7 +195,11 @@ fn write_with(world: &W<'_>, mm: MmId, text: &str, meanwhile: impl FnOnce()) -> 
     let held = secondary.young.lock().expect("no one panicked");
     thread::scope(|scope| {
         let (maps, env) = (&world.maps, &world.env);
-        let write = move || maps.on(env, &mut CpuCtx::new(), tuning()).lru_gen_write(text);
+        let write = move || {
+            let cpu = &mut CpuCtx::new();
+            let engine = &mut maps.on(env, cpu, tuning());
+            lru_gen::write(text, |command| engine.lru_gen_command(command))
+        };
         let writer = scope.spawn(write);
         while secondary.asked().is_empty() {
             assert!(!writer.is_finished(), "the secondary MMU is asked");
@@ -262,7 +216,7 @@ fn of_two_walks_that_share_an_iteration_one_opens_the_generation() {
     for text in ["+ 1 0 3", "+ 1 0 0 60 0", "+ 1 0 3, + 1 0 3, + 1 0 4"] {
         let mut arena = Arena::new::<SmallX86>(&mglru_evict::ROOM);
         let mut world: W<'_> = arena.world();
-        enable(&mut world, "y").expect("it can be enabled");
+        enable(&mut world, LruGenCaps::all());
         let group = world.engine().add_memcg(MemcgId::ROOT).expect("room");
         let (mm, file) = (world.process(), world.file());
         world.engine().set_memcg(mm, group).expect("it lives");
@@ -271,7 +225,8 @@ fn of_two_walks_that_share_an_iteration_one_opens_the_generation() {
         let (maps, env) = (&world.maps, &world.env);
         let late = write_with(&world, mm, text, || {
             // There is no other process to walk: this walk reaches the end first.
-            let first = maps.on(env, &mut CpuCtx::new(), tuning()).lru_gen_write("+ 1 0 3");
+            let command = Command::parse("+ 1 0 3").expect("it is understood");
+            let first = maps.on(env, &mut CpuCtx::new(), tuning()).lru_gen_command(&command);
             assert_eq!(first, Ok(()));
         });
         assert_eq!(late, Err(Errno::EEXIST), "{text:?}");
@@ -285,7 +240,7 @@ fn of_two_walks_that_share_an_iteration_one_opens_the_generation() {
 fn a_signal_ends_an_eviction_between_rounds() {
     let mut arena = Arena::new::<SmallX86>(&mglru_evict::ROOM);
     let mut world: W<'_> = arena.world();
-    enable(&mut world, "y").expect("it can be enabled");
+    enable(&mut world, LruGenCaps::all());
     let group = world.engine().add_memcg(MemcgId::ROOT).expect("room");
     let (mm, file) = (world.process(), world.file());
     map_one(&mut world, mm, file, 0, group);

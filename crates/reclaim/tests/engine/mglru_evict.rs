@@ -7,7 +7,7 @@ use pageout_paging::pte::SmallX86;
 use pageout_reclaim::mglru::LruGenCaps;
 use pageout_reclaim::{
     Agent, Counter, Errno, FolioFlags, FolioId, Frames, Limits, LruFlags, LruList, MappingId,
-    MemcgId, MmId, Recency, ReclaimOptions, Tuning, VmFlags,
+    MemcgId, MmId, Recency, ReclaimOptions, ReclaimRequest, Tuning, VmFlags,
 };
 use pageout_sim::Answer;
 use std::sync::atomic::Ordering::Relaxed;
@@ -93,7 +93,7 @@ fn is_cached(world: &mut W<'_>, file: MappingId, index: u64) -> bool {
 }
 
 fn ask(world: &mut W<'_>, memcg: MemcgId, text: &str, tuning: Tuning) -> Result<u64, Errno> {
-    world.tuned(tuning).memory_reclaim(memcg, text)
+    world.tuned(tuning).memory_reclaim(memcg, ReclaimRequest::parse(text)?)
 }
 
 fn reclaim(

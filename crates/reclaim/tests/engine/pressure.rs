@@ -5,7 +5,7 @@ use crate::world::{Arena, LIMITS, World, tuning};
 use pageout_paging::pte::SmallX86;
 use pageout_reclaim::{
     Agent, Counter, Errno, FolioFlags, FolioId, Frames, Limits, LruList, MappingId, MemcgId,
-    OutOfMemory, ReclaimOptions,
+    OutOfMemory, ReclaimOptions, ReclaimRequest,
 };
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -68,7 +68,7 @@ fn reclaim(world: &mut W<'_>, memcg: MemcgId, pages: u64) -> u64 {
 }
 
 fn ask(world: &mut W<'_>, memcg: MemcgId, text: &str) -> Result<u64, Errno> {
-    world.engine().memory_reclaim(memcg, text)
+    world.engine().memory_reclaim(memcg, ReclaimRequest::parse(text)?)
 }
 
 fn usage(world: &W<'_>, memcg: MemcgId) -> u64 {
@@ -119,10 +119,8 @@ fn a_request_that_cannot_be_read_changes_nothing() {
     let (file, group) = (world.file(), memcg(&mut world, MemcgId::ROOT));
     read(&mut world, file, 100, group);
     let state = |world: &mut W<'_>| {
-        let mut text = String::new();
-        let done = world.engine().memory_stat(group, &mut text);
-        done.expect("a string takes all");
-        (text, world.maps.lru_folios(group, LruList::InactiveFile).collect::<Vec<_>>())
+        let stat = world.engine().memory_stat(group);
+        (stat, world.maps.lru_folios(group, LruList::InactiveFile).collect::<Vec<_>>())
     };
     let before = state(&mut world);
     for text in ["1G swappiness=300", "-1", "8Q", "", "1G swappiness=", "1G max"] {

@@ -25,16 +25,11 @@ fn memory_stat_has_the_kernels_lines() {
             maps.on(env, cpu, tuning()).activate(id);
         }
     }
-    let mut text = String::new();
     let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
-    maps.on(env, cpu, tuning()).memory_stat(parent, &mut text).expect("a String takes anything");
-    assert_eq!(text, MEMORY_STAT);
-    text.clear();
-    maps.on(env, cpu, tuning()).memory_events(parent, &mut text).expect("a String takes anything");
-    assert_eq!(text, "low 0\nmax 0\noom 0\n");
-    text.clear();
-    maps.on(env, cpu, tuning()).vmstat(&mut text).expect("a String takes anything");
-    assert_eq!(text, VMSTAT);
+    assert_eq!(maps.on(env, cpu, tuning()).memory_stat(parent).to_string(), MEMORY_STAT);
+    let events = maps.on(env, cpu, tuning()).memory_events(parent);
+    assert_eq!(events.to_string(), "low 0\nmax 0\noom 0\n");
+    assert_eq!(maps.on(env, cpu, tuning()).vmstat().to_string(), VMSTAT);
 }
 
 /// 17 pages of files and 4 anonymous ones, in bytes; 16 pages were activated.

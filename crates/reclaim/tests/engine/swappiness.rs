@@ -5,7 +5,8 @@ use crate::world::{Arena, LIMITS, World, tuning};
 use pageout_paging::Pfn;
 use pageout_paging::pte::SmallX86;
 use pageout_reclaim::{
-    Counter, Errno, FolioFlags, Frames, Limits, LruList, MappingId, MemcgId, MmId, VmFlags,
+    Counter, Errno, FolioFlags, Frames, Limits, LruList, MappingId, MemcgId, MmId, ReclaimRequest,
+    VmFlags,
 };
 
 type W<'a> = World<'a, SmallX86>;
@@ -62,7 +63,7 @@ fn enlist(world: &mut W<'_>, group: MemcgId, id: pageout_reclaim::FolioId, file:
 impl Both<'_> {
     fn ask(&mut self, text: &str) -> Result<u64, Errno> {
         let world = &mut self.world;
-        world.engine().memory_reclaim(self.group, text)
+        world.engine().memory_reclaim(self.group, ReclaimRequest::parse(text)?)
     }
 
     /// Activates the folios for whose flags `which` returns true.

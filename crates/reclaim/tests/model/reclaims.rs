@@ -3,8 +3,10 @@
 use crate::model::Model;
 use crate::steps::Op;
 use pageout_paging::{Format, Order, Pfn, Rules};
-use pageout_reclaim::{Errno, Frames, Targets};
+use pageout_reclaim::mglru::LruGenCaps;
+use pageout_reclaim::{Errno, Frames, ReclaimRequest, Targets};
 use pageout_sim::Ground;
+use pageout_uapi::lru_gen::{Command, Operation};
 
 /// A supply of targets for migration: the lowest free run, or the highest.
 struct Runs<'a, W> {
@@ -41,14 +43,13 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             }),
             Op::SwitchLruGen { caps } => self.switch_lru_gen(caps),
             Op::MinTtl { ms } => {
-                let done = self.maps.min_ttl_ms_store(&ms.to_string());
-                assert_eq!(done, Ok(()), "a number is understood");
+                self.maps.set_min_ttl_ms(ms);
             }
             Op::Age { memcg, older, swappiness, force } => {
-                self.command('+', memcg, older, (swappiness, u64::from(force)));
+                self.command(Operation::Age, memcg, older, (swappiness, u64::from(force)));
             }
             Op::EvictGenerations { memcg, older, swappiness, pages } => {
-                self.command('-', memcg, older, (swappiness, pages));
+                self.command(Operation::Evict, memcg, older, (swappiness, pages));
             }
             Op::MarkAccessed { file, page } => self.mark_accessed(file, page),
             _ => unreachable!("{op:?} is none of reclaim's"),
@@ -67,42 +68,40 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
     }
 
     fn reclaim_cgroup(&self, memcg: usize, pages: u64, swappiness: Option<u8>) {
-        let mut text = (pages << F::PAGE_SHIFT).to_string();
-        match swappiness {
-            Some(201) => text += " swappiness=max",
-            Some(swappiness) => text += &format!(" swappiness={swappiness}"),
-            None => {}
-        }
+        let request = ReclaimRequest { bytes: pages << F::PAGE_SHIFT, swappiness };
         let memcg = self.memcg(memcg);
-        let done = self.with_engine(|engine| engine.memory_reclaim(memcg, &text));
-        assert!(done.is_ok() || done == Err(Errno::EAGAIN), "{text:?}: {done:?}");
+        let done = self.with_engine(|engine| engine.memory_reclaim(memcg, request));
+        assert!(done.is_ok() || done == Err(Errno::EAGAIN), "{request}: {done:?}");
     }
 
-    /// Writes a command to `lru_gen`, for the generation that is `older` generations older than the
+    /// Executes a command of `lru_gen`, for the generation that is `older` generations older than the
     /// youngest.
-    fn command(&self, command: char, memcg: usize, older: u64, (swappiness, last): (u8, u64)) {
+    fn command(
+        &self,
+        operation: Operation,
+        memcg: usize,
+        older: u64,
+        (swappiness, option): (u8, u64),
+    ) {
         let memcg = self.memcg(memcg);
         let seq = self.maps.lru_gen_seqs(memcg).0 - older;
-        let swappiness = match swappiness {
-            201 => "max".to_owned(),
-            number => number.to_string(),
+        let swappiness = Some(swappiness);
+        let command =
+            Command { operation, memcg: memcg.0.into(), node: 0, seq, swappiness, option };
+        let done = self.with_engine(|engine| engine.lru_gen_command(&command));
+        let refused = match operation {
+            Operation::Age => Err(Errno::EEXIST),
+            Operation::Evict => Err(Errno::EINVAL),
         };
-        let text = format!("{command} {} 0 {seq} {swappiness} {last}", memcg.0);
-        let done = self.with_engine(|engine| engine.lru_gen_write(&text));
-        let refused = match command {
-            '+' => Err(Errno::EEXIST),
-            _ => Err(Errno::EINVAL),
-        };
-        assert!(done.is_ok() || done == refused, "{text:?}: {done:?}");
+        assert!(done.is_ok() || done == refused, "{command}: {done:?}");
     }
 
     /// Switches parts of the multi-generational LRU on and off, unless a switch is in progress, for
     /// which this would wait.
     fn switch_lru_gen(&self, caps: u8) {
         if !self.switching.replace(true) {
-            let text = caps.to_string();
-            let done = self.with_engine(|engine| engine.lru_gen_enabled_store(&text));
-            assert_eq!(done, Ok(()), "a number is understood");
+            let caps = LruGenCaps::from_bits_truncate(caps);
+            self.with_engine(|engine| engine.set_lru_gen_caps(caps));
             self.switching.set(false);
         }
     }

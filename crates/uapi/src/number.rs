@@ -1,4 +1,4 @@
-//! Parsing of numbers as Linux does it for text from user space.
+//! Numbers, as Linux parses them in text from user space.
 
 /// Returns true for C's white space.
 pub(crate) fn is_space(c: char) -> bool {
