@@ -203,6 +203,25 @@ fn pages_that_move_are_not_faulted_in_anew() {
     assert_eq!(figures(&trace, "limit=1MiB", names), [3.0, 2.0, 1.0, 2.0]);
 }
 
+/// A region that grows and moves, as `realloc` makes it by mremap: what grows is a VMA of its own.
+#[test]
+fn a_region_that_grows_moves_as_often_as_it_likes() {
+    let moves = trace(|_, _| {
+        let mut events = vec![map(0x100, 0x108, Kind::Anonymous, false)];
+        events.extend((0x100..0x108).map(|page| access(page, true)));
+        for step in 1..6 {
+            let (from, to, size) = (step * 0x100, (step + 1) * 0x100, 8 << (step - 1));
+            events.push(Event::Remap { pages: range(from, from + size), to });
+            events.push(map(to + size, to + 2 * size, Kind::Anonymous, false));
+            events.extend((to..to + 2 * size).map(|page| access(page, true)));
+            events.push(END);
+        }
+        events
+    });
+    assert_eq!(figures(&moves, "300", ["refaults", "different pages"]), [0.0, 256.0]);
+    assert!(figures(&moves, "100", ["refaults"])[0] > 0.0, "memory is short");
+}
+
 #[test]
 fn a_page_of_a_file_is_read_once_for_all_its_mappings() {
     let trace = trace(|a, b| {

@@ -21,7 +21,7 @@ use pageout_reclaim::{
 };
 use pageout_record::schema::Metric;
 use pageout_trace::{Areas, Event, FileId, Kind, Mapping, Page, PageRange, Permissions};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 const SIZED: &str = "the arena is sized by reading the trace";
 
@@ -43,6 +43,8 @@ pub struct Program<'a, F> {
     memcg: MemcgId,
     anon: MappingId,
     files: HashMap<FileId, MappingId>,
+    /// The pages at which a VMA may begin or end.
+    edges: BTreeSet<u64>,
     order: Order,
     tuning: Tuning,
     /// True if its trace lacks mappings: then all addresses are one area of anonymous memory.
@@ -86,7 +88,7 @@ impl<'a, F: Arch> Program<'a, F> {
         let Setting { cuts, order, tuning, pages, frames, lru, mappings, .. } = setting;
         let mistakes = Mistakes::new(pages.nr(), frames);
         let history = History::new(pages);
-        let files = HashMap::new();
+        let (files, edges) = (HashMap::new(), BTreeSet::new());
         let program = Self {
             maps,
             hardware: world,
@@ -97,6 +99,7 @@ impl<'a, F: Arch> Program<'a, F> {
             memcg,
             anon,
             files,
+            edges,
             order,
             tuning,
             maps_all: !mappings,
@@ -121,6 +124,7 @@ impl<'a, F: Arch> Program<'a, F> {
         world: &W,
         event: &Event,
     ) -> Result<(), ReplayError> {
+        self.note_edges(event);
         match *event {
             Event::Access { .. } => unreachable!("accesses come with their pages"),
             Event::EpochEnd { .. } => self.end_epochs(1),
@@ -144,6 +148,18 @@ impl<'a, F: Arch> Program<'a, F> {
             self.mistakes.given_up(frame);
         }
         Ok(())
+    }
+
+    /// Notes the edges of VMAs that an event makes. Those of pages that move, [`Self::remap`] notes.
+    fn note_edges(&mut self, event: &Event) {
+        if let Event::Map(Mapping { pages, .. })
+        | Event::Unmap(pages)
+        | Event::Protect { pages, .. }
+        | Event::Remap { pages, .. } = *event
+        {
+            let (start, end) = canonical_range(pages);
+            self.edges.extend([start, end]);
+        }
     }
 
     /// Ends `nr` epochs.
@@ -338,20 +354,25 @@ impl<'a, F: Arch> Program<'a, F> {
         self.maps.on(world, &mut CpuCtx::new(), self.tuning).mmap(&new).map(|_| ())
     }
 
-    /// Moves pages piece by piece: the program changed its mappings only between pieces, so that
-    /// each lies in one VMA.
-    fn remap<W: World<Format = F>>(&self, world: &W, pages: PageRange, to: u64) {
+    /// Moves pages piece by piece, each of one VMA. A region that grew before has several, since
+    /// what was added has page offsets of its own.
+    fn remap<W: World<Format = F>>(&mut self, world: &W, pages: PageRange, to: u64) {
         let target = pages.moved_to(to).expect("the trace's rules keep moves in the address space");
         let ((start, end), (to, _)) = (canonical_range(pages), canonical_range(target));
+        let inside: Vec<u64> = self.edges.range(start + 1..end).copied().collect();
         let mut at = start;
-        while at < end {
-            let next = self.cuts.interval(at).1.min(end);
+        for next in inside.iter().copied().chain([end]) {
             let new = range::<F>(at - start + to, next - start + to);
             self.change_range(world, range::<F>(at, next), |engine, mm, range| {
                 engine.mremap(mm, range, &new)
             });
             at = next;
         }
+        for edge in &inside {
+            self.edges.remove(edge);
+        }
+        let moved = inside.iter().chain([&start, &end]).map(|edge| edge - start + to);
+        self.edges.extend(moved);
     }
 
     fn change<W: World<Format = F>>(
