@@ -39,6 +39,7 @@ mod charts;
 mod flame;
 mod lookup;
 mod page;
+mod pictures;
 mod provenance;
 mod published;
 mod sequence;

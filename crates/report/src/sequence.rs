@@ -4,18 +4,26 @@ use crate::budget::Budget;
 use maud::{Markup, html};
 use pageout_record::schema::{Sequence, StepKind};
 
-/// Returns the diagram; it is a table, so that a screen reader can read it too.
-pub(crate) fn sequence(title: &str, of: &Sequence, budget: &mut Budget) -> Markup {
+/// Returns the diagram; it is a table, so that a screen reader can read it too. The command that
+/// plays it again stands below.
+pub(crate) fn sequence(
+    title: &str,
+    of: &Sequence,
+    replay: Option<&str>,
+    budget: &mut Budget,
+) -> Markup {
     let shown = budget.rows(of.steps.len(), of.actors.len() + of.watched.len() + 1);
     if shown < of.steps.len() {
         budget.note(format!("{title}: the first {shown} of {} steps are shown.", of.steps.len()));
     }
     let broken = of.steps.iter().position(|step| step.kind == StepKind::Violation);
     html! {
-        @if let Some(step) = broken { p { "Step " (step + 1) " breaks the property." } }
-        div.scroll tabindex="0" role="region" aria-label=(format!("Steps: {title}")) {
+        div.scroll.steps tabindex="0" role="region" aria-label=(format!("Steps: {title}")) {
             table.sequence {
-                caption { "Who does what, one step after another." }
+                caption {
+                    @if !of.start.is_empty() { "At the start: " (of.start.join("; ")) ". " }
+                    @if let Some(step) = broken { "Step " (step + 1) " breaks the property." }
+                }
                 thead {
                     tr {
                         th.number scope="col" { "step" }
@@ -28,7 +36,7 @@ pub(crate) fn sequence(title: &str, of: &Sequence, budget: &mut Budget) -> Marku
                         tr.violation[step.kind == StepKind::Violation] {
                             th.number scope="row" { (number + 1) }
                             @for actor in 0..of.actors.len() {
-                                td.actor.acts[actor == step.actor] {
+                                td.actor.acts[actor == step.actor] data-label=(of.actors[actor]) {
                                     @if actor == step.actor {
                                         @if step.kind == StepKind::Violation {
                                             strong { "broken: " }
@@ -38,12 +46,19 @@ pub(crate) fn sequence(title: &str, of: &Sequence, budget: &mut Budget) -> Marku
                                 }
                             }
                             @for watched in 0..of.watched.len() {
-                                td { (step.after.get(watched).map_or("", String::as_str)) }
+                                @let before = number.checked_sub(1).map(|at| &of.steps[at]);
+                                @let [before, after] = [before, Some(step)].map(|step| {
+                                    step.and_then(|step| step.after.get(watched))
+                                });
+                                td.watched.same[before == after] data-label=(of.watched[watched]) {
+                                    (after.map_or("", String::as_str))
+                                }
                             }
                         }
                     }
                 }
             }
         }
+        @if let Some(replay) = replay { p.reading { "To play it again: " code { (replay) } } }
     }
 }
