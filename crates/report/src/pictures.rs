@@ -187,7 +187,7 @@ impl<'a> Pictures<'a> {
                 Told::Sequence(of) => {
                     let replay = metric.source.as_deref();
                     let replay = replay.filter(|source| source.starts_with("pageout "));
-                    html! { h3 { (title) } (sequence(&title, of, replay, budget)) }
+                    sequence(&title, of, replay, budget)
                 }
                 Told::Values(_) | Told::Bound(_) | Told::Claim(_) => {
                     unreachable!("samples and quotes are in tables")
@@ -196,7 +196,11 @@ impl<'a> Pictures<'a> {
         });
         let pictures: Vec<Markup> = pictures.collect();
         html! {
-            div.grid[beside] { @for picture in pictures { (picture) } }
+            @if beside {
+                div.grid { @for picture in pictures { (picture) } }
+            } @else {
+                @for picture in pictures { (picture) }
+            }
         }
     }
 }

@@ -18,47 +18,50 @@ pub(crate) fn sequence(
     }
     let broken = of.steps.iter().position(|step| step.kind == StepKind::Violation);
     html! {
-        div.scroll.steps tabindex="0" role="region" aria-label=(format!("Steps: {title}")) {
-            table.sequence {
-                caption {
-                    @if !of.start.is_empty() { "At the start: " (of.start.join("; ")) ". " }
-                    @if let Some(step) = broken { "Step " (step + 1) " breaks the property." }
-                }
-                thead {
-                    tr {
-                        th.number scope="col" { "step" }
-                        @for actor in &of.actors { th.actor scope="col" { (actor) } }
-                        @for watched in &of.watched { th scope="col" { (watched) } }
+        figure {
+            figcaption { strong { (title) } }
+            div.scroll.steps tabindex="0" role="region" aria-label=(format!("Steps: {title}")) {
+                table.sequence {
+                    caption {
+                        @if !of.start.is_empty() { "At the start: " (of.start.join("; ")) ". " }
+                        @if let Some(step) = broken { "Step " (step + 1) " breaks the property." }
                     }
-                }
-                tbody {
-                    @for (number, step) in of.steps[..shown].iter().enumerate() {
-                        tr.violation[step.kind == StepKind::Violation] {
-                            th.number scope="row" { (number + 1) }
-                            @for actor in 0..of.actors.len() {
-                                td.actor.acts[actor == step.actor] data-label=(of.actors[actor]) {
-                                    @if actor == step.actor {
-                                        @if step.kind == StepKind::Violation {
-                                            strong { "broken: " }
+                    thead {
+                        tr {
+                            th.number scope="col" { "step" }
+                            @for actor in &of.actors { th.actor scope="col" { (actor) } }
+                            @for watched in &of.watched { th scope="col" { (watched) } }
+                        }
+                    }
+                    tbody {
+                        @for (number, step) in of.steps[..shown].iter().enumerate() {
+                            tr.violation[step.kind == StepKind::Violation] {
+                                th.number scope="row" { (number + 1) }
+                                @for actor in 0..of.actors.len() {
+                                    td.actor.acts[actor == step.actor] data-label=(of.actors[actor]) {
+                                        @if actor == step.actor {
+                                            @if step.kind == StepKind::Violation {
+                                                strong { "broken: " }
+                                            }
+                                            (step.text)
                                         }
-                                        (step.text)
                                     }
                                 }
-                            }
-                            @for watched in 0..of.watched.len() {
-                                @let before = number.checked_sub(1).map(|at| &of.steps[at]);
-                                @let [before, after] = [before, Some(step)].map(|step| {
-                                    step.and_then(|step| step.after.get(watched))
-                                });
-                                td.watched.same[before == after] data-label=(of.watched[watched]) {
-                                    (after.map_or("", String::as_str))
+                                @for watched in 0..of.watched.len() {
+                                    @let before = number.checked_sub(1).map(|at| &of.steps[at]);
+                                    @let [before, after] = [before, Some(step)].map(|step| {
+                                        step.and_then(|step| step.after.get(watched))
+                                    });
+                                    td.watched.same[before == after] data-label=(of.watched[watched]) {
+                                        (after.map_or("", String::as_str))
+                                    }
                                 }
                             }
                         }
                     }
                 }
             }
+            @if let Some(replay) = replay { p.reading { "To play it again: " code { (replay) } } }
         }
-        @if let Some(replay) = replay { p.reading { "To play it again: " code { (replay) } } }
     }
 }
