@@ -1,5 +1,5 @@
-//! The output of `pageout` without arguments, on one screen of 80 columns: a bug in a few steps, and
-//! the savings of batching.
+//! The output of `pageout` without arguments, on one screen of 80 columns: a bug in a few steps,
+//! and the savings of batching.
 
 mod bug;
 #[cfg(test)]

@@ -9,6 +9,8 @@
   const all = JSON.parse(document.getElementById("charts").textContent, text);
   const figures = [...document.querySelectorAll("figure[data-chart]")];
   const drawn = new Map();
+  // The width, in pixels, below which a chart has another form, if it has one.
+  const NARROW = 560;
 
   // Colours are the style sheet's, so that light, dark and print have one place each.
   const colour = (name) =>
@@ -21,7 +23,7 @@
     const [text, faint, line] = ["--text", "--faint", "--line"].map(colour);
     const palette = [0, 1, 2, 3, 4, 5, 6, 7].map((index) => colour(`--v${index}`));
     const labels = { labelColor: text, titleColor: text, labelFontSize: 12, titleFontSize: 12,
-                     titleFontWeight: "normal", labelLimit: Math.max(130, width * 0.38) };
+                     titleFontWeight: "normal", labelLimit: Math.max(130, width * 0.45) };
     return {
       background: "transparent",
       font: "system-ui, sans-serif",
@@ -67,8 +69,9 @@
     const chart = all[figure.dataset.chart];
     const plot = figure.querySelector(".plot");
     drawn.get(figure)?.finalize();
+    const narrow = plot.clientWidth < NARROW && chart.spec.usermeta?.narrow;
     const spec = {
-      ...chart.spec,
+      ...(narrow || chart.spec),
       width: "container",
       autosize: { type: "fit-x", contains: "padding" },
       data: { values: rowsOf(chart) },

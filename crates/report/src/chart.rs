@@ -128,6 +128,11 @@ impl Charts {
         }
     }
 
+    /// Returns true if there is none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Returns the data of all charts as JSON that is safe within an element.
     pub(crate) fn json(self) -> String {
         Value::Array(self.0).to_string().replace('<', "\\u003c")

@@ -13,6 +13,7 @@ use crate::{MAX_BYTES, ReportError, Table, assets, sizes};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use pageout_record::compare::Declarations;
 use pageout_record::schema::{Ground, Metric, Record, RecordFile, Told};
+use std::collections::BTreeSet;
 
 /// The most tables of a page.
 const TABLES: usize = 200;
@@ -51,7 +52,8 @@ impl Page<'_> {
             budget.note(format!("The first {TABLES} of {} tables are shown.", tables.len()));
             tables.truncate(TABLES);
         }
-        let mut pictures = Pictures::of(self.file.records());
+        let mut pictures = Pictures::of(self.file.records(), self.declared);
+        let has_pictures = !pictures.is_empty();
         let quoted = quoted(self.file);
         let answers = self.answers(&tables, &lookup, &mut pictures, (&mut charts, &mut budget));
         let pictures = pictures.sections(&mut charts, &mut budget);
@@ -64,20 +66,24 @@ impl Page<'_> {
             }
         });
         let comparisons: Vec<Markup> = comparisons.collect();
+        let title = self.title(&tables);
+        let has_pictures = has_pictures || !charts.is_empty();
+        let text = self.text(has_pictures, &mut budget);
         let body = html! {
-            header { h1 { (title(&tables)) } }
+            header { h1 { (title) } }
             main {
-                @if tables.is_empty() { (self.without_samples(&quoted, &mut budget)) }
+                @if tables.is_empty() { (without_samples(&quoted)) }
                 (answers)
                 (pictures)
+                @if !has_pictures { (text) }
                 @for comparison in &comparisons { (comparison) }
-                @if !quoted.is_empty() && !tables.is_empty() {
+                @if !quoted.is_empty() {
                     section id="quoted" {
                         h2 { "Figures from sources" }
                         (published(&quoted, &mut budget))
                     }
                 }
-                (self.text(&mut budget))
+                @if has_pictures { (text) }
                 section id="provenance" {
                     h2 { "Where it comes from" }
                     (provenance(self.command, self.file, &mut budget))
@@ -86,7 +92,7 @@ impl Page<'_> {
             }
             (footer())
         };
-        let page = whole(&title(&tables), &body, charts.json());
+        let page = whole(&title, &body, charts.json());
         if page.len() > MAX_BYTES { Err(ReportError::TooLarge(page.len())) } else { Ok(page) }
     }
 
@@ -132,22 +138,20 @@ impl Page<'_> {
         html! { @for answer in each { (answer) } }
     }
 
-    /// Returns the answer of a page without samples: figures from sources, or nothing.
-    fn without_samples(&self, quoted: &[(&Record, &Metric)], budget: &mut Budget) -> Markup {
-        html! {
-            section.answer id="verdict" aria-label="Verdict" {
-                @if quoted.is_empty() {
-                    p.finding { "No samples: there is nothing to compare." }
-                } @else {
-                    p.finding { "Nothing ran: these are figures from sources." }
-                    (published(quoted, budget))
-                }
+    /// Returns the titles of the tables, or else the names of the scenarios.
+    fn title(&self, tables: &[&Table]) -> String {
+        let titles: Vec<String> = match tables {
+            [] => {
+                let names: BTreeSet<&str> = self.file.records().map(|of| &*of.scenario).collect();
+                names.into_iter().map(str::to_owned).collect()
             }
-        }
+            _ => tables.iter().map(|table| table.title.clone()).collect(),
+        };
+        crate::text::first(&titles, 2, "; ")
     }
 
-    /// Returns the text that the command printed.
-    fn text(&self, budget: &mut Budget) -> Markup {
+    /// Returns the text that the command printed, which is folded where there are pictures.
+    fn text(&self, is_folded: bool, budget: &mut Budget) -> Markup {
         let text = self.printed.unwrap_or("");
         if text.len() > PRINTED {
             budget.note("What the command printed is too long to be shown here.".to_owned());
@@ -156,11 +160,24 @@ impl Page<'_> {
             @if !text.is_empty() && text.len() <= PRINTED {
                 section id="printed" {
                     h2 { "As it was printed" }
-                    details {
+                    details open[!is_folded] {
                         summary { "The text" }
                         pre tabindex="0" { (text) }
                     }
                 }
+            }
+        }
+    }
+}
+
+/// Returns the answer of a page without samples: figures from sources, or nothing.
+fn without_samples(quoted: &[(&Record, &Metric)]) -> Markup {
+    html! {
+        section.answer id="verdict" aria-label="Verdict" {
+            @if quoted.is_empty() {
+                p.finding { "No samples: there is nothing to compare." }
+            } @else {
+                p.finding { "Nothing ran: these are figures from sources." }
             }
         }
     }
@@ -187,11 +204,6 @@ fn footer() -> Markup {
             }
         }
     }
-}
-
-fn title(tables: &[&Table]) -> String {
-    let titles: Vec<String> = tables.iter().map(|table| table.title.clone()).collect();
-    if titles.is_empty() { "report".to_owned() } else { crate::text::first(&titles, 2, "; ") }
 }
 
 fn contents(tables: &[&Table]) -> Markup {

@@ -3,14 +3,19 @@
 use crate::budget::Budget;
 use crate::chart::Charts;
 use crate::charts::{matrix, series};
-use crate::flame::flame;
+use crate::flame::{self, Base, flame};
 use crate::sequence::sequence;
+use crate::text::variant;
 use maud::{Markup, html};
 use pageout_record::chart::Naming;
-use pageout_record::schema::{Metric, Record, Told};
+use pageout_record::compare::Declarations;
+use pageout_record::schema::{Activity, Metric, Record, Told};
 
 /// The most pictures of each kind.
 const PICTURES: usize = 40;
+
+/// The most pictures of a kind that are not folded.
+const FEW: usize = 4;
 
 /// The kinds of pictures, the one that says most first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,7 +69,7 @@ impl Kind {
             Self::Series => "A colour is a list or a figure, from left to right along time.",
             Self::Activities => {
                 "A box is an activity, as wide as its time; the activities that it calls stand on \
-                 it."
+                 it. Beside a base, red ones grew and blue ones shrank."
             }
         }
     }
@@ -83,15 +88,42 @@ struct Picture<'a> {
     alike: usize,
 }
 
+impl Picture<'_> {
+    /// Returns true if only the variant tells its record from another.
+    fn is_beside(&self, of: &Record) -> bool {
+        (&self.record.scenario, self.record.ground, &self.record.fields)
+            == (&of.scenario, of.ground, &of.fields)
+    }
+
+    fn activities(&self) -> Option<&[Activity]> {
+        match self.metric.told() {
+            Told::Activities(of) => Some(of),
+            _ => None,
+        }
+    }
+
+    /// Returns the number of steps, of which few are easier to follow; 0 for other pictures.
+    fn steps(&self) -> usize {
+        match self.metric.told() {
+            Told::Sequence(of) => of.steps.len(),
+            _ => 0,
+        }
+    }
+}
+
 /// All pictures of a page.
 pub(crate) struct Pictures<'a> {
     groups: Vec<Group<'a>>,
     naming: Naming,
+    declared: &'a Declarations,
 }
 
 impl<'a> Pictures<'a> {
     /// Gathers the pictures; what is the same under several variants is one picture.
-    pub(crate) fn of(records: impl Iterator<Item = &'a Record>) -> Self {
+    pub(crate) fn of(
+        records: impl Iterator<Item = &'a Record>,
+        declared: &'a Declarations,
+    ) -> Self {
         let mut groups: Vec<Group<'a>> = Vec::new();
         for record in records {
             for metric in &record.metrics {
@@ -111,10 +143,18 @@ impl<'a> Pictures<'a> {
                 }
             }
         }
+        for group in &mut groups {
+            group.pictures.sort_by_key(Picture::steps);
+        }
         groups.sort_by_key(|group| Kind::ALL.iter().position(|kind| *kind == group.kind));
         let all = groups.iter().flat_map(|group| &group.pictures);
         let naming = Naming::of(&all.map(|of| (of.record, of.metric)).collect::<Vec<_>>());
-        Self { groups, naming }
+        Self { groups, naming, declared }
+    }
+
+    /// Returns true if there is none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.groups.is_empty()
     }
 
     /// Returns the pictures that lead where no comparison has any, and takes them out.
@@ -151,17 +191,29 @@ impl<'a> Pictures<'a> {
             if all > PICTURES {
                 budget.note(format!("{}: {PICTURES} of {all} pictures are drawn.", kind.title()));
             }
+            let content = html! {
+                p.reading { (kind.reading()) }
+                @for group in drawn { (group) }
+            };
             html! {
-                @if all > 0 {
-                    section id=(kind.id()) {
-                        h2 { (kind.title()) }
-                        p.reading { (kind.reading()) }
-                        @for group in drawn { (group) }
-                    }
+                @if all > FEW {
+                    details.charts id=(kind.id()) { summary { h2 { (kind.title()) } } (content) }
+                } @else if all > 0 {
+                    section id=(kind.id()) { h2 { (kind.title()) } (content) }
                 }
             }
         });
         html! { @for section in each { (section) } }
+    }
+
+    /// Returns the name of a record's variant, if it has one.
+    fn name(&self, record: &Record) -> Option<&str> {
+        self.declared.name_of(&record.variant).map(|of| of.name.as_str())
+    }
+
+    /// Returns the name of a record's variant, or else its choices.
+    fn variant(&self, record: &Record) -> String {
+        self.name(record).map_or_else(|| variant(&record.variant), str::to_owned)
     }
 
     /// Returns the first `most` pictures of a group.
@@ -176,12 +228,25 @@ impl<'a> Pictures<'a> {
         let beside = shown.len() > 1 && matches!(of.kind, Kind::Matrix | Kind::Series);
         let range = beside.then(|| range(shown));
         let pictures = shown.iter().map(|Picture { record, metric, alike }| {
-            let mut title = self.naming.title(record, metric);
+            let name = self.name(record);
+            let mut title = self.naming.title_with(record, metric, name);
             if *alike > 1 {
-                title += &format!(", the same in {alike} records");
+                title += match of.pictures.len() {
+                    1 => ", the same under every variant",
+                    _ => ", the same under several variants",
+                };
             }
             match metric.told() {
-                Told::Activities(of) => flame(&title, metric, of, budget),
+                Told::Activities(of) => {
+                    let alike = shown.iter().filter(|of| of.is_beside(record));
+                    let all = || alike.clone().filter_map(|of| Some((of.record, of.activities()?)));
+                    let base = all().next().filter(|(base, _)| base.variant != record.variant);
+                    let name = base.map(|(base, _)| self.variant(base));
+                    let base = base.zip(name.as_deref());
+                    let base = base.map(|((_, activities), name)| Base { name, activities });
+                    let widest = all().map(|(_, of)| flame::sum(of)).fold(0.0, f64::max);
+                    flame(&title, metric, of, (base, widest), budget)
+                }
                 Told::Series(of) => charts.figure(series(title, metric, of, range, budget)),
                 Told::Matrix(of) => charts.figure(matrix(title, metric, of, range, budget)),
                 Told::Sequence(of) => {

@@ -34,34 +34,34 @@ pub(crate) fn sequence(
                         }
                     }
                     tbody {
-                        @for (number, step) in of.steps[..shown].iter().enumerate() {
-                            tr.violation[step.kind == StepKind::Violation] {
-                                th.number scope="row" { (number + 1) }
-                                @for actor in 0..of.actors.len() {
-                                    td.actor.acts[actor == step.actor] data-label=(of.actors[actor]) {
-                                        @if actor == step.actor {
-                                            @if step.kind == StepKind::Violation {
-                                                strong { "broken: " }
-                                            }
-                                            (step.text)
-                                        }
-                                    }
-                                }
-                                @for watched in 0..of.watched.len() {
-                                    @let before = number.checked_sub(1).map(|at| &of.steps[at]);
-                                    @let [before, after] = [before, Some(step)].map(|step| {
-                                        step.and_then(|step| step.after.get(watched))
-                                    });
-                                    td.watched.same[before == after] data-label=(of.watched[watched]) {
-                                        (after.map_or("", String::as_str))
-                                    }
-                                }
-                            }
-                        }
+                        @for number in 0..shown { (row(of, number)) }
                     }
                 }
             }
             @if let Some(replay) = replay { p.reading { "To play it again: " code { (replay) } } }
+        }
+    }
+}
+
+/// Returns the row of a step.
+fn row(of: &Sequence, number: usize) -> Markup {
+    let step = &of.steps[number];
+    let before = number.checked_sub(1).map(|before| &of.steps[before]);
+    html! {
+        tr.violation[step.kind == StepKind::Violation] {
+            th.number scope="row" { (number + 1) }
+            @for (index, actor) in of.actors.iter().enumerate() {
+                @let acts = index == step.actor;
+                td.actor.acts[acts] data-label=(actor) {
+                    @if acts && step.kind == StepKind::Violation { strong { "broken: " } }
+                    @if acts { (step.text) }
+                }
+            }
+            @for (index, watched) in of.watched.iter().enumerate() {
+                @let was = before.and_then(|before| before.after.get(index));
+                @let is = step.after.get(index);
+                td.same[was == is] data-label=(watched) { (is.map_or("", String::as_str)) }
+            }
         }
     }
 }

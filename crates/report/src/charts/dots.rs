@@ -151,25 +151,40 @@ impl Drawn<'_> {
         let orient = if rows > LOW { "top" } else { "bottom" };
         let x = json!({ "field": place, "type": "quantitative", "title": axis,
                         "axis": { "orient": orient } });
-        json!({
-            "height": rows * 22,
-            "encoding": {
-                "y": { "field": row, "type": "nominal", "sort": null, "title": null,
-                       "axis": { "grid": true, "ticks": false, "domain": false,
-                                 "labelPadding": 8 } },
-            },
-            "layer": [
-                { "transform": [{ "filter": { "field": "low", "valid": true } }],
-                  "mark": { "type": "rule", "strokeWidth": 5, "opacity": 0.35 },
-                  "encoding": {
-                    "x": { "field": "low", "type": "quantitative", "title": axis },
-                    "x2": { "field": "high" },
-                    "color": colour(&self.columns) } },
-                { "mark": { "type": "point", "tooltip": tooltip(), "size": 70, "filled": true,
-                            "opacity": 0.9 },
-                  "encoding": { "x": x, "color": colour(&self.columns),
-                                "shape": shape(&self.columns) } },
-            ],
-        })
+        let layer = json!([
+            { "transform": [{ "filter": { "field": "low", "valid": true } }],
+              "mark": { "type": "rule", "strokeWidth": 5, "opacity": 0.35 },
+              "encoding": {
+                "x": { "field": "low", "type": "quantitative", "title": axis },
+                "x2": { "field": "high" },
+                "color": colour(&self.columns) } },
+            { "mark": { "type": "point", "tooltip": tooltip(), "size": 70, "filled": true,
+                        "opacity": 0.9 },
+              "encoding": { "x": x, "color": colour(&self.columns),
+                            "shape": shape(&self.columns) } },
+        ]);
+        let spec = |height: usize, labels: bool, layer: &Value| {
+            json!({
+                "height": rows * height,
+                "encoding": {
+                    "y": { "field": row, "type": "nominal", "sort": null, "title": null,
+                           "axis": { "grid": true, "ticks": false, "domain": false,
+                                     "labelPadding": 8, "labels": labels } },
+                },
+                "layer": layer,
+            })
+        };
+        let mut wide = spec(22, true, &layer);
+        if row == "row" {
+            // Without room beside the rows, their names stand on them.
+            let mut layers = layer;
+            layers.as_array_mut().expect("layers").push(json!({
+                "transform": [{ "aggregate": [{ "op": "count", "as": "marks" }],
+                                "groupby": ["row"] }],
+                "mark": { "type": "text", "align": "left", "dy": -12, "x": 0 },
+                "encoding": { "text": { "field": "row", "type": "nominal" } } }));
+            wide["usermeta"] = json!({ "narrow": spec(38, false, &layers) });
+        }
+        wide
     }
 }
