@@ -32,6 +32,8 @@ pub struct Page<'a> {
     pub tables: &'a [Table],
     /// The declarations of the scenarios' metrics.
     pub declared: &'a Declarations,
+    /// The answer in sentences, if it is more than the verdicts of the tables.
+    pub answer: &'a [String],
     /// The text that the command printed, if it has more than these tables.
     pub printed: Option<&'a str>,
 }
@@ -118,7 +120,12 @@ impl Page<'_> {
             html! {
                 section.answer id=(id) aria-label=(label) {
                     @if index > 0 { h2 { (of.title) } }
-                    @if index == 0 { (searches(self.file)) }
+                    @if index == 0 {
+                        @for sentence in self.answer {
+                            p.finding.answered { (sentence) }
+                        }
+                        (searches(self.file))
+                    }
                     (first)
                     (lead)
                     @if !behind.0.is_empty() {

@@ -77,7 +77,7 @@ fn small() -> RecordFile {
 fn page_of(file: &RecordFile, tables: &[Table]) -> Result<String, ReportError> {
     let declared = &declared();
     let command = "pageout compare reclaim-file";
-    Page { command, file, tables, declared, printed: None }.html()
+    Page { command, file, tables, declared, answer: &[], printed: None }.html()
 }
 
 fn page(set: &RecordFile) -> String {
