@@ -35,8 +35,9 @@ const PAGES: [Shown; 6] = [
     ),
     Shown(
         "access-map",
-        "Where does SQLite go in half of its memory, and what comes back?",
-        "compare trace --trace sqlite-orders limit=50% --runs 1",
+        "Which pages of SQLite come back in half of its memory, under either LRU?",
+        "compare trace --trace sqlite-orders limit=50% format=x86-64 --runs 1 --base lru=classic \
+         --new lru=mglru",
     ),
     Shown(
         "kernels",

@@ -109,10 +109,15 @@ impl Page<'_> {
         let each = tables.iter().enumerate().map(|(index, of)| {
             let drawn = Drawn::new(&of.comparison, lookup);
             let Answer { first, behind } = answer(&drawn);
-            let Panels { lead, open, folded } = drawn.panels(budget);
+            let Panels { mut lead, mut open, folded } = drawn.panels(budget);
+            // Steps and maps say more than marks.
+            let pictures_lead = index == 0 && (lead.is_none() || pictures.tell_most());
+            if pictures_lead {
+                open.splice(0..0, lead.take());
+            }
             let lead = match lead {
+                _ if pictures_lead => pictures.lead(charts, budget),
                 Some(panel) => panel.markup(charts),
-                None if index == 0 => pictures.lead(charts, budget),
                 None => html! {},
             };
             let id = if index == 0 { "verdict".to_owned() } else { format!("verdict{index}") };
@@ -185,6 +190,7 @@ fn without_samples(quoted: &[(&Record, &Metric)]) -> Markup {
                 p.finding { "No samples: there is nothing to compare." }
             } @else {
                 p.finding { "Nothing ran: these are figures from sources." }
+                p.reading { "Below they are as printed, and in a table with their sources." }
             }
         }
     }

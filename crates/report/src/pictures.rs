@@ -157,7 +157,12 @@ impl<'a> Pictures<'a> {
         self.groups.is_empty()
     }
 
-    /// Returns the pictures that lead where no comparison has any, and takes them out.
+    /// Returns true if there are steps or maps.
+    pub(crate) fn tell_most(&self) -> bool {
+        self.groups.iter().any(|group| matches!(group.kind, Kind::Sequence | Kind::Matrix))
+    }
+
+    /// Returns the pictures that say most, and takes them out.
     pub(crate) fn lead(&mut self, charts: &mut Charts, budget: &mut Budget) -> Markup {
         if self.groups.is_empty() {
             return html! {};

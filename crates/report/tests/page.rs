@@ -372,3 +372,70 @@ fn the_policy_lets_nothing_in() {
         assert!(!page.split("<script").next().unwrap().contains(outside), "{outside}");
     }
 }
+
+/// Returns a map of one value, and a flame graph of a call that takes this long.
+fn pictures(value: f64) -> Vec<Metric> {
+    let edges = |name: &str| Edges {
+        name: name.into(),
+        unit: "page".into(),
+        edges: vec![0.0, 1.0],
+        parts: Vec::new(),
+    };
+    let rows = vec![vec![Some(value)]];
+    let map = Matrix { x: edges("address"), y: edges("time"), rows };
+    let call = |name: &str, own, parts| Activity { name: name.into(), own, parts };
+    let activities = vec![call("reclaim", 1.0, vec![call("unmap", value, Vec::new())])];
+    let metric = |name| Metric::new(name, "ns", Basis::Counted, Better::Neither, Vec::new());
+    vec![
+        Metric { matrix: Some(map.into()), ..metric("pages used") },
+        Metric { activities, ..metric("time by activity") },
+    ]
+}
+
+/// Returns the page of three variants with these pictures.
+fn page_of_pictures(values: [f64; 3]) -> String {
+    let named = ["per-entry", "batched", "line"].into_iter().zip(values);
+    let records = named.map(|(young, of)| record(&[], &[("young", young)], pictures(of)));
+    page(&RecordSet::new(run(), records.collect()).into())
+}
+
+#[test]
+fn pictures_that_are_the_same_are_drawn_once() {
+    let same = page_of_pictures([5.0; 3]);
+    assert_eq!(charts(&same).as_array().unwrap().len(), 1);
+    assert!(same.contains("pages used, the same under every variant"));
+    let different = page_of_pictures([5.0, 9.0, 5.0]);
+    let charts = charts(&different);
+    let colours = |chart: &Value| chart["spec"]["encoding"]["color"]["scale"]["domain"].clone();
+    let domains: Vec<Value> = charts.as_array().unwrap().iter().map(colours).collect();
+    assert_eq!(domains, vec![serde_json::json!([0.0, 9.0]); 2], "two maps with one scale");
+}
+
+#[test]
+fn a_flame_graph_beside_its_base_tells_what_grew() {
+    let page = page_of_pictures([5.0, 9.0, 2.0]);
+    let graphs = between(&page, r#"<figure class="flame">"#, "</figure>");
+    let [base, grew, shrank] = graphs[..] else { panic!("{} graphs", graphs.len()) };
+    assert!(!base.contains("class=\"grew") && !base.contains("class=\"shrank"), "{base}");
+    assert!(grew.contains("most grew reclaim › unmap 5 to 9"), "{grew}");
+    assert!(grew.contains("class=\"grew2\"") && !grew.contains("class=\"shrank"), "{grew}");
+    assert!(shrank.contains("most shrank reclaim › unmap 5 to 2"), "{shrank}");
+    // Ten of ten, six of ten and three of ten: all on the axis of the longest.
+    let widths = |graph: &str| between(graph, "width=\"", "%\"")[1].to_owned();
+    assert_eq!([base, grew, shrank].map(widths), ["60.000", "100.000", "30.000"]);
+}
+
+#[test]
+fn one_variant_has_a_bar_for_each_part_and_no_chart_of_one_mark() {
+    let metrics = vec![
+        measured("whole reclaim", samples(9, 50.0)),
+        measured("unmap", samples(9, 20.0)),
+        Metric { unit: "per page".into(), ..measured("atomics", vec![2.0]) },
+    ];
+    let page = page(&RecordSet::new(run(), vec![record(&[], &[], metrics)]).into());
+    let charts = charts(&page);
+    let first = &charts[0];
+    assert_eq!(first["columns"][0]["words"], serde_json::json!(["unmap"]));
+    let marks = |chart: &Value| chart["columns"][0]["field"] == "row";
+    assert!(!charts.as_array().unwrap().iter().any(marks), "{charts}");
+}

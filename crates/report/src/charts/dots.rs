@@ -62,7 +62,15 @@ impl Drawn<'_> {
         let parts = self.of.rows.iter().filter(|row| row.role == Role::Part);
         let stacked = parts.filter_map(|part| self.whole_of(part));
         let drawn: HashSet<*const Row> = on_curves.chain(stacked).map(ptr::from_ref).collect();
-        let rows = telling(self.of).filter(|row| row.role != Role::Part);
+        let mut rows: Vec<&Row> = telling(self.of).filter(|row| row.role != Role::Part).collect();
+        // Beside wholes that differ, those that do not say where nothing changes.
+        let wholes = || self.of.rows.iter().filter(|row| row.is_judged());
+        let any = rows.iter().any(|row| row.is_judged()) && !self.of.others.is_empty();
+        if any && wholes().count() <= ROWS {
+            rows.retain(|row| !row.is_judged());
+            rows.splice(0..0, wholes());
+        }
+        let rows = rows.into_iter();
         // The steps of a counterexample say more than its number of failures.
         let rows = rows.filter(|row| row.ground != Ground::Check);
         rows.filter(|row| !drawn.contains(&ptr::from_ref(*row))).collect()
@@ -84,7 +92,9 @@ impl Drawn<'_> {
         };
         budget.took_points(rows.len());
         let several = all.iter().any(|row| row.metric != all[0].metric);
-        let labels = self.labelling.needed(all);
+        // The names are those that tell all rows of the metric apart, drawn or not.
+        let alike = self.of.rows.iter().filter(|row| row.metric == all[0].metric);
+        let labels = self.labelling.needed(&alike.collect::<Vec<_>>());
         let name = |row: &Row| {
             let group = in_words(row, &labels);
             if several || group.is_empty() { row.metric.clone() } else { group }
