@@ -54,7 +54,8 @@ impl Page<'_> {
             budget.note(format!("The first {TABLES} of {} tables are shown.", tables.len()));
             tables.truncate(TABLES);
         }
-        let mut pictures = Pictures::of(self.file.records(), self.declared);
+        let comparisons = tables.iter().map(|table| &table.comparison).collect();
+        let mut pictures = Pictures::of(self.file.records(), comparisons);
         let has_pictures = !pictures.is_empty();
         let quoted = quoted(self.file);
         let answers = self.answers(&tables, &lookup, &mut pictures, (&mut charts, &mut budget));

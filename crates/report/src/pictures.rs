@@ -8,7 +8,7 @@ use crate::sequence::sequence;
 use crate::text::variant;
 use maud::{Markup, html};
 use pageout_record::chart::Naming;
-use pageout_record::compare::Declarations;
+use pageout_record::compare::Comparison;
 use pageout_record::schema::{Activity, Metric, Record, Told};
 
 /// The most pictures of each kind.
@@ -115,14 +115,14 @@ impl Picture<'_> {
 pub(crate) struct Pictures<'a> {
     groups: Vec<Group<'a>>,
     naming: Naming,
-    declared: &'a Declarations,
+    comparisons: Vec<&'a Comparison>,
 }
 
 impl<'a> Pictures<'a> {
     /// Gathers the pictures; what is the same under several variants is one picture.
     pub(crate) fn of(
         records: impl Iterator<Item = &'a Record>,
-        declared: &'a Declarations,
+        comparisons: Vec<&'a Comparison>,
     ) -> Self {
         let mut groups: Vec<Group<'a>> = Vec::new();
         for record in records {
@@ -149,7 +149,7 @@ impl<'a> Pictures<'a> {
         groups.sort_by_key(|group| Kind::ALL.iter().position(|kind| *kind == group.kind));
         let all = groups.iter().flat_map(|group| &group.pictures);
         let naming = Naming::of(&all.map(|of| (of.record, of.metric)).collect::<Vec<_>>());
-        Self { groups, naming, declared }
+        Self { groups, naming, comparisons }
     }
 
     /// Returns true if there is none.
@@ -211,14 +211,15 @@ impl<'a> Pictures<'a> {
         html! { @for section in each { (section) } }
     }
 
-    /// Returns the name of a record's variant, if it has one.
-    fn name(&self, record: &Record) -> Option<&str> {
-        self.declared.name_of(&record.variant).map(|of| of.name.as_str())
-    }
-
-    /// Returns the name of a record's variant, or else its choices.
+    /// Returns the title of a record's variant in the comparison of its scenario, or else its
+    /// choices.
     fn variant(&self, record: &Record) -> String {
-        self.name(record).map_or_else(|| variant(&record.variant), str::to_owned)
+        let has = |of: &&&Comparison| {
+            let mut rows = of.rows.iter();
+            rows.any(|row| (&row.scenario, row.ground) == (&record.scenario, record.ground))
+        };
+        let comparison = self.comparisons.iter().filter(|of| !of.others.is_empty()).find(has);
+        comparison.map_or_else(|| variant(&record.variant), |of| of.title(&record.variant))
     }
 
     /// Returns the first `most` pictures of a group.
@@ -233,12 +234,14 @@ impl<'a> Pictures<'a> {
         let beside = shown.len() > 1 && matches!(of.kind, Kind::Matrix | Kind::Series);
         let range = beside.then(|| range(shown));
         let pictures = shown.iter().map(|Picture { record, metric, alike }| {
-            let name = self.name(record);
-            let mut title = self.naming.title_with(record, metric, name);
+            // A picture that all variants have is none of any.
+            let is_of_all = *alike > 1 && of.pictures.len() == 1;
+            let name = if is_of_all { String::new() } else { self.variant(record) };
+            let mut title = self.naming.title_with(record, metric, Some(&name));
             if *alike > 1 {
-                title += match of.pictures.len() {
-                    1 => ", the same under every variant",
-                    _ => ", the same under several variants",
+                title += match is_of_all {
+                    true => ", the same under every variant",
+                    false => ", the same under several variants",
                 };
             }
             match metric.told() {

@@ -10,7 +10,7 @@ use pageout_record::render::{
 use pageout_record::schema::{Basis, Ground, RecordFile, StepKind, Told};
 
 /// The most verdicts that come before a chart.
-const FIRST: usize = 3;
+const FIRST: usize = 4;
 /// The most wholes of one variant that are written out.
 const WRITTEN: usize = 6;
 

@@ -34,7 +34,8 @@ impl Naming {
         self.title_with(record, metric, None)
     }
 
-    /// Returns that title with the variant's name, if it has one, in place of its choices.
+    /// Returns that title with the variant's name, if one is given, in place of its choices; an
+    /// empty one leaves them out.
     pub fn title_with(&self, record: &Record, metric: &Metric, name: Option<&str>) -> String {
         let of = |names: &[String], labels: &Labels| {
             pairs(labels.iter().filter(|(name, _)| names.contains(name)))
