@@ -46,8 +46,8 @@ impl Drawn<'_> {
         let mut panel = |title: &'static str, groups: Vec<Vec<&Row>>| {
             let better = best(groups.iter().flatten().copied(), "Left", "Right");
             let reading = format!(
-                "A row is a setting, a mark a variant's median, with its interval where it has \
-                 one.{better}"
+                "A row is a setting, a mark a variant's median, or its change where the axis says \
+                 so, with its interval where it has one.{better}"
             );
             let draw = |group: Vec<&Row>, budget: &mut Budget| self.rows_of_dots(&group, budget);
             let charts = some(groups, (CHARTS, "medians"), budget, draw);
