@@ -49,17 +49,33 @@ const open = async (browser, name, width, colorScheme) => {
   return { context, page, complaints };
 };
 
-/** Brings every chart into view and leaves it there until it is drawn: one that is passed within a
- *  frame was never seen. A chart that stays empty is reported with the page's contents. */
-const drawAll = async (page) => {
-  const charts = await page.locator("figure[data-chart]").all();
-  for (const chart of charts) {
-    await chart.evaluate((one) => one.scrollIntoView());
-    await chart.locator("svg").first().waitFor({ state: "attached", timeout: 10_000 })
+/** The lowest place, in pixels of the window, at which a page's first picture may begin. */
+const FOLD = 700;
+
+/** Without scrolling all charts are drawn that are not folded, and the first picture is seen. */
+const unscrolled = async (at, page) => {
+  const [empty, top, read] = await page.evaluate(() => {
+    const folded = (one) => one.parentElement.closest("details:not([open])") !== null;
+    const plots = [...document.querySelectorAll(".plot")].filter((plot) => !folded(plot));
+    const first = document.querySelector(".plot svg, .flame svg, .sequence");
+    const reading = document.querySelector(".reading, .answer caption");
+    return [plots.filter((plot) => !plot.querySelector("svg")).length,
+            first && !folded(first) ? first.getBoundingClientRect().top : null,
+            reading?.textContent ?? ""];
+  });
+  check(`${at}: charts are there without scrolling`, empty === 0, empty);
+  check(`${at}: the first picture is above the fold`, top === null || top < FOLD, top);
+  check(`${at}: says how to read it`, read.length > 20, read);
+};
+
+/** Opens what is folded; the charts in it are drawn then. */
+const unfold = async (page) => {
+  await page.evaluate(() =>
+    document.querySelectorAll("details.charts").forEach((one) => { one.open = true; }));
+  for (const plot of await page.locator(".plot").all()) {
+    await plot.locator("svg").first().waitFor({ state: "attached", timeout: 10_000 })
       .catch(() => {});
   }
-  await page.evaluate(() => scrollTo(0, 0));
-  return charts.length;
 };
 
 const contents = async (name, page) => {
@@ -167,7 +183,9 @@ const names = readdirSync(directory).filter((name) => name.endsWith(".html")).so
 check("there are pages", names.length > 0);
 const look = async (browser, { at, name, width, scheme }) => {
   const { context, page, complaints } = await open(browser, name, width, scheme);
-  await drawAll(page);
+  await unscrolled(at, page);
+  await page.screenshot({ path: join(shots, `${name}-${width}-${scheme}.png`), fullPage: true });
+  await unfold(page);
   await contents(at, page);
   const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
   check(`${at}: no sideways scrolling`, over <= 0, over);
@@ -175,7 +193,6 @@ const look = async (browser, { at, name, width, scheme }) => {
     await filters(at, page);
     await data(at, page);
   }
-  await page.screenshot({ path: join(shots, `${name}-${width}-${scheme}.png`), fullPage: true });
   if (width === 1000 && scheme === "dark") await printed(at, page);
   if (width === 1000) await accessible(at, page);
   check(`${at}: no complaints`, complaints.length === 0, complaints.slice(0, 3).join(" | "));

@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
-use crate::cmd;
 use crate::tidy::resolve;
+use crate::{cmd, gallery};
 
 /// The newest mdBook that this was tried with. It is a program that is run, and no dependency: its
 /// licence is the MPL-2.0, and to compile it takes as long as the rest of `xtask`.
@@ -72,6 +72,9 @@ pub(crate) fn run() -> Result<()> {
         if *path != terms::GLOSSARY {
             text = terms::mark(&text, &terms);
         }
+        if *path == gallery::LISTED {
+            text += &gallery::list();
+        }
         write(&place.join("src").join(name_in_the_book(path)), &text)?;
     }
     for folder in SHOWN {
@@ -86,6 +89,8 @@ pub(crate) fn run() -> Result<()> {
     write(&place.join("terms.css"), terms::STYLE)?;
     let html = place.join("html");
     cmd::run(cmd::program(mdbook).arg("build").arg(&place).arg("--dest-dir").arg(&html))?;
+    let beside = html.join(gallery::LISTED);
+    gallery::make(&beside.with_file_name(gallery::FOLDER))?;
     let broken = broken_links(&html)?;
     if !broken.is_empty() {
         bail!("links of the book lead nowhere:\n{}", broken.join("\n"));

@@ -7,6 +7,7 @@ mod asm;
 mod book;
 mod cmd;
 mod dist;
+mod gallery;
 mod header;
 mod lab;
 mod licences;
@@ -43,6 +44,8 @@ enum Task {
     Charts,
     /// Make the documentation one folder of HTML with search, that needs no network.
     Book,
+    /// Make the pages of real runs that the book shows, in a folder of their own.
+    Gallery,
     /// Draw the pictures of the documentation from what the program prints, into docs/pictures.
     Pictures,
     /// List the public items of the embedded crates, and compare the lists with the stored ones.
@@ -73,6 +76,7 @@ fn main() -> ExitCode {
         Task::Tidy => tidy::run(),
         Task::Charts => pages::charts(),
         Task::Book => book::run(),
+        Task::Gallery => gallery::run(),
         Task::Pictures => pictures::run(),
         Task::Lab { stages, update } => lab::run(&stages, update),
         Task::Api { update } => setup::miri().and_then(|()| api::run(update)),

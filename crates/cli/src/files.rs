@@ -88,7 +88,7 @@ pub(crate) fn compare(named: &[Named], args: &CompareArgs) -> Result<ExitCode, C
         let compared = tables::of_table(&table()?, file, shown, &[], columns);
         Ok(said.clone().unwrap_or_default() + &compared)
     };
-    let told = output::emit_file(&args.common.output, file, || Ok(vec![table()?]), text);
+    let told = output::emit_file(&args.common.output, file, || Ok(vec![table()?]), &[], text);
     fail_on::judge(args, file, &base, along, told)
 }
 

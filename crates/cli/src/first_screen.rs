@@ -1,5 +1,7 @@
-//! The output of `pageout` without arguments: the savings of batching, on one screen of 80 columns.
+//! The output of `pageout` without arguments, on one screen of 80 columns: a bug in a few steps,
+//! and the savings of batching.
 
+mod bug;
 #[cfg(test)]
 mod tests;
 
@@ -21,7 +23,7 @@ use pageout_host::layout::Arena;
 use pageout_host::scenario::{HostScenario, RunOptions};
 use pageout_record::compare::{Change, Comparison, Row, Summary, compare};
 use pageout_record::render::{bar, exact};
-use pageout_record::schema::{Ground, Record, RecordSet};
+use pageout_record::schema::{Ground, Metric, Record, RecordSet};
 use pageout_reproduce::published;
 use std::time::Duration;
 
@@ -46,18 +48,13 @@ const BAR: usize = 7;
 const COLOURS: [AnsiColor; 4] =
     [AnsiColor::Red, AnsiColor::Yellow, AnsiColor::Cyan, AnsiColor::Green];
 
-const INTRO: &str = "\
-{b}pageout{r} is a kernel's page aging and reclaim, outside any kernel, to compare.
-";
-
 const MEANS: &str = "\
 before: Linux 7.3 without batches. + batched unmap: Linux 7.3. line: ours.";
 
 const NEXT: &str = "\
-{b}pageout --full{r}                 the main table: 10 GiB, stages, floors, sources
-{b}pageout compare --help{r}         other scenarios, variants, modelled machines
+{b}pageout observe{r}                the loads that this machine's accessed bits miss
 {b}pageout lab compare --patch P{r}  your patch on a real kernel, before and after
-{b}pageout check --list{r}           bugs put in, and a search that finds each
+{b}pageout --full{r}                 the main table: 10 GiB, stages, floors, sources
 ";
 
 /// Measures, and prints the screen.
@@ -66,6 +63,7 @@ pub(crate) fn show(args: &AloneArgs) -> Result<(), CliError> {
     let scenarios = scenarios();
     ReclaimFile::check_memory(&scenarios)?;
     let mut records = measured(&scenarios, &args.measuring);
+    records.extend(bug::record());
     records.extend(published::records());
     let set = RecordSet::new(this_run(), records);
     let to = &args.output;
@@ -120,12 +118,11 @@ fn screen(set: &RecordSet) -> Result<String, CliError> {
     let of = compare(&runs, &Variant::BEFORE.labels(Axes::Reclaim), &DECLARED)?;
     let rows: Vec<&Row> = of.rows.iter().filter(|row| row.metric == WHOLE.name).collect();
     let parts = [
-        with_styles(INTRO),
+        bug::steps(set),
         "\n".to_owned(),
         table(&rows),
         legend(&of, &rows),
-        "\n".to_owned(),
-        kernels(set),
+        kernel(set),
         "\n".to_owned(),
         with_styles(NEXT),
     ];
@@ -218,31 +215,23 @@ fn legend(of: &Comparison, rows: &[&Row]) -> String {
     [MEANS, &sure, &cpu].map(|text| clip(text, WIDTH) + "\n").concat()
 }
 
-/// Writes the same steps in real kernels, a line for each machine.
-fn kernels(set: &RecordSet) -> String {
-    let mut text =
-        "Real kernels, the first three steps; not of this run (sources: --full)\n".to_owned();
+/// Writes the same steps in a real kernel, that of the first quoted machine.
+fn kernel(set: &RecordSet) -> String {
     let classic = Lru::Classic.to_string();
     let quoted = set.records.iter().filter(|record| {
         record.ground == Ground::Published && record.variant.get("lru") == Some(&classic)
     });
-    let mut machines: Vec<(&str, &str, Vec<String>)> = Vec::new();
-    for record in quoted {
-        for metric in &record.metrics {
-            let value = metric.values.first().map_or_else(|| "-".to_owned(), |value| exact(*value));
-            let (machine, unit) = (record.scenario.as_str(), metric.unit.as_str());
-            match machines.iter_mut().find(|(m, u, _)| (*m, *u) == (machine, unit)) {
-                Some((_, _, values)) => values.push(value),
-                None => machines.push((machine, unit, vec![value])),
-            }
-        }
-    }
-    for (machine, unit, values) in machines {
-        let steps = values.join(" → ");
-        text += &clip(&format!("  {} {} {unit}", pad(machine, LABEL - 3), pad(&steps, 24)), WIDTH);
-        text += "\n";
-    }
-    text
+    let all = quoted.flat_map(|record| record.metrics.iter().map(move |of| (record, of)));
+    let mut all = all.peekable();
+    let Some((first, metric)) = all.peek().copied() else { return String::new() };
+    let same = all
+        .take_while(|(record, of)| (&record.scenario, &of.unit) == (&first.scenario, &metric.unit));
+    let value = |of: &Metric| of.values.first().map_or_else(|| "-".to_owned(), |v| exact(*v));
+    let steps: Vec<String> = same.map(|(_, of)| value(of)).collect();
+    let (machine, unit) = (&first.scenario, &metric.unit);
+    let text =
+        format!("The first three in a real kernel ({machine}): {} {unit}", steps.join(" → "));
+    clip(&text, WIDTH) + "\n"
 }
 
 /// Writes a label and cells, with a space between.

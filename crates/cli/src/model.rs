@@ -47,7 +47,7 @@ pub(crate) fn compare(
     };
     let about = about(&model, has_intervals(common.shown));
     let text = |columns| Ok(tables::of_table(&table()?, &file, common.shown, &about, columns));
-    let told = output::emit_file(&common.output, &file, || Ok(vec![table()?]), text);
+    let told = output::emit_file(&common.output, &file, || Ok(vec![table()?]), &[], text);
     fail_on::judge(args, &file, &base, None, told)
 }
 

@@ -21,7 +21,8 @@ pub(crate) fn observe(args: &ObserveArgs) -> Result<(), CliError> {
     progress_bar.finish_and_clear();
     let set = RecordSet::new(this_run(), seen.iter().map(Observation::record).collect());
     let base = Flush::None.labels();
-    output::emit(&args.output, &set, &[(&set, &base)], |set, columns| {
+    let answer = conclusions(&seen);
+    output::emit_answering(&args.output, &set, &[(&set, &base)], &answer, |set, columns| {
         Ok(text(&set.run.machine, &seen, columns))
     })
 }

@@ -49,9 +49,21 @@ pub(crate) fn emit(
     compared: &[(&RecordSet, &Labels)],
     text: impl Fn(&RecordSet, usize) -> Result<String, CliError>,
 ) -> Result<(), CliError> {
+    emit_answering(output, records, compared, &[], text)
+}
+
+/// Writes the same, with a page that begins with an answer.
+pub(crate) fn emit_answering(
+    output: &Output,
+    records: &RecordSet,
+    compared: &[(&RecordSet, &Labels)],
+    answer: &[String],
+    text: impl Fn(&RecordSet, usize) -> Result<String, CliError>,
+) -> Result<(), CliError> {
     let table = |(set, base): &(&RecordSet, &Labels)| Table::of_set(set, base, &DECLARED);
     let tables = || compared.iter().map(table).collect();
-    emit_file(output, &records.clone().into(), tables, |columns| text(records, columns))
+    let text = |columns| text(records, columns);
+    emit_file(output, &records.clone().into(), tables, answer, text)
 }
 
 /// Writes the records of several runs in the form asked for, which may be the `text` for a number
@@ -60,11 +72,12 @@ pub(crate) fn emit_file(
     output: &Output,
     records: &RecordFile,
     tables: impl FnOnce() -> Result<Vec<Table>, ReportError>,
+    answer: &[String],
     text: impl Fn(usize) -> Result<String, CliError>,
 ) -> Result<(), CliError> {
     if let Some(path) = &output.html {
         let text = wrapped(&text(COLUMNS)?, COLUMNS);
-        report::write(path, records, &tables()?, Some(&text))?;
+        report::write(path, records, &tables()?, answer, Some(&text))?;
     }
     let content = if output.json {
         records.to_json()?.into_bytes()

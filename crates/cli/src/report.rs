@@ -21,18 +21,19 @@ pub(crate) fn report(args: &ReportArgs) -> Result<(), CliError> {
     if args.json {
         return output::to(Some(&args.output), pageout_report::json(&tables).as_bytes());
     }
-    write(&args.output, &file, &tables, None)
+    write(&args.output, &file, &tables, &[], None)
 }
 
-/// Writes a page.
+/// Writes a page, which begins with `answer` if that is not empty.
 pub(crate) fn write(
     path: &Path,
     file: &RecordFile,
     tables: &[Table],
+    answer: &[String],
     printed: Option<&str>,
 ) -> Result<(), CliError> {
     let command = command();
-    let page = Page { command: &command, file, tables, declared: &DECLARED, printed };
+    let page = Page { command: &command, file, tables, declared: &DECLARED, answer, printed };
     output::to(Some(path), page.html()?.as_bytes())
 }
 

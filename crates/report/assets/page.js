@@ -1,4 +1,5 @@
-// What the page does: it draws the charts that come into view, and filters rows.
+// What the page does: it draws the charts, those in folded details once they are opened, and filters
+// rows.
 "use strict";
 (() => {
   // The library looks texts up in objects: one that every object has, such as `toString`, gets a
@@ -8,6 +9,8 @@
   const all = JSON.parse(document.getElementById("charts").textContent, text);
   const figures = [...document.querySelectorAll("figure[data-chart]")];
   const drawn = new Map();
+  // The width, in pixels, below which a chart has another form, if it has one.
+  const NARROW = 560;
 
   // Colours are the style sheet's, so that light, dark and print have one place each.
   const colour = (name) =>
@@ -19,16 +22,18 @@
   const config = (width) => {
     const [text, faint, line] = ["--text", "--faint", "--line"].map(colour);
     const palette = [0, 1, 2, 3, 4, 5, 6, 7].map((index) => colour(`--v${index}`));
-    const labels = { labelColor: text, titleColor: text, labelFontSize: 11, titleFontSize: 11,
-                     titleFontWeight: "normal", labelLimit: 150 };
+    const labels = { labelColor: text, titleColor: text, labelFontSize: 12, titleFontSize: 12,
+                     titleFontWeight: "normal", labelLimit: Math.max(130, width * 0.45) };
     return {
       background: "transparent",
       font: "system-ui, sans-serif",
       view: { stroke: null },
       axis: { ...labels, domainColor: faint, tickColor: faint, gridColor: line },
+      axisQuantitative: { tickCount: Math.max(3, Math.floor(width / 90)) },
       legend: { ...labels, columns: columns(width) },
       range: { category: palette },
-      errorbar: { rule: { color: text }, ticks: { color: text } },
+      bar: { stroke: colour("--panel"), strokeWidth: 1, fill: palette[0] },
+      text: { color: text, fontSize: 12 },
       rule: { color: text },
       line: { strokeWidth: 2 },
       rect: { stroke: null },
@@ -42,9 +47,12 @@
         return [column.field, column.words.length && cell !== null ? column.words[cell] : cell];
       })));
 
+  // Columns without a title only help to draw.
+  const shown = (chart) => chart.columns.filter(({ title }) => title !== "");
+
   // What is told of a point. Texts of the records are titles here and never part of an expression.
   const tell = (chart, plot) => (handler, event, item, datum) => {
-    const lines = datum && chart.columns.map(({ field, title }) => `${title}: ${datum[field] ?? "–"}`);
+    const lines = datum && shown(chart).map(({ field, title }) => `${title}: ${datum[field] ?? "–"}`);
     plot.title = lines ? lines.join("\n") : "";
   };
 
@@ -61,8 +69,9 @@
     const chart = all[figure.dataset.chart];
     const plot = figure.querySelector(".plot");
     drawn.get(figure)?.finalize();
+    const narrow = plot.clientWidth < NARROW && chart.spec.usermeta?.narrow;
     const spec = {
-      ...chart.spec,
+      ...(narrow || chart.spec),
       width: "container",
       autosize: { type: "fit-x", contains: "padding" },
       data: { values: rowsOf(chart) },
@@ -81,21 +90,17 @@
     plot.querySelector("svg").setAttribute("aria-hidden", "true");
   };
 
-  const seen = new IntersectionObserver((entries) => {
-    for (const entry of entries.filter((one) => one.isIntersecting)) {
-      seen.unobserve(entry.target);
-      draw(entry.target);
-    }
-  }, { rootMargin: "400px" });
-  figures.forEach((figure) => seen.observe(figure));
+  // Without scrolling, so that they are there in print and in pictures of the page.
+  const isFolded = (figure) => figure.parentElement.closest("details:not([open])") !== null;
+  const drawNew = () =>
+    figures.filter((figure) => !drawn.has(figure) && !isFolded(figure)).forEach(draw);
+  drawNew();
+  document.querySelectorAll("details.charts").forEach((details) =>
+    details.addEventListener("toggle", drawNew));
 
   const again = () => [...drawn.keys()].forEach(draw);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);
-  addEventListener("beforeprint", () => {
-    document.querySelectorAll("details.charts").forEach((one) => { one.open = true; });
-    figures.forEach((figure) => seen.unobserve(figure));
-    figures.forEach(draw);
-  });
+  addEventListener("beforeprint", again);
   addEventListener("afterprint", again);
 
   // A chart's data become a table when somebody asks for it.
@@ -111,13 +116,13 @@
     const chart = all[figure.dataset.chart];
     const table = document.createElement("table");
     const head = table.createTHead().insertRow();
-    const numeric = chart.columns.map((column) => column.words.length === 0);
-    chart.columns.forEach((column, index) =>
-      head.append(cell("th", column.title, numeric[index])));
+    const columns = shown(chart);
+    const numeric = columns.map((column) => column.words.length === 0);
+    columns.forEach((column, index) => head.append(cell("th", column.title, numeric[index])));
     const body = table.createTBody();
     for (const row of rowsOf(chart)) {
       const line = body.insertRow();
-      chart.columns.forEach((column, index) =>
+      columns.forEach((column, index) =>
         line.append(cell("td", row[column.field] ?? "–", numeric[index])));
     }
     const box = document.createElement("div");

@@ -50,7 +50,7 @@ pub(crate) struct Chart {
 #[derive(Debug)]
 pub(crate) struct Column {
     pub(crate) field: &'static str,
-    /// The title for people.
+    /// The title for people; empty if the column only helps to draw.
     pub(crate) title: String,
     /// The texts that its cells stand for; empty for numbers.
     pub(crate) words: Vec<String>,
@@ -68,6 +68,11 @@ pub(crate) enum Cell {
 impl Column {
     pub(crate) fn numbers(field: &'static str, title: impl Into<String>) -> Self {
         Self { field, title: title.into(), words: Vec::new() }
+    }
+
+    /// Returns a column of numbers that only help to draw.
+    pub(crate) fn hidden(field: &'static str) -> Self {
+        Self::numbers(field, "")
     }
 
     pub(crate) fn words(field: &'static str, title: &str, words: Vec<String>) -> Self {
@@ -123,6 +128,11 @@ impl Charts {
         }
     }
 
+    /// Returns true if there is none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Returns the data of all charts as JSON that is safe within an element.
     pub(crate) fn json(self) -> String {
         Value::Array(self.0).to_string().replace('<', "\\u003c")
@@ -169,6 +179,23 @@ pub(crate) fn key(columns: &[String]) -> Markup {
                     }
                     " " (column)
                     @if index == 0 && columns.len() > 1 { " (base)" }
+                }
+            }
+        }
+    }
+}
+
+/// Returns the key of colours without forms, such as those of parts.
+pub(crate) fn colours(names: &[String]) -> Markup {
+    html! {
+        ul.key aria-label="Colours" {
+            @for (index, name) in names.iter().enumerate() {
+                li {
+                    svg class=(format!("v{}", index % 8)) width="14" height="14"
+                        aria-hidden="true" {
+                        rect width="14" height="14" rx="2" {}
+                    }
+                    " " (name)
                 }
             }
         }

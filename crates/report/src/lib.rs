@@ -24,8 +24,9 @@
 //! let declared = Declarations::default();
 //! let tables = Table::of_each_scenario(&file, &declared)?;
 //! let command = "pageout run age-file";
-//! let page =
-//!     Page { command, file: &file, tables: &tables, declared: &declared, printed: None };
+//! let page = Page {
+//!     command, file: &file, tables: &tables, declared: &declared, answer: &[], printed: None,
+//! };
 //! let html = page.html()?;
 //! assert!(html.contains(r#"<data value="2.5">2.50</data>"#));
 //! # Ok::<(), pageout_report::ReportError>(())
@@ -39,6 +40,7 @@ mod charts;
 mod flame;
 mod lookup;
 mod page;
+mod pictures;
 mod provenance;
 mod published;
 mod sequence;

@@ -2,24 +2,21 @@
 
 use crate::budget::Budget;
 use crate::chart::Charts;
-use crate::charts::{Drawn, matrix, series};
-use crate::flame::flame;
+use crate::charts::{Drawn, Panels};
 use crate::lookup::Lookup;
+use crate::pictures::Pictures;
 use crate::provenance::provenance;
 use crate::published::published;
-use crate::sequence::sequence;
 use crate::table::table;
-use crate::verdict::{searches, verdict};
+use crate::verdict::{Answer, answer, searches};
 use crate::{MAX_BYTES, ReportError, Table, assets, sizes};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use pageout_record::chart::Naming;
 use pageout_record::compare::Declarations;
-use pageout_record::schema::{Metric, Record, RecordFile, Told};
+use pageout_record::schema::{Ground, Metric, Record, RecordFile, Told};
+use std::collections::BTreeSet;
 
 /// The most tables of a page.
 const TABLES: usize = 200;
-/// The most pictures of each kind of metric that has no samples.
-const PICTURES: usize = 40;
 /// The most bytes of printed text on a page.
 const PRINTED: usize = 400_000;
 
@@ -35,15 +32,10 @@ pub struct Page<'a> {
     pub tables: &'a [Table],
     /// The declarations of the scenarios' metrics.
     pub declared: &'a Declarations,
+    /// The answer in sentences, if it is more than the verdicts of the tables.
+    pub answer: &'a [String],
     /// The text that the command printed, if it has more than these tables.
     pub printed: Option<&'a str>,
-}
-
-/// The metrics that have no samples.
-#[derive(Default)]
-struct Pictures<'a> {
-    quoted: Vec<(&'a Record, &'a Metric)>,
-    drawn: Vec<(&'a Record, &'a Metric)>,
 }
 
 impl Page<'_> {
@@ -62,77 +54,117 @@ impl Page<'_> {
             budget.note(format!("The first {TABLES} of {} tables are shown.", tables.len()));
             tables.truncate(TABLES);
         }
-        let drawn: Vec<Drawn<'_>> =
-            tables.iter().map(|table| Drawn::new(&table.comparison, &lookup)).collect();
-        let pictures = pictures(self.file);
-        let comparisons = tables.iter().zip(&drawn).enumerate().map(|(index, (of, drawn))| {
+        let comparisons = tables.iter().map(|table| &table.comparison).collect();
+        let mut pictures = Pictures::of(self.file.records(), comparisons);
+        let has_pictures = !pictures.is_empty();
+        let quoted = quoted(self.file);
+        let answers = self.answers(&tables, &lookup, &mut pictures, (&mut charts, &mut budget));
+        let pictures = pictures.sections(&mut charts, &mut budget);
+        let comparisons = tables.iter().enumerate().map(|(index, of)| {
             html! {
                 section id=(format!("comparison{index}")) {
-                    h2 { (of.title) }
+                    h2 { "Table: " (of.title) }
                     (table(&of.comparison, &of.title, index, &mut budget))
-                    (drawn.markup(&mut charts, &mut budget))
                 }
             }
         });
         let comparisons: Vec<Markup> = comparisons.collect();
-        let drawn_pictures = pictures.markup(&mut charts, &mut budget);
-        let origin = provenance(self.command, self.file, &mut budget);
+        let title = self.title(&tables);
+        let has_pictures = has_pictures || !charts.is_empty();
+        let text = self.text(has_pictures, &mut budget);
         let body = html! {
-            header {
-                h1 { "pageout: " (title(&tables)) }
-                (contents(&tables))
-            }
+            header { h1 { (title) } }
             main {
-                (self.verdicts(&tables, &drawn, !pictures.quoted.is_empty()))
-                section id="provenance" {
-                    h2 { "Where it comes from" }
-                    (origin)
-                }
+                @if tables.is_empty() { (without_samples(&quoted)) }
+                (answers)
+                (pictures)
+                @if !has_pictures { (text) }
                 @for comparison in &comparisons { (comparison) }
-                (drawn_pictures)
-                @if !pictures.quoted.is_empty() {
+                @if !quoted.is_empty() {
                     section id="quoted" {
                         h2 { "Figures from sources" }
-                        (published(&pictures.quoted, &mut budget))
+                        (published(&quoted, &mut budget))
                     }
                 }
-                (self.text(&mut budget))
+                @if has_pictures { (text) }
+                section id="provenance" {
+                    h2 { "Where it comes from" }
+                    (provenance(self.command, self.file, &mut budget))
+                }
                 (left_out(&budget))
             }
-            footer {
-                p { "This file needs no network. It has no cookies and sends nothing." }
-                details {
-                    summary { "Licences of what draws the charts" }
-                    pre tabindex="0" { (assets::LICENCES) }
-                }
-            }
+            (footer())
         };
-        let page = whole(&title(&tables), &body, charts.json());
+        let page = whole(&title, &body, charts.json());
         if page.len() > MAX_BYTES { Err(ReportError::TooLarge(page.len())) } else { Ok(page) }
     }
 
-    /// Returns the results of searches, and the verdict of each comparison.
-    fn verdicts(&self, tables: &[&Table], drawn: &[Drawn<'_>], quotes: bool) -> Markup {
-        html! {
-            section id="verdict" {
-                h2 { "Verdict" }
-                (searches(self.file))
-                @for (of, drawn) in tables.iter().zip(drawn) {
-                    @let verdict = verdict(drawn);
-                    @if tables.len() > 1 && !verdict.0.is_empty() { h3 { (of.title) } }
-                    (verdict)
+    /// Returns the answer of each comparison with the chart that shows it, and the other charts.
+    fn answers(
+        &self,
+        tables: &[&Table],
+        lookup: &Lookup<'_>,
+        pictures: &mut Pictures<'_>,
+        (charts, budget): (&mut Charts, &mut Budget),
+    ) -> Markup {
+        let each = tables.iter().enumerate().map(|(index, of)| {
+            let drawn = Drawn::new(&of.comparison, lookup);
+            let Answer { first, behind } = answer(&drawn);
+            let Panels { mut lead, mut open, folded } = drawn.panels(budget);
+            // Steps and maps say more than marks.
+            let pictures_lead = index == 0 && (lead.is_none() || pictures.tell_most());
+            if pictures_lead {
+                open.splice(0..0, lead.take());
+            }
+            let lead = match lead {
+                _ if pictures_lead => pictures.lead(charts, budget),
+                Some(panel) => panel.markup(charts),
+                None => html! {},
+            };
+            let id = if index == 0 { "verdict".to_owned() } else { format!("verdict{index}") };
+            let label = format!("Verdict: {}", of.title);
+            html! {
+                section.answer id=(id) aria-label=(label) {
+                    @if index > 0 { h2 { (of.title) } }
+                    @if index == 0 {
+                        @for sentence in self.answer {
+                            p.finding.answered { (sentence) }
+                        }
+                        (searches(self.file))
+                    }
+                    (first)
+                    (lead)
+                    @if !behind.0.is_empty() {
+                        details { summary { "The figures behind it" } (behind) }
+                    }
                 }
-                @if tables.is_empty() && quotes {
-                    p { "Nothing ran: these are figures from sources." }
-                } @else if tables.is_empty() {
-                    p { "No samples: there is nothing to compare." }
+                @if index == 0 { (contents(tables)) }
+                @for panel in open {
+                    section { h2 { (panel.title) } (panel.markup(charts)) }
+                }
+                @for panel in folded {
+                    details.charts { summary { h2 { (panel.title) } } (panel.markup(charts)) }
                 }
             }
-        }
+        });
+        let each: Vec<Markup> = each.collect();
+        html! { @for answer in each { (answer) } }
     }
 
-    /// Returns the text that the command printed.
-    fn text(&self, budget: &mut Budget) -> Markup {
+    /// Returns the titles of the tables, or else the names of the scenarios.
+    fn title(&self, tables: &[&Table]) -> String {
+        let titles: Vec<String> = match tables {
+            [] => {
+                let names: BTreeSet<&str> = self.file.records().map(|of| &*of.scenario).collect();
+                names.into_iter().map(str::to_owned).collect()
+            }
+            _ => tables.iter().map(|table| table.title.clone()).collect(),
+        };
+        crate::text::first(&titles, 2, "; ")
+    }
+
+    /// Returns the text that the command printed, which is folded where there are pictures.
+    fn text(&self, is_folded: bool, budget: &mut Budget) -> Markup {
         let text = self.printed.unwrap_or("");
         if text.len() > PRINTED {
             budget.note("What the command printed is too long to be shown here.".to_owned());
@@ -141,7 +173,7 @@ impl Page<'_> {
             @if !text.is_empty() && text.len() <= PRINTED {
                 section id="printed" {
                     h2 { "As it was printed" }
-                    details {
+                    details open[!is_folded] {
                         summary { "The text" }
                         pre tabindex="0" { (text) }
                     }
@@ -151,86 +183,53 @@ impl Page<'_> {
     }
 }
 
-/// Sorts metrics by their kind of value; samples are in the tables.
-fn pictures(file: &RecordFile) -> Pictures<'_> {
-    let mut pictures = Pictures::default();
-    for record in file.records() {
-        for metric in &record.metrics {
-            let quoted = record.ground == pageout_record::schema::Ground::Published;
-            match metric.told() {
-                Told::Values(_) if !quoted => {}
-                Told::Values(_) | Told::Bound(_) | Told::Claim(_) => {
-                    pictures.quoted.push((record, metric));
-                }
-                Told::Activities(_) | Told::Series(_) | Told::Matrix(_) | Told::Sequence(_) => {
-                    pictures.drawn.push((record, metric));
-                }
-            }
-        }
-    }
-    pictures
-}
-
-impl Pictures<'_> {
-    fn markup(&self, charts: &mut Charts, budget: &mut Budget) -> Markup {
-        let kinds = [
-            ("Time by activity", "activities"),
-            ("Over time", "series"),
-            ("Maps", "matrix"),
-            ("Step by step", "sequence"),
-        ];
-        let naming = Naming::of(&self.drawn);
-        html! {
-            @for (title, kind) in kinds {
-                @let of_kind = self.drawn.iter().filter(|(_, metric)| metric.told().name() == kind);
-                @let of_kind = of_kind.collect::<Vec<_>>();
-                @if !of_kind.is_empty() {
-                    section id=(kind) {
-                        h2 { (title) }
-                        @for (record, metric) in of_kind.iter().take(PICTURES) {
-                            (picture(naming.title(record, metric), metric, charts, budget))
-                        }
-                    }
-                }
-                @if of_kind.len() > PICTURES {
-                    (left(title, of_kind.len(), budget))
-                }
+/// Returns the answer of a page without samples: figures from sources, or nothing.
+fn without_samples(quoted: &[(&Record, &Metric)]) -> Markup {
+    html! {
+        section.answer id="verdict" aria-label="Verdict" {
+            @if quoted.is_empty() {
+                p.finding { "No samples: there is nothing to compare." }
+            } @else {
+                p.finding { "Nothing ran: these are figures from sources." }
+                p.reading { "Below they are as printed, and in a table with their sources." }
             }
         }
     }
 }
 
-fn left(title: &str, all: usize, budget: &mut Budget) -> Markup {
-    budget.note(format!("{title}: {PICTURES} of {all} pictures are drawn."));
-    html! {}
+/// Returns the metrics that are quoted from sources.
+fn quoted(file: &RecordFile) -> Vec<(&Record, &Metric)> {
+    let all = file.records().flat_map(|record| record.metrics.iter().map(move |of| (record, of)));
+    let is_quoted = |(record, metric): &(&Record, &Metric)| match metric.told() {
+        Told::Values(_) => record.ground == Ground::Published,
+        Told::Bound(_) | Told::Claim(_) => true,
+        Told::Activities(_) | Told::Series(_) | Told::Matrix(_) | Told::Sequence(_) => false,
+    };
+    all.filter(is_quoted).collect()
 }
 
-/// Draws a metric that has no samples.
-fn picture(title: String, metric: &Metric, charts: &mut Charts, budget: &mut Budget) -> Markup {
-    match metric.told() {
-        Told::Activities(of) => flame(&title, metric, of, budget),
-        Told::Series(of) => charts.figure(series(title, metric, of, budget)),
-        Told::Matrix(of) => charts.figure(matrix(title, metric, of, budget)),
-        Told::Sequence(of) => html! { h3 { (title) } (sequence(&title, of, budget)) },
-        Told::Values(_) | Told::Bound(_) | Told::Claim(_) => {
-            unreachable!("samples and quotes are in tables")
+fn footer() -> Markup {
+    html! {
+        footer {
+            p { "This file needs no network. It has no cookies and sends nothing." }
+            details {
+                summary { "Licences of what draws the charts" }
+                pre tabindex="0" { (assets::LICENCES) }
+            }
         }
     }
-}
-
-fn title(tables: &[&Table]) -> String {
-    let titles: Vec<String> = tables.iter().map(|table| table.title.clone()).collect();
-    if titles.is_empty() { "report".to_owned() } else { crate::text::first(&titles, 2, "; ") }
 }
 
 fn contents(tables: &[&Table]) -> Markup {
     html! {
         nav aria-label="Parts of this page" {
-            a href="#verdict" { "Verdict" }
-            " " a href="#provenance" { "Where it comes from" }
             @for (index, table) in tables.iter().enumerate().take(12) {
-                " " a href=(format!("#comparison{index}")) { (table.title) }
+                @if index > 0 { a href=(format!("#verdict{index}")) { (table.title) } " " }
             }
+            @for (index, table) in tables.iter().enumerate().take(12) {
+                a href=(format!("#comparison{index}")) { "Table: " (table.title) } " "
+            }
+            a href="#provenance" { "Where it comes from" }
         }
     }
 }

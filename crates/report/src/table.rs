@@ -26,12 +26,12 @@ pub(crate) fn table(of: &Comparison, title: &str, index: usize, budget: &mut Bud
                         tr {
                             @for label in &labelling.varying { th scope="col" { (label.name()) } }
                             th scope="col" { "metric" }
-                            th scope="col" { "basis" }
-                            th scope="col" { "n" }
                             th.number scope="col" data-column="0" { (of.base) }
                             @for (other, title) in of.others.iter().enumerate() {
                                 th.number scope="col" data-column=(other + 1) { (title) }
                             }
+                            th scope="col" { "basis" }
+                            th scope="col" { "n" }
                         }
                     }
                     tbody {
@@ -43,9 +43,9 @@ pub(crate) fn table(of: &Comparison, title: &str, index: usize, budget: &mut Bud
                                 th.part[row.role == Role::Part] scope="row" {
                                     (with_unit(&row.metric, &row.unit))
                                 }
+                                (cells(row))
                                 td { (row.basis) }
                                 td.n { (samples(row)) }
-                                (cells(row))
                             }
                         }
                     }

@@ -5,29 +5,63 @@ use crate::text::{count, is_tiny, number, signed, with_unit};
 use maud::{Markup, html};
 use pageout_record::compare::{Change, Comparison, Pairs, Row, Standing, Summary, Verdict};
 use pageout_record::render::{
-    Decided, DecidedOn, decided, grown, p_value, question, undeclared, verdicts,
+    Decided, DecidedOn, Said, decided, grown, p_value, question, undeclared, verdicts,
 };
-use pageout_record::schema::{Basis, Ground, RecordFile};
+use pageout_record::schema::{Basis, Ground, RecordFile, StepKind, Told};
 
+/// The most verdicts that come before a chart.
+const FIRST: usize = 4;
 /// The most wholes of one variant that are written out.
 const WRITTEN: usize = 6;
 
-/// Returns the verdict on each other variant of a comparison.
-pub(crate) fn verdict(drawn: &Drawn<'_>) -> Markup {
+/// The answer of a comparison: sentences, and the figures behind them.
+pub(crate) struct Answer {
+    /// The verdicts that come before any chart.
+    pub(crate) first: Markup,
+    /// The other verdicts, and the wholes and decisions that all rest on; may be empty.
+    pub(crate) behind: Markup,
+}
+
+/// Returns the answer of a comparison.
+pub(crate) fn answer(drawn: &Drawn<'_>) -> Answer {
     let of = drawn.of;
-    html! {
-        (decision(of))
-        // The results of searches are summed up over all of them.
-        @if of.others.is_empty() && of.rows.iter().any(|row| row.ground != Ground::Check) {
-            p { "Nothing is compared: these are the figures of one variant." }
-        }
-        @for (other, said) in verdicts(of).iter().enumerate() {
-            p {
-                strong { (said.variant) } ": "
-                strong class=(standing(said.standing)) { (said.finding) } "."
-                @if !said.detail.is_empty() { " " (capital(&said.detail)) "." }
+    if of.others.is_empty() {
+        return Answer { first: alone(drawn), behind: html! {} };
+    }
+    let said = verdicts(of);
+    let chances = decided(of, true);
+    let mut best: Vec<usize> = (0..said.len()).collect();
+    best.sort_by_key(|other| rank(said[*other].standing));
+    let shown: Vec<usize> = best.iter().copied().take(FIRST).collect();
+    let sentence = |other: usize| {
+        let Said { variant, standing: of, finding, detail } = &said[other];
+        let chance = chances.iter().find(|decided| decided.variant == *variant);
+        html! {
+            p.finding {
+                strong { (variant) } ": "
+                strong class=(standing(*of)) { (finding) } "."
+                @if !detail.is_empty() { " " (capital(detail)) "." }
+                @if let Some(Decided { chance, .. }) = chance {
+                    " Probability of a gain of more than " (drawn.of.least_gain) "%: " (chance) "."
+                }
             }
+        }
+    };
+    let left = said.len() - shown.len();
+    let first = html! {
+        // In the order of the columns, as everywhere.
+        @for other in (0..said.len()).filter(|other| shown.contains(other)) {
+            (sentence(other))
+        }
+        @if left > 0 {
+            p.reading { (count(left, "other variant")) ": under the figures behind it." }
+        }
+    };
+    let behind = html! {
+        @for other in 0..said.len() {
             @let written = written(of, other);
+            @if !shown.contains(&other) { (sentence(other)) }
+            @else if !written.is_empty() { p { strong { (said[other].variant) } } }
             @if !written.is_empty() {
                 ul {
                     @for (row, base, change) in &written {
@@ -36,7 +70,49 @@ pub(crate) fn verdict(drawn: &Drawn<'_>) -> Markup {
                 }
             }
         }
+        (decision(of))
         @if let Some(undeclared) = undeclared(of) { p { (capital(&undeclared)) "." } }
+    };
+    Answer { first, behind }
+}
+
+/// Returns the figures of the only variant: its wholes, or else the first figures with a better
+/// direction.
+fn alone(drawn: &Drawn<'_>) -> Markup {
+    // The results of searches are summed up over all of them.
+    let rows = || drawn.of.rows.iter().filter(|row| row.ground != Ground::Check);
+    let wholes: Vec<&Row> = rows().filter(|row| row.is_judged()).collect();
+    html! {
+        @for row in wholes.iter().take(FIRST) {
+            @if let Some(base) = &row.base {
+                p.finding {
+                    (capital(&drawn.labelling.titled(&row.metric, row))) ": "
+                    strong { (number(row.basis, base.median)) " " (row.unit) }
+                    @if let Some(interval) = base.interval {
+                        ", interval " (number(row.basis, interval.low)) " to "
+                        (number(row.basis, interval.high))
+                    }
+                    "; " (row.basis) @if base.n > 1 { ", the median of n = " (base.n) } "."
+                }
+            }
+        }
+        @if wholes.len() > FIRST {
+            p.reading { "And " (count(wholes.len() - FIRST, "other figure")) ": see below." }
+        }
+        @if rows().next().is_some() {
+            p.reading { "Nothing is compared: these are the figures of one variant." }
+        }
+    }
+}
+
+/// Returns the place of a standing among those that come first.
+fn rank(of: Standing) -> u8 {
+    match of {
+        Standing::Better => 0,
+        Standing::Worse => 1,
+        Standing::Mixed => 2,
+        Standing::NoDifference => 3,
+        Standing::Undecided => 4,
     }
 }
 
@@ -81,13 +157,39 @@ pub(crate) fn searches(file: &RecordFile) -> Markup {
     let held = if engine[1] == 0 { "better" } else { "worse" };
     html! {
         @if engine[0] > 0 {
-            p {
+            p.finding {
                 "Searches of the engine: " (engine[0]) ", "
                 strong class=(held) { (engine[1]) " failed" } "."
             }
         }
-        @if bugs[0] > 0 { p { "Bugs put in: " (bugs[1]) " of " (bugs[0]) " found." } }
+        @if bugs[0] > 0 {
+            p.finding {
+                "Bugs put in: " strong { (bugs[1]) " of " (bugs[0]) " found" } "."
+                @for (code, property, steps) in broken(file).iter().take(FIRST) {
+                    " " strong { (code) } " breaks the property " em { (property) } " in "
+                    (count(*steps, "step")) "."
+                }
+            }
+        }
     }
+}
+
+/// Returns each code with a counterexample, the property that it breaks, and the fewest steps.
+fn broken(file: &RecordFile) -> Vec<(&str, &str, usize)> {
+    let mut broken: Vec<(&str, &str, usize)> = Vec::new();
+    for record in file.records().filter(|record| record.ground == Ground::Check) {
+        let labels = (record.variant.get("code"), record.fields.get("property"));
+        let (Some(code), Some(property)) = labels else { continue };
+        for metric in &record.metrics {
+            let Told::Sequence(sequence) = metric.told() else { continue };
+            let steps = sequence.steps.iter().filter(|step| step.kind == StepKind::Step).count();
+            match broken.iter_mut().find(|of| (of.0, of.1) == (code.as_str(), property.as_str())) {
+                Some((.., fewest)) => *fewest = steps.min(*fewest),
+                None => broken.push((code, property, steps)),
+            }
+        }
+    }
+    broken
 }
 
 /// A row with both sides.

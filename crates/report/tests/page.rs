@@ -77,7 +77,7 @@ fn small() -> RecordFile {
 fn page_of(file: &RecordFile, tables: &[Table]) -> Result<String, ReportError> {
     let declared = &declared();
     let command = "pageout compare reclaim-file";
-    Page { command, file, tables, declared, printed: None }.html()
+    Page { command, file, tables, declared, answer: &[], printed: None }.html()
 }
 
 fn page(set: &RecordFile) -> String {
@@ -146,8 +146,8 @@ fn the_verdict_comes_first_and_says_what_the_table_says() {
     let table = Table::of(&set, &labels(&[("young", "per-entry")]), None, &declared()).unwrap();
     let page = page_of(&set, &[table]).unwrap();
     let place = |what: &str| page.find(what).unwrap_or_else(|| panic!("no {what}"));
-    assert!(place(r#"id="verdict""#) < place(r#"id="provenance""#));
-    assert!(place(r#"id="provenance""#) < place("<table"));
+    let order = [r#"id="verdict""#, "better than", "<figure", "<table", r#"id="provenance""#];
+    assert!(order.map(place).is_sorted(), "the answer, its chart, tables, and then the run");
     for part in [
         "better than per-entry in all 3 cells, by 7.",
         "better by 7.6",
@@ -187,9 +187,9 @@ fn nothing_is_worse_where_the_whole_is_better() {
 fn what_is_worst_is_told_and_nothing_is_worse_by_zero() {
     let page = page(&RecordFile::from_json(KERNELS).unwrap());
     // The walks of old entries became dearer with the batches: by 13.36 % at most.
-    let verdict = between(&page, r#"id="verdict""#, "</section>")[0];
-    assert!(verdict.contains("worse by 13.36 %"));
-    assert!(!verdict.contains("by 0.00 %"));
+    let verdicts = between(&page, r#"<section class="answer""#, "</section>");
+    assert!(verdicts.iter().any(|verdict| verdict.contains("worse by 13.36 %")));
+    assert!(verdicts.iter().all(|verdict| !verdict.contains("by 0.00 %")));
 }
 
 #[test]
@@ -215,15 +215,17 @@ fn names_with_markup_are_text() {
 #[test]
 fn every_kind_of_metric_is_shown() {
     let page = page(&RecordFile::from_json(PICTURES).unwrap());
-    for section in ["activities", "series", "matrix", "sequence", "verdict"] {
+    for section in ["activities", "series", "matrix"] {
         assert!(page.contains(&format!(r#"<section id="{section}""#)), "{section}");
     }
+    let verdict = between(&page, r#"id="verdict""#, "</section>")[0];
+    assert!(verdict.contains(r#"class="sequence""#), "the steps are the first picture");
     let charts = charts(&page).to_string();
     for part in ["generation 4", "invalidations", "new_batch_helper", "cividis"] {
         assert!(charts.contains(part), "no `{part}` in the charts");
     }
     assert!(page.contains("Step 4 breaks the property."));
-    assert!(page.contains("Bugs put in: 1 of 1 found."));
+    assert!(page.contains("Bugs put in: <strong>1 of 1 found</strong>."));
     assert!(page.contains("activities of less than 0.1 % of the whole are not drawn: 1."));
 }
 
@@ -331,7 +333,7 @@ fn many_large_maps_and_flame_graphs_fit() {
     let page = page(&RecordSet::new(run(), vec![record(&[], &[], metrics)]).into());
     assert!(page.len() <= MAX_BYTES, "{}", page.len());
     assert!(page.contains("29 by 20 cells are drawn of 200 by 200"), "the last map");
-    assert!(page.contains("flame 39: the 24 widest activities are drawn; 786 others count in"));
+    assert!(page.contains("flame 0: the 24 widest activities are drawn; 786 others count in"));
     assert_eq!(page.matches("<figure").count(), 80);
 }
 
@@ -369,4 +371,71 @@ fn the_policy_lets_nothing_in() {
     for outside in ["src=\"http", "href=\"http", "@import", "url("] {
         assert!(!page.split("<script").next().unwrap().contains(outside), "{outside}");
     }
+}
+
+/// Returns a map of one value, and a flame graph of a call that takes this long.
+fn pictures(value: f64) -> Vec<Metric> {
+    let edges = |name: &str| Edges {
+        name: name.into(),
+        unit: "page".into(),
+        edges: vec![0.0, 1.0],
+        parts: Vec::new(),
+    };
+    let rows = vec![vec![Some(value)]];
+    let map = Matrix { x: edges("address"), y: edges("time"), rows };
+    let call = |name: &str, own, parts| Activity { name: name.into(), own, parts };
+    let activities = vec![call("reclaim", 1.0, vec![call("unmap", value, Vec::new())])];
+    let metric = |name| Metric::new(name, "ns", Basis::Counted, Better::Neither, Vec::new());
+    vec![
+        Metric { matrix: Some(map.into()), ..metric("pages used") },
+        Metric { activities, ..metric("time by activity") },
+    ]
+}
+
+/// Returns the page of three variants with these pictures.
+fn page_of_pictures(values: [f64; 3]) -> String {
+    let named = ["per-entry", "batched", "line"].into_iter().zip(values);
+    let records = named.map(|(young, of)| record(&[], &[("young", young)], pictures(of)));
+    page(&RecordSet::new(run(), records.collect()).into())
+}
+
+#[test]
+fn pictures_that_are_the_same_are_drawn_once() {
+    let same = page_of_pictures([5.0; 3]);
+    assert_eq!(charts(&same).as_array().unwrap().len(), 1);
+    assert!(same.contains("pages used, the same under every variant"));
+    let different = page_of_pictures([5.0, 9.0, 5.0]);
+    let charts = charts(&different);
+    let colours = |chart: &Value| chart["spec"]["encoding"]["color"]["scale"]["domain"].clone();
+    let domains: Vec<Value> = charts.as_array().unwrap().iter().map(colours).collect();
+    assert_eq!(domains, vec![serde_json::json!([0.0, 9.0]); 2], "two maps with one scale");
+}
+
+#[test]
+fn a_flame_graph_beside_its_base_tells_what_grew() {
+    let page = page_of_pictures([5.0, 9.0, 2.0]);
+    let graphs = between(&page, r#"<figure class="flame">"#, "</figure>");
+    let [base, grew, shrank] = graphs[..] else { panic!("{} graphs", graphs.len()) };
+    assert!(!base.contains("class=\"grew") && !base.contains("class=\"shrank"), "{base}");
+    assert!(grew.contains("most grew reclaim › unmap 5 to 9"), "{grew}");
+    assert!(grew.contains("class=\"grew2\"") && !grew.contains("class=\"shrank"), "{grew}");
+    assert!(shrank.contains("most shrank reclaim › unmap 5 to 2"), "{shrank}");
+    // Ten of ten, six of ten and three of ten: all on the axis of the longest.
+    let widths = |graph: &str| between(graph, "width=\"", "%\"")[1].to_owned();
+    assert_eq!([base, grew, shrank].map(widths), ["60.000", "100.000", "30.000"]);
+}
+
+#[test]
+fn one_variant_has_a_bar_for_each_part_and_no_chart_of_one_mark() {
+    let metrics = vec![
+        measured("whole reclaim", samples(9, 50.0)),
+        measured("unmap", samples(9, 20.0)),
+        Metric { unit: "per page".into(), ..measured("atomics", vec![2.0]) },
+    ];
+    let page = page(&RecordSet::new(run(), vec![record(&[], &[], metrics)]).into());
+    let charts = charts(&page);
+    let first = &charts[0];
+    assert_eq!(first["columns"][0]["words"], serde_json::json!(["unmap"]));
+    let marks = |chart: &Value| chart["columns"][0]["field"] == "row";
+    assert!(!charts.as_array().unwrap().iter().any(marks), "{charts}");
 }

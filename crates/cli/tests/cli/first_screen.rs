@@ -19,6 +19,10 @@ fn it_fits_a_terminal() {
         let numbers = row.split_whitespace().filter(|word| word.parse::<f64>().is_ok());
         assert_eq!(numbers.count(), 4, "{row}");
     }
+    let first = text.lines().next().expect("a first line");
+    assert!(first.starts_with("Reclaim frees memory"), "{text}");
+    let steps = text.lines().filter(|line| line.trim_start().starts_with(char::is_numeric));
+    assert_eq!(steps.count(), 4, "the steps of the bug in:\n{text}");
     for said in ["x86-64, 4", "arm64-4k, pmd", "█", "724 → 485 → 119", "pageout --full", "n = 1"]
     {
         assert!(text.contains(said), "no `{said}` in:\n{text}");

@@ -31,11 +31,18 @@ impl Naming {
 
     /// Returns the title of a metric, with the labels that tell its record from others.
     pub fn title(&self, record: &Record, metric: &Metric) -> String {
+        self.title_with(record, metric, None)
+    }
+
+    /// Returns that title with the variant's name, if one is given, in place of its choices; an
+    /// empty one leaves them out.
+    pub fn title_with(&self, record: &Record, metric: &Metric, name: Option<&str>) -> String {
         let of = |names: &[String], labels: &Labels| {
             pairs(labels.iter().filter(|(name, _)| names.contains(name)))
         };
         let scenario = if self.scenario { record.scenario.as_str() } else { "" };
         let (fields, axes) = (of(&self.fields, &record.fields), of(&self.axes, &record.variant));
+        let axes = name.filter(|_| !axes.is_empty()).map_or(axes, str::to_owned);
         let told: Vec<&str> =
             [scenario, &fields, &axes].into_iter().filter(|text| !text.is_empty()).collect();
         match told[..] {

@@ -85,6 +85,11 @@ impl Labelling {
     /// Returns those labels without the ones that others imply: a platform implies the format of
     /// its entries.
     pub(super) fn shortest(&self, row: &Row, of: &[&Row]) -> String {
+        Self { varying: self.needed(of), constant: Vec::new() }.group(row)
+    }
+
+    /// Returns the labels without which rows of different groups would look the same.
+    pub fn needed(&self, of: &[&Row]) -> Vec<Label> {
         let mut kept = self.varying.clone();
         for label in &self.varying {
             let without: Vec<Label> = kept.iter().filter(|one| *one != label).cloned().collect();
@@ -94,7 +99,7 @@ impl Labelling {
                 kept = without;
             }
         }
-        Self { varying: kept, constant: Vec::new() }.group(row)
+        kept
     }
 
     /// Returns a name with those labels behind it, if there are any.

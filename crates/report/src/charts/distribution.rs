@@ -1,6 +1,6 @@
 //! Distributions: the share of the samples that is at or below a value.
 
-use super::{Drawn, some};
+use super::{Drawn, Panel, some};
 use crate::budget::Budget;
 use crate::chart::{Cell, Chart, Column, colour, dash, tooltip};
 use crate::text::with_unit;
@@ -16,13 +16,21 @@ const CHARTS: usize = 48;
 
 impl Drawn<'_> {
     /// Returns a chart for each row with enough samples that differ.
-    pub(super) fn distributions(&self, budget: &mut Budget) -> Vec<Chart> {
+    pub(super) fn distributions(&self, budget: &mut Budget) -> Panel {
         let many = |row: &&Row| {
             let mut summaries = (0..self.columns.len()).filter_map(|c| row.summary(c));
             summaries.any(|summary| summary.n >= SAMPLES)
         };
         let rows = self.spread().filter(many);
-        some(rows, (CHARTS, "distributions"), budget, |row, budget| self.steps(row, budget))
+        let draw = |row, budget: &mut Budget| self.steps(row, budget);
+        let charts = some(rows, (CHARTS, "distributions"), budget, draw);
+        Panel {
+            title: "Distributions",
+            reading: "A line is a variant: the share of its samples at or below a value."
+                .to_owned(),
+            key: self.variants(),
+            charts,
+        }
     }
 
     fn steps(&self, row: &Row, budget: &mut Budget) -> Chart {

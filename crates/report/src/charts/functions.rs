@@ -1,6 +1,6 @@
 //! Functions of kernels whose own cost is higher or lower than under the base.
 
-use super::{Drawn, some};
+use super::{Drawn, Key, Panel, some};
 use crate::budget::Budget;
 use crate::chart::{Cell, Chart, Column, tooltip};
 use crate::text::first;
@@ -48,7 +48,7 @@ fn profile<'a>(
 
 impl<'a> Drawn<'a> {
     /// Returns a chart for each other variant and profile.
-    pub(super) fn functions(&self, budget: &mut Budget) -> Vec<Chart> {
+    pub(super) fn functions(&self, budget: &mut Budget) -> Panel {
         let profiles = self.profiles();
         let mut seen = HashSet::new();
         let own = self.of.rows.iter().filter(|row| row.metric == OWN);
@@ -66,9 +66,15 @@ impl<'a> Drawn<'a> {
             (!changed.is_empty()).then_some((row, column, changed))
         });
         let charts: Vec<_> = charts.collect();
-        some(charts, (16, "functions"), budget, |(row, column, changed), budget| {
+        let charts = some(charts, (16, "functions"), budget, |(row, column, changed), budget| {
             self.growth(row, column, changed, budget)
-        })
+        });
+        let reading = format!(
+            "A bar is a function's cost without its callees, minus that under {}: to the right it \
+             grew, to the left it shrank.",
+            self.columns[0]
+        );
+        Panel { title: "Functions that grew and shrank", reading, key: Key::Labels, charts }
     }
 
     /// Returns the records of functions, by profile.

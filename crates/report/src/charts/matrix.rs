@@ -6,15 +6,21 @@ use crate::chart::{Cell, Chart, Column, tooltip};
 use crate::text::{count, with_unit};
 use pageout_record::chart::{bands, largest, parts};
 use pageout_record::render::{exact, figure};
-use pageout_record::schema::{Matrix, Metric};
+use pageout_record::schema::{Edges, Matrix, Metric};
 use serde_json::json;
 
 /// The most columns and rows that are drawn, if there is room.
 const DRAWN: [usize; 2] = [120, 80];
 
-/// Draws a heat map. If it has too many cells, each drawn cell shows the largest of those that it
-/// stands for.
-pub(crate) fn matrix(title: String, metric: &Metric, of: &Matrix, budget: &mut Budget) -> Chart {
+/// Draws a heat map, with a given range of colours. If it has too many cells, each drawn cell shows
+/// the largest of those that it stands for.
+pub(crate) fn matrix(
+    title: String,
+    metric: &Metric,
+    of: &Matrix,
+    range: Option<[f64; 2]>,
+    budget: &mut Budget,
+) -> Chart {
     // With less room, there are proportionally fewer columns and rows.
     let room = budget.cells_of_a_map() as f64 / (DRAWN[0] * DRAWN[1]) as f64;
     let [columns, rows] = [(&of.x, DRAWN[0]), (&of.y, DRAWN[1])]
@@ -31,17 +37,7 @@ pub(crate) fn matrix(title: String, metric: &Metric, of: &Matrix, budget: &mut B
         }
     }
     budget.took_points(cells.len());
-    let thinned = columns.len() < of.x.ranges() || rows.len() < of.y.ranges();
-    let note = thinned.then(|| {
-        format!(
-            "{} by {} cells are drawn of {} by {}: each shows the largest of those that it stands \
-             for.",
-            columns.len(),
-            rows.len(),
-            of.x.ranges(),
-            of.y.ranges()
-        )
-    });
+    let note = thinned(of, [columns.len(), rows.len()]);
     budget_note(&title, note.as_deref(), budget);
     let [x, y] = [&of.x, &of.y].map(|edges| with_unit(&edges.name, &edges.unit));
     let names = parts(&of.y, &rows).into_iter().zip(&rows).map(|(part, row)| {
@@ -50,6 +46,10 @@ pub(crate) fn matrix(title: String, metric: &Metric, of: &Matrix, budget: &mut B
     });
     let names = names.collect();
     let value = with_unit(&metric.name, &metric.unit);
+    let mut colours = json!({ "scheme": "cividis" });
+    if let Some(range) = range {
+        colours["domain"] = json!(range);
+    }
     Chart {
         title,
         sentence: sentence(metric, of, [&x, &y]),
@@ -71,11 +71,22 @@ pub(crate) fn matrix(title: String, metric: &Metric, of: &Matrix, budget: &mut B
                 "y": { "field": "row", "type": "nominal", "sort": null, "title": y,
                        "axis": { "labelOverlap": true, "ticks": false } },
                 "color": { "field": "value", "type": "quantitative", "title": metric.unit,
-                           "scale": { "scheme": "cividis" },
+                           "scale": colours,
                            "legend": { "orient": "bottom" } },
             },
         }),
     }
+}
+
+/// Returns a note if fewer columns and rows are drawn than there are.
+fn thinned(of: &Matrix, [columns, rows]: [usize; 2]) -> Option<String> {
+    let [x, y] = [&of.x, &of.y].map(Edges::ranges);
+    (columns < x || rows < y).then(|| {
+        format!(
+            "{columns} by {rows} cells are drawn of {x} by {y}: each shows the largest of those \
+             that it stands for."
+        )
+    })
 }
 
 /// Returns the number of cells with a value, and the largest value, as a sentence.

@@ -1,6 +1,6 @@
 //! Every sample as a point, in the order taken, so that drift and outliers show.
 
-use super::{Drawn, some};
+use super::{Drawn, Panel, some};
 use crate::budget::Budget;
 use crate::chart::{Cell, Chart, Column, colour, shape, tooltip};
 use crate::text::with_unit;
@@ -23,8 +23,15 @@ impl Drawn<'_> {
     }
 
     /// Returns a chart for each row whose samples differ.
-    pub(super) fn order(&self, budget: &mut Budget) -> Vec<Chart> {
-        some(self.spread(), (CHARTS, "samples"), budget, |row, budget| self.points(row, budget))
+    pub(super) fn order(&self, budget: &mut Budget) -> Panel {
+        let draw = |row, budget: &mut Budget| self.points(row, budget);
+        let charts = some(self.spread(), (CHARTS, "samples"), budget, draw);
+        Panel {
+            title: "Every sample, in the order taken",
+            reading: "A mark is a sample: a slope is drift, a far mark an outlier.".to_owned(),
+            key: self.variants(),
+            charts,
+        }
     }
 
     fn points(&self, row: &Row, budget: &mut Budget) -> Chart {

@@ -11,8 +11,14 @@ use serde_json::{Value, json};
 /// The most lines that can be distinguished.
 const LINES: usize = 24;
 
-/// Draws lines, or areas on top of each other.
-pub(crate) fn series(title: String, metric: &Metric, of: &Series, budget: &mut Budget) -> Chart {
+/// Draws lines, or areas on top of each other, with a given range of the vertical axis.
+pub(crate) fn series(
+    title: String,
+    metric: &Metric,
+    of: &Series,
+    range: Option<[f64; 2]>,
+    budget: &mut Budget,
+) -> Chart {
     let lines = &of.lines[..of.lines.len().min(LINES)];
     let places = places(of, budget.points_of_each(lines.len()));
     let mut notes = Vec::new();
@@ -42,7 +48,10 @@ pub(crate) fn series(title: String, metric: &Metric, of: &Series, budget: &mut B
         lines.iter().map(|line| ends(metric, &line.name, &line.values)).collect();
     let [x, y] = [with_unit(&of.x.name, &of.x.unit), with_unit(&metric.name, &metric.unit)];
     let names: Vec<String> = lines.iter().map(|line| line.name.clone()).collect();
-    let spec = spec(&names, of.stacked, &x, &metric.unit);
+    let mut spec = spec(&names, of.stacked, &x, &metric.unit);
+    if let Some(range) = range {
+        spec["encoding"]["y"]["scale"] = json!({ "domain": range });
+    }
     Chart {
         title,
         sentence: format!("{} along {x}: {}.", metric.name, first(&said, 6, "; ")),
