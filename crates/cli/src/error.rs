@@ -182,6 +182,8 @@ pub(crate) enum CliError {
     Series(#[from] SeriesError),
     #[error("{message}")]
     LabSeries { message: String, status: u8 },
+    #[error("{0}")]
+    ScheduleWorkload(String),
     #[error("schedules are searched on one configuration of x86-64: expected --config x86-64-swap")]
     ScheduleConfig,
     #[error(transparent)]

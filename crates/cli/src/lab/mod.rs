@@ -13,6 +13,7 @@ mod schedule;
 mod schedule_args;
 mod schedule_text;
 mod series;
+mod series_schedules;
 mod tables;
 
 pub(crate) use request::scenarios;

@@ -1,5 +1,6 @@
 //! `lab schedule`: interleavings of real kernels, searched by seeds.
 
+use super::args::Building;
 use super::progress::ShownProgress;
 use super::schedule_args::ScheduleArgs;
 use super::schedule_text as text;
@@ -7,7 +8,7 @@ use crate::error::CliError;
 use crate::output;
 use crate::this_run::this_run;
 use pageout_experiment::input;
-use pageout_lab::{Arch, Needs, Points, Schedule, Scheduled, Search, Strategy};
+use pageout_lab::{Arch, Config, Kernel, Lab, Needs, Points, Schedule, Search, Searched};
 use pageout_record::schema::RecordSet;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
@@ -23,26 +24,20 @@ const OPTIONS: [&str; 1] = ["EXT4_FS=y"];
 
 pub(crate) fn schedule(args: &ScheduleArgs) -> Result<ExitCode, CliError> {
     args.patched.check_paths()?;
-    if args.only_replays() && (args.seeds.is_some() || args.strategy.is_some()) {
+    if args.only_replays() && (args.seeds.is_some() || args.searching.strategy.is_some()) {
         return Err(CliError::ReplayAlone);
     }
     output::check(&args.output.paths(), &args.patched.inputs())?;
-    let points = Points::new(&args.points)?;
-    let building = &args.patched.building;
-    let configs = building.configs(true)?;
-    if configs.len() > 1 || configs.iter().any(|config| config.arch() != Arch::X86_64) {
-        return Err(CliError::ScheduleConfig);
-    }
+    let points = Points::new(&args.searching.points)?;
+    check_config(&args.patched.building)?;
     let search = search(args);
     let given = given(&args.replay, &search)?;
     let kernels = args.patched.kernels(&args.kernels, &["stock"])?;
     let told = ShownProgress::new();
-    let (mut lab, configs) = building.open(&told, &kernels, &Needs::SWAP, None)?;
-    lab.points = Some(points);
-    lab.options.extend(OPTIONS.map(|option| option.parse().expect("an option of ours")));
-    let scheduled = lab.schedule(&kernels, configs[0], &search, &given)?;
-    if let Some(directory) = &args.save {
-        save(directory, &scheduled)?;
+    let (lab, config) = open(&args.patched.building, points, &told, &kernels)?;
+    let scheduled = lab.schedule(&kernels, config, &search, &given)?;
+    if let Some(directory) = &args.searching.save {
+        save(directory, scheduled.searched.iter())?;
     }
     let records = scheduled.searched.iter().map(|searched| searched.record(&search)).collect();
     let set = RecordSet::new(this_run(), records);
@@ -56,17 +51,29 @@ pub(crate) fn schedule(args: &ScheduleArgs) -> Result<ExitCode, CliError> {
 fn search(args: &ScheduleArgs) -> Search {
     #[expect(clippy::reversed_empty_ranges, reason = "no seeds")]
     let none = 1..=0;
-    Search {
-        workload: args.workload.clone(),
-        cpus: args.cpus,
-        seeds: if args.only_replays() { none } else { args.seeds.clone().unwrap_or(SEEDS) },
-        strategy: args.strategy.unwrap_or(Strategy::Few(16)),
-        turns_in: args.turns_in.clone(),
-        hang: Duration::from_secs(args.hang.into()),
-        limit: Duration::from_secs(args.time_limit.into()),
-        tries: args.tries.into(),
-        replays: args.runs.into(),
-        all_seeds: args.all_seeds,
+    let seeds = if args.only_replays() { none } else { args.seeds.clone().unwrap_or(SEEDS) };
+    let limit = Duration::from_secs(args.time_limit.into());
+    args.searching.search(args.workload.clone(), seeds, args.runs.into(), limit)
+}
+
+/// Returns the lab that gives kernels points, and their configuration.
+pub(super) fn open<'a>(
+    building: &Building,
+    points: Points,
+    told: &'a ShownProgress,
+    kernels: &[Kernel],
+) -> Result<(Lab<'a>, Config), CliError> {
+    let (mut lab, configs) = building.open(told, kernels, &Needs::SWAP, None)?;
+    lab.points = Some(points);
+    lab.options.extend(OPTIONS.map(|option| option.parse().expect("an option of ours")));
+    Ok((lab, configs[0]))
+}
+
+/// Returns an error unless one configuration of x86-64 is asked for.
+pub(super) fn check_config(building: &Building) -> Result<(), CliError> {
+    match building.configs(true)?[..] {
+        [config] if config.arch() == Arch::X86_64 => Ok(()),
+        _ => Err(CliError::ScheduleConfig),
     }
 }
 
@@ -113,10 +120,13 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, CliError> {
 
 /// Writes the schedule of each seed that failed, of the first one the small one:
 /// `KERNEL-seed-N.schedule`.
-fn save(directory: &Path, scheduled: &Scheduled) -> Result<(), CliError> {
+pub(super) fn save<'a>(
+    directory: &Path,
+    all: impl Iterator<Item = &'a Searched>,
+) -> Result<(), CliError> {
     let failed = |source| CliError::Write { path: directory.to_owned(), source };
     std::fs::create_dir_all(directory).map_err(failed)?;
-    for searched in &scheduled.searched {
+    for searched in all {
         let small = searched.failure.as_ref().map(|failure| &failure.schedule);
         let others = searched.failed.iter().skip(small.iter().len());
         let all: Vec<&Schedule> = small.into_iter().chain(others).collect();

@@ -1,7 +1,17 @@
 //! The text that `lab schedule` prints.
 
-use pageout_lab::{Failure, Replayed, Schedule, Scheduled, Search, Searched, schedule_table};
+use pageout_lab::{
+    Failure, Kernel, Replayed, Schedule, Scheduled, Search, Searched, SearchedSeries,
+    schedule_table,
+};
+use pageout_record::render::{Align, Grid};
 use std::fmt::Write;
+
+/// The limits of every search.
+const SEEN: &str = "\
+Seen: orders of the CPUs at basic blocks, TLB flushes of x86 that are deferred.
+Not seen: weak memory, and what an arm64 broadcast takes to arrive.
+";
 
 /// Writes the results of a search, and of the replays.
 pub(super) fn scheduled(scheduled: &Scheduled, search: &Search) -> String {
@@ -14,12 +24,85 @@ pub(super) fn scheduled(scheduled: &Scheduled, search: &Search) -> String {
     parts.extend(scheduled.given.iter().filter(were_run).map(replayed));
     parts.extend(scheduled.searched.iter().map(|of| searched(of, search)));
     parts.extend(scheduled.found.iter().filter(were_run).map(replayed));
-    parts.push(
-        "Seen: orders of the CPUs at basic blocks, TLB flushes of x86 that are deferred.\n\
-         Not seen: weak memory, and what an arm64 broadcast takes to arrive.\n"
-            .to_owned(),
-    );
+    parts.push(SEEN.to_owned());
     parts.join("\n")
+}
+
+/// Writes the results of a series: a row for each kernel, the first failure of each kind with the
+/// kernels that its schedule fails on, and the patches.
+pub(super) fn series(
+    kernels: &[Kernel],
+    searched: &SearchedSeries,
+    search: &Search,
+    columns: usize,
+) -> String {
+    let (workload, seeds) = (search.workload.text(), &search.seeds);
+    let mut parts = vec![
+        format!(
+            "{workload} on {} CPUs, {}, seeds {} to {}\n",
+            search.cpus,
+            search.strategy,
+            seeds.start(),
+            seeds.end()
+        ),
+        rows(kernels, searched).text(columns),
+    ];
+    for (schedule, runs) in &searched.found {
+        let of_it = |searched: &&Searched| searched.kernel == schedule.kernel;
+        let all = searched.tried.iter().filter_map(|tried| tried.outcome.as_ref().ok());
+        parts.extend(all.clone().find(of_it).map(|of| self::searched(of, search)));
+        parts.push(replayed(&(schedule.clone(), runs.clone())));
+    }
+    let mut patches = Grid::new([("", Align::Left), ("", Align::Left)]);
+    for kernel in kernels {
+        let source = || searched.built.first().map(|built| built.source.clone());
+        let what = kernel.patches.last().map(|patch| patch.subject.clone()).or_else(source);
+        patches.row([kernel.name.clone(), what.unwrap_or_default()]);
+    }
+    parts.extend([patches.text(columns), SEEN.to_owned()]);
+    parts.join("\n")
+}
+
+fn rows(kernels: &[Kernel], searched: &SearchedSeries) -> Grid {
+    use Align::{Left, Right};
+    let mut grid = Grid::new([
+        ("kernel", Left),
+        ("without turns", Left),
+        ("seeds", Right),
+        ("failed", Right),
+        ("first failure", Left),
+    ]);
+    for kernel in kernels {
+        let tried = searched.tried.iter().find(|tried| tried.kernel == kernel.name);
+        let row = match tried.and_then(|tried| tried.outcome.as_ref().ok()) {
+            None => ["-".to_owned(), "-".to_owned(), "-".to_owned(), String::new()],
+            Some(of) => [
+                of.control.as_ref().map_or("passes", |_| "fails").to_owned(),
+                of.tried.to_string(),
+                of.failed.len().to_string(),
+                first(of),
+            ],
+        };
+        grid.row([kernel.name.clone()].into_iter().chain(row));
+    }
+    grid
+}
+
+/// Describes a kernel's first failure.
+fn first(of: &Searched) -> String {
+    match (&of.control, of.failed.first()) {
+        (Some(how), _) => how.clone(),
+        (None, Some(failed)) => format!("seed {}: {}", failed.seed, failed.failure),
+        (None, None) => String::new(),
+    }
+}
+
+/// Describes the runs of a kernel's schedule on the other kernels, if it was run there.
+pub(super) fn elsewhere(searched: &SearchedSeries, kernel: &str) -> Option<String> {
+    let (_, runs) = searched.found.iter().find(|(schedule, _)| schedule.kernel == kernel)?;
+    let end = |run: &Replayed| if run.failure.is_some() { "fails" } else { "passes" };
+    let runs: Vec<String> = runs.iter().map(|run| format!("{} {}", run.kernel, end(run))).collect();
+    (!runs.is_empty()).then(|| format!("its schedule elsewhere: {}", runs.join(", ")))
 }
 
 fn seconds(of: f64) -> String {

@@ -4,35 +4,64 @@ use crate::common::{refused, stderr};
 use crate::lab::{World, assert_failed};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Output};
 
 const LOST_WRITE: &str = "schedule stock --workload lost-write --config x86-64-swap";
 
-/// Makes what a kernel with points has, as far as the lab looks at it.
+/// Makes what a kernel with points has, as far as the lab looks at it, and fails if the source asks
+/// for it.
 const MAKE: &str = r#"
 for word; do
-    case $word in O=*) out=${word#O=} ;; esac
+    case $word in O=*) out=${word#O=} ;; /*) tree=$word ;; esac
 done
 case $word in
 allnoconfig) cp "$KCONFIG_ALLCONFIG" "$out/.config" ;;
 *)
+    if grep -q broken "$tree/mm/vmscan.c"; then
+        echo "$tree/mm/vmscan.c:1:1: error: broken"
+        exit 2
+    fi
     mkdir -p "$out/arch/x86/boot"
-    echo image >"$out/arch/x86/boot/bzImage"
+    cp "$tree/mm/vmscan.c" "$out/arch/x86/boot/bzImage"
     echo linked >"$out/vmlinux"
     for symbol in $SYMBOLS; do
-        echo "ffffffff81000100 T $symbol"
+        echo "ffffffff${symbol#*@} T ${symbol%@*}"
     done >"$out/System.map"
     ;;
 esac
 "#;
+/// The symbols of a kernel with points; `emulator.c` has the same addresses.
+pub(crate) const SYMBOLS: &str = "pageout_orders@81000000 pageout_found@82000000 \
+    shrink_folio_list@83000000 pageout_schedule_ready@83000020 pageout_schedule_over@83000030 \
+    __sanitizer_cov_trace_pc@84000000";
+const MAKE_IMAGE: &str = "for word; do case $word in *.qcow2) echo disk >\"$word\" ;; esac; done";
+const LINES: &str =
+    "for word; do case $word in 0x*) echo \"$word\"; echo mm/vmscan.c:7 ;; esac; done";
 
 fn world() -> World {
     let world = World::new();
-    let qemu_img = "for word; do case $word in *.qcow2) echo disk >\"$word\" ;; esac; done";
-    for (name, script) in [("make", MAKE), ("mke2fs", ""), ("qemu-img", qemu_img)] {
+    pretend(&world);
+    world
+}
+
+/// Puts pretenders into a world that make kernels with points, and run them.
+pub(crate) fn pretend(world: &World) {
+    for (name, script) in
+        [("make", MAKE), ("mke2fs", ""), ("qemu-img", MAKE_IMAGE), ("addr2line", LINES)]
+    {
         let path = world.file(&format!("bin/{name}"), &format!("#!/bin/sh\n{script}\n"));
         fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("the mode");
     }
-    world
+    let source = world.file("emulator.c", include_str!("emulator.c"));
+    let mut compiler = Command::new("gcc");
+    compiler.args(["-Wall", "-Werror", "-o"]).arg(world.path("bin/qemu-system-x86_64"));
+    let output = compiler.arg(source).output().expect("gcc runs");
+    assert!(output.status.success(), "{}", stderr(&output));
+}
+
+/// Runs a command on kernels with points.
+pub(crate) fn searched(world: &World, words: &str) -> Output {
+    world.command(words).env("SYMBOLS", SYMBOLS).output().expect("it runs")
 }
 
 #[test]
@@ -90,7 +119,8 @@ fn points_are_put_where_the_kernel_has_files() {
 #[test]
 fn a_kernel_that_takes_no_points_is_told() {
     let world = world();
-    let error = world.command(LOST_WRITE).env("SYMBOLS", "vmscan").output().expect("it runs");
+    let symbols = "vmscan@81000000";
+    let error = world.command(LOST_WRITE).env("SYMBOLS", symbols).output().expect("it runs");
     assert_failed(&error, &["stock, lost-write 2 alone", "`pageout_orders`", "without points"]);
 }
 
@@ -101,9 +131,36 @@ fn an_emulator_that_fails_is_told_with_its_words() {
     let script = "#!/bin/sh\n[ \"$1\" = --version ] && echo 1.0 && exit\n\
         echo $$ >>\"$PIDS\"\necho 'qemu: no such machine' >&2\nexit 1\n";
     fs::write(path, script).expect("a file");
-    let symbols = "pageout_orders pageout_found pageout_schedule_ready pageout_schedule_over";
-    let output = world.command(LOST_WRITE).env("SYMBOLS", symbols).output().expect("it runs");
+    let output = searched(&world, LOST_WRITE);
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
     assert_failed(&output, &["the emulator failed", "qemu: no such machine"]);
     assert!(world.is_quiet());
+}
+
+#[test]
+fn a_failure_is_made_small_and_kept() {
+    let world = world();
+    world.file("tree/mm/vmscan.c", "races\n");
+    let output = searched(&world, &format!("{LOST_WRITE} --save found"));
+    let text = String::from_utf8(output.stdout.clone()).expect("text");
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    for part in [
+        "passes; 100 points, 1 checks",
+        "4 tried, 1 failed",
+        "seed 3, after",
+        "a check failed: stored 3, the disk has 0",
+        "3 of the seed, 1 after",
+        "shrink_folio_list(), mm/vmscan.c:7, pass",
+        "turn 0 shrink_folio_list+0x15 ",
+    ] {
+        assert!(text.contains(part), "no `{part}` in:\n{text}");
+    }
+    let kept = fs::read_to_string(world.path("found/stock-seed-3.schedule")).expect("it is kept");
+    assert!(text.contains(&kept), "{kept}");
+    assert!(world.is_quiet());
+    world.file("tree/mm/vmscan.c", "all\n");
+    let again = searched(&world, &format!("{LOST_WRITE} --replay found"));
+    let text = String::from_utf8(again.stdout.clone()).expect("text");
+    assert_eq!(again.status.code(), Some(0), "{}", stderr(&again));
+    assert!(text.contains("stock: passes; 1 of 1 turns given up; another build"), "{text}");
 }

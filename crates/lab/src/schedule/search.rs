@@ -321,4 +321,47 @@ impl Searched {
     pub fn found(&self) -> bool {
         self.control.is_some() || self.failure.is_some()
     }
+
+    /// Returns the schedule of the first failure, if it can be run again.
+    pub(super) fn schedule(&self) -> Option<&Schedule> {
+        let failure = self.failure.as_ref().filter(|failure| failure.is_listed);
+        failure.map(|failure| &failure.schedule)
+    }
+
+    /// Returns the failures of seeds: of the first one also that of its fewest turns.
+    pub fn failures(&self) -> impl Iterator<Item = &str> {
+        let small = self.failure.iter().map(|failure| &failure.schedule);
+        self.failed.iter().chain(small).map(|schedule| &*schedule.failure)
+    }
+}
+
+/// Returns a failure's text without its numbers: failures of one kind differ only in these.
+pub fn kind(failure: &str) -> String {
+    let is_digit = |c: char| c.is_ascii_hexdigit() || c == 'x';
+    let mut kind = String::new();
+    let mut rest = failure;
+    while let Some(first) = rest.chars().next() {
+        let is_run = is_digit(first);
+        let end = rest.find(|c| is_digit(c) != is_run).unwrap_or(rest.len());
+        let (run, after) = rest.split_at(end);
+        let is_number = is_run && run.contains(|c: char| c.is_ascii_digit());
+        kind += if is_number { "N" } else { run };
+        rest = after;
+    }
+    kind
+}
+
+#[cfg(test)]
+mod tests {
+    use super::kind;
+
+    #[test]
+    fn failures_of_one_kind_differ_in_their_numbers() {
+        let stored = "a check failed: stored 0x1f, after fsync() the disk has 3";
+        assert_eq!(kind(stored), "a check failed: stored N, after fsync() the disk has N");
+        let [one, other] = ["kernel BUG at mm/rmap.c:12!", "kernel BUG at mm/rmap.c:1234!"];
+        assert_eq!(kind(one), kind(other));
+        assert_ne!(kind(one), kind("kernel BUG at mm/swap.c:12!"));
+        assert_eq!(kind(""), "");
+    }
 }
