@@ -184,6 +184,8 @@ pub(crate) enum CliError {
     LabSeries { message: String, status: u8 },
     #[error("{0}")]
     ScheduleWorkload(String),
+    #[error("--format picture: schedules have no such form; expected table or list")]
+    SchedulePicture,
     #[error("schedules are searched on one configuration of x86-64: expected --config x86-64-swap")]
     ScheduleConfig,
     #[error(transparent)]

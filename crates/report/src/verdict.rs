@@ -1,13 +1,13 @@
 //! The results of the comparisons, in words.
 
 use crate::charts::Drawn;
-use crate::text::{count, is_tiny, number, signed, with_unit};
+use crate::text::{count, is_tiny, number, signed, variant, with_unit};
 use maud::{Markup, html};
 use pageout_record::compare::{Change, Comparison, Pairs, Row, Standing, Summary, Verdict};
 use pageout_record::render::{
     Decided, DecidedOn, decided, grown, p_value, question, undeclared, verdicts,
 };
-use pageout_record::schema::{Basis, Ground, RecordFile};
+use pageout_record::schema::{Basis, Ground, Record, RecordFile, Step, StepKind};
 
 /// The most wholes of one variant that are written out.
 const WRITTEN: usize = 6;
@@ -17,8 +17,8 @@ pub(crate) fn verdict(drawn: &Drawn<'_>) -> Markup {
     let of = drawn.of;
     html! {
         (decision(of))
-        // The results of searches are summed up over all of them.
-        @if of.others.is_empty() && of.rows.iter().any(|row| row.ground != Ground::Check) {
+        // The results of searches are told before all comparisons.
+        @if of.others.is_empty() && of.rows.iter().any(|row| !is_of_search(row)) {
             p { "Nothing is compared: these are the figures of one variant." }
         }
         @for (other, said) in verdicts(of).iter().enumerate() {
@@ -67,8 +67,40 @@ fn decision_on(DecidedOn { place, chance, details }: &DecidedOn) -> Markup {
     }
 }
 
-/// Returns the results of searches: for the engine, whether its properties held, and for exhibits,
-/// the bugs found.
+/// The scenario of searches of real kernels, and its metrics.
+const SCHEDULE: &str = "schedule";
+const SEEDS: &str = "seeds";
+const FAILED: &str = "seeds that failed";
+
+fn is_of_search(row: &Row) -> bool {
+    row.ground == Ground::Check || row.scenario == SCHEDULE
+}
+
+/// Returns the results of searches of real kernels: the seeds that failed, and the failure.
+fn schedules(file: &RecordFile) -> Markup {
+    let number = |record: &Record, name| record.metric(name).map_or(0.0, |of| of.values[0]);
+    let broken = |record: &Record| {
+        let mut sequences = record.metrics.iter().filter_map(|metric| metric.sequence.as_deref());
+        let steps = sequences.next()?.steps.iter();
+        let broken = |step: &&Step| step.kind == StepKind::Violation;
+        steps.rev().find(broken).map(|step| step.text.clone())
+    };
+    html! {
+        @for record in file.records().filter(|record| record.scenario == SCHEDULE) {
+            @let failed = number(record, FAILED);
+            @let standing = if failed == 0.0 { "better" } else { "worse" };
+            p {
+                strong { (variant(&record.variant)) } ": "
+                strong class=(standing) { (failed) " of " (number(record, SEEDS)) " seeds failed" }
+                @if let Some(broken) = broken(record) { ": " (broken) }
+                "."
+            }
+        }
+    }
+}
+
+/// Returns the results of searches: for the engine, whether its properties held, for exhibits, the
+/// bugs found, and for real kernels, the seeds that failed.
 pub(crate) fn searches(file: &RecordFile) -> Markup {
     let (mut engine, mut bugs) = ([0_usize; 2], [0_usize; 2]);
     for record in file.records().filter(|record| record.ground == Ground::Check) {
@@ -87,6 +119,7 @@ pub(crate) fn searches(file: &RecordFile) -> Markup {
             }
         }
         @if bugs[0] > 0 { p { "Bugs put in: " (bugs[1]) " of " (bugs[0]) " found." } }
+        (schedules(file))
     }
 }
 

@@ -106,7 +106,7 @@ fn compare(args: &CompareArgs) -> Result<(), CliError> {
     let base = of_kernel(&kernels[0].name);
     let set = RecordSet::new(this_run(), measured.records.clone());
     output::emit(&args.output, &set, &[(&set, &base)], |set, columns| {
-        let parts = tables::parts(&kernels, &measured);
+        let parts = tables::parts(&kernels, &measured.built, &measured.emulators);
         tables::compared(set, &base, args.shown, &parts, columns)
     })?;
     output::say(&format!("built and compared in {}", elapsed(since)));

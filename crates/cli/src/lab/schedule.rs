@@ -3,7 +3,7 @@
 use super::args::Building;
 use super::progress::ShownProgress;
 use super::schedule_args::ScheduleArgs;
-use super::schedule_text as text;
+use super::{schedule_text as text, tables};
 use crate::error::CliError;
 use crate::output;
 use crate::this_run::this_run;
@@ -24,6 +24,7 @@ const OPTIONS: [&str; 1] = ["EXT4_FS=y"];
 
 pub(crate) fn schedule(args: &ScheduleArgs) -> Result<ExitCode, CliError> {
     args.patched.check_paths()?;
+    text::Form::of(args.format, 0)?;
     if args.only_replays() && (args.seeds.is_some() || args.searching.strategy.is_some()) {
         return Err(CliError::ReplayAlone);
     }
@@ -41,7 +42,12 @@ pub(crate) fn schedule(args: &ScheduleArgs) -> Result<ExitCode, CliError> {
     }
     let records = scheduled.searched.iter().map(|searched| searched.record(&search)).collect();
     let set = RecordSet::new(this_run(), records);
-    output::emit(&args.output, &set, &[], |_, _| Ok(text::scheduled(&scheduled, &search)))?;
+    let emulators = std::slice::from_ref(&scheduled.emulator);
+    let origin = tables::parts(&kernels, &scheduled.built, emulators);
+    output::emit(&args.output, &set, &[], |_, columns| {
+        let form = text::Form::of(args.format, columns)?;
+        Ok(text::scheduled(&scheduled, &search, &origin, form))
+    })?;
     let is_found = scheduled.searched.iter().any(|searched| searched.found());
     let mut replayed = scheduled.given.iter().flat_map(|(_, runs)| runs);
     let fails = replayed.any(|run| run.failure.is_some());

@@ -2,7 +2,7 @@
 
 use super::args::Patched;
 use crate::numbers::whole;
-use crate::options::{MEASURING, OUTPUT, Output, SCENARIO};
+use crate::options::{Form, MEASURING, OUTPUT, Output, SCENARIO};
 use clap::Parser;
 use pageout_lab::{Program, Search, Strategy};
 use std::ops::RangeInclusive;
@@ -41,6 +41,10 @@ pub(crate) struct ScheduleArgs {
     #[arg(long, value_name = "SECONDS", default_value_t = 120, help_heading = MEASURING,
         hide_short_help = true, value_parser = whole::<u16>(1..=3600))]
     pub time_limit: u16,
+    /// Form of the result: table, or list, a text for mails
+    #[arg(long, value_name = "FORM", value_enum, default_value_t = Form::Table,
+        help_heading = OUTPUT, hide_short_help = true, conflicts_with_all = ["json", "csv"])]
+    pub format: Form,
     #[command(flatten)]
     pub output: Output,
 }

@@ -1,10 +1,14 @@
 //! The text that `lab schedule` prints.
 
+use super::tables::{Parts, parts_of_series, provenance};
+use crate::error::CliError;
+use crate::terminal::COLUMNS;
+use crate::{command_line, options};
 use pageout_lab::{
     Failure, Kernel, Replayed, Schedule, Scheduled, Search, Searched, SearchedSeries,
     schedule_table,
 };
-use pageout_record::render::{Align, Grid};
+use pageout_record::render::{Align, Grid, LIST_WIDTH, mail};
 use std::fmt::Write;
 
 /// The limits of every search.
@@ -13,8 +17,49 @@ Seen: orders of the CPUs at basic blocks, TLB flushes of x86 that are deferred.
 Not seen: weak memory, and what an arm64 broadcast takes to arrive.
 ";
 
+/// A form of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// A text of this many columns of characters.
+    Columns(usize),
+    /// A text for mails, with the command.
+    Mail,
+}
+
+impl Form {
+    /// Returns the form asked for; there are no pictures.
+    pub(super) fn of(form: options::Form, columns: usize) -> Result<Self, CliError> {
+        match form {
+            options::Form::Table => Ok(Self::Columns(columns)),
+            options::Form::List => Ok(Self::Mail),
+            options::Form::Picture => Err(CliError::SchedulePicture),
+        }
+    }
+
+    fn columns(self) -> usize {
+        match self {
+            Self::Columns(columns) => columns,
+            Self::Mail => LIST_WIDTH,
+        }
+    }
+
+    /// Writes the parts, with empty lines between them.
+    fn text(self, parts: &[String]) -> String {
+        let text = parts.join("\n");
+        match self {
+            Self::Columns(_) => text,
+            Self::Mail => mail(&text, &command_line::words()),
+        }
+    }
+}
+
 /// Writes the results of a search, and of the replays.
-pub(super) fn scheduled(scheduled: &Scheduled, search: &Search) -> String {
+pub(super) fn scheduled(
+    scheduled: &Scheduled,
+    search: &Search,
+    origin: &Parts,
+    form: Form,
+) -> String {
     let mut parts =
         vec![format!("{} on {} CPUs, {}\n", search.workload.text(), search.cpus, search.strategy)];
     if scheduled.searched.is_empty() {
@@ -22,10 +67,10 @@ pub(super) fn scheduled(scheduled: &Scheduled, search: &Search) -> String {
     }
     let were_run = |(_, runs): &&(Schedule, Vec<Replayed>)| !runs.is_empty();
     parts.extend(scheduled.given.iter().filter(were_run).map(replayed));
-    parts.extend(scheduled.searched.iter().map(|of| searched(of, search)));
+    parts.extend(scheduled.searched.iter().map(|of| searched(of, search, form)));
     parts.extend(scheduled.found.iter().filter(were_run).map(replayed));
-    parts.push(SEEN.to_owned());
-    parts.join("\n")
+    parts.extend([provenance(origin, form.columns()), SEEN.to_owned()]);
+    form.text(&parts)
 }
 
 /// Writes the results of a series: a row for each kernel, the first failure of each kind with the
@@ -34,7 +79,7 @@ pub(super) fn series(
     kernels: &[Kernel],
     searched: &SearchedSeries,
     search: &Search,
-    columns: usize,
+    form: Form,
 ) -> String {
     let (workload, seeds) = (search.workload.text(), &search.seeds);
     let mut parts = vec![
@@ -45,22 +90,18 @@ pub(super) fn series(
             seeds.start(),
             seeds.end()
         ),
-        rows(kernels, searched).text(columns),
+        rows(kernels, searched).text(form.columns()),
     ];
     for (schedule, runs) in &searched.found {
         let of_it = |searched: &&Searched| searched.kernel == schedule.kernel;
         let all = searched.tried.iter().filter_map(|tried| tried.outcome.as_ref().ok());
-        parts.extend(all.clone().find(of_it).map(|of| self::searched(of, search)));
+        parts.extend(all.clone().find(of_it).map(|of| self::searched(of, search, form)));
         parts.push(replayed(&(schedule.clone(), runs.clone())));
     }
-    let mut patches = Grid::new([("", Align::Left), ("", Align::Left)]);
-    for kernel in kernels {
-        let source = || searched.built.first().map(|built| built.source.clone());
-        let what = kernel.patches.last().map(|patch| patch.subject.clone()).or_else(source);
-        patches.row([kernel.name.clone(), what.unwrap_or_default()]);
-    }
-    parts.extend([patches.text(columns), SEEN.to_owned()]);
-    parts.join("\n")
+    let SearchedSeries { built, emulator, .. } = searched;
+    let origin = parts_of_series(kernels, built, std::slice::from_ref(emulator));
+    parts.extend([provenance(&origin, form.columns()), SEEN.to_owned()]);
+    form.text(&parts)
 }
 
 fn rows(kernels: &[Kernel], searched: &SearchedSeries) -> Grid {
@@ -109,7 +150,7 @@ fn seconds(of: f64) -> String {
     if of < 10.0 { format!("{of:.1} s") } else { format!("{of:.0} s") }
 }
 
-fn searched(of: &Searched, search: &Search) -> String {
+fn searched(of: &Searched, search: &Search, form: Form) -> String {
     let mut text = format!("{}\n", of.kernel);
     let mut line = |name: &str, said: String| {
         writeln!(text, "  {name:<14} {said}").expect("a string takes all");
@@ -124,7 +165,8 @@ fn searched(of: &Searched, search: &Search) -> String {
     line("first failure", format!("seed {}, after {first}", failure.seed));
     self::failure(failure, &mut line);
     text.push('\n');
-    text += &schedule_table(&failure.rows, search.cpus);
+    let columns = form.columns().clamp(LIST_WIDTH, COLUMNS);
+    text += &schedule_table(&failure.rows, search.cpus, columns);
     text.push('\n');
     text += &failure.schedule.to_string();
     text

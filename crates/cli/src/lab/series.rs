@@ -11,7 +11,7 @@ use crate::error::CliError;
 use crate::options::Form;
 use crate::this_run::this_run;
 use crate::{fail_on, output, paths};
-use pageout_lab::{Attempted, BASE, Bench, Kernel, LabError, NotBuilt, Series, Workload};
+use pageout_lab::{Attempted, BASE, Bench, Kernel, LabError, Measured, NotBuilt, Series, Workload};
 use pageout_record::compare::{Outcome, Role, compare};
 use pageout_record::schema::{Labels, Record, RecordSet};
 use std::collections::BTreeSet;
@@ -218,7 +218,8 @@ impl Done<'_> {
         let of_checks: Vec<Record> = of_checks.map(titled).filter(is_other).collect();
         let shown = RecordSet::new(set.run.clone(), rows.clone());
         let all = RecordSet::new(set.run.clone(), [rows, of_checks].concat());
-        let parts = tables::parts_of_series(kernels, &attempted.measured);
+        let Measured { built, emulators, .. } = &attempted.measured;
+        let parts = tables::parts_of_series(kernels, built, emulators);
         output::emit(&args.output, &all, &[(&shown, base)], |_, columns| {
             let wide = args.shown.format == Form::Table && kernels.len() > 1 + COLUMNS;
             let text = match wide.then(|| self.first_and_last(set)) {

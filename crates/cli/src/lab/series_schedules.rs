@@ -31,6 +31,7 @@ pub(super) fn outcome(
     range: Option<&str>,
     words: &[String],
 ) -> Result<Outcome, CliError> {
+    text::Form::of(args.shown.format, 0)?;
     let points = Points::new(&args.searching.points)?;
     schedule::check_config(&args.building)?;
     let limit = args.running.limit().unwrap_or(Duration::from_secs(LIMIT));
@@ -157,7 +158,8 @@ impl Series<'_> {
         };
         let set = RecordSet::new(this_run(), self.all().map(record).collect());
         output::emit(&args.output, &set, &[], |_, columns| {
-            Ok(text::series(kernels, searched, search, columns))
+            let form = text::Form::of(args.shown.format, columns)?;
+            Ok(text::series(kernels, searched, search, form))
         })
     }
 }

@@ -85,6 +85,7 @@ fn what_is_no_search_is_refused() {
     refused(&format!("{lost} --replay x --seeds 0..5"), alone);
     refused(&format!("{lost} --replay x --strategy few=2"), alone);
     refused(&format!("{lost} --until-passes"), &["--replay"]);
+    refused(&format!("{lost} --format picture"), &["expected table or list"]);
 }
 
 #[test]
@@ -158,7 +159,34 @@ fn a_failure_is_made_small_and_kept() {
     let kept = fs::read_to_string(world.path("found/stock-seed-3.schedule")).expect("it is kept");
     assert!(text.contains(&kept), "{kept}");
     assert!(world.is_quiet());
+    let page = format!("{LOST_WRITE} --format list --html page.html");
+    let mail = searched(&world, &page);
+    let mail = String::from_utf8(mail.stdout).expect("text");
+    assert!(mail.lines().all(|line| line.len() <= 72 && line.is_ascii()), "{mail}");
+    for part in [
+        "stock     Linux 6.12.1-mine, ",
+        "emulator  emulator 1.0\n",
+        "\npageout schedule 1\n",
+        "\npageout lab schedule stock --workload lost-write ",
+        "waits ",
+    ] {
+        assert!(mail.contains(part), "no `{part}` in:\n{mail}");
+    }
+    let page = fs::read_to_string(world.path("page.html")).expect("a page");
+    for part in [
+        "Step by step",
+        "CPU 2",
+        "shrink_folio_list(), mm/vmscan.c:7, pass",
+        "broken: ",
+        "1 of 4 seeds failed",
+    ] {
+        assert!(page.contains(part), "no `{part}` on the page");
+    }
+    world.file("mail", &mail);
     world.file("tree/mm/vmscan.c", "all\n");
+    let again = searched(&world, &format!("{LOST_WRITE} --replay ./mail"));
+    let text = String::from_utf8(again.stdout.clone()).expect("text");
+    assert!(text.contains("stock: passes; 1 of 1 turns given up"), "{text}{}", stderr(&again));
     let again = searched(&world, &format!("{LOST_WRITE} --replay found"));
     let text = String::from_utf8(again.stdout.clone()).expect("text");
     assert_eq!(again.status.code(), Some(0), "{}", stderr(&again));

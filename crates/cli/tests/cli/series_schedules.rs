@@ -53,6 +53,9 @@ fn the_patch_that_brings_a_race_is_not_ok() {
         let kept = world.path(&format!("found/{kernel}-seed-3.schedule"));
         assert!(kept.is_file(), "{}", kept.display());
     }
+    let mail = ended(&world, &format!("{SERIES} --format list --ktap checks"), 1);
+    assert!(mail.lines().all(|line| line.len() <= 72 && line.is_ascii()), "{mail}");
+    assert!(mail.contains("\npageout lab series start..main lost-write "), "{mail}");
     let page = fs::read_to_string(world.path("page.html")).expect("a page");
     assert!(page.contains("p2: mm:_patch_2"), "the page has the subject");
 }

@@ -34,14 +34,20 @@ pub use workload::{Program, ProgramError};
 
 use std::sync::atomic::AtomicBool;
 
+use super::build::Built;
+use super::child::version;
 use super::kernel::Kernel;
 use super::session::{Lab, LabError};
-use super::target::Config;
+use super::target::{Arch, Config};
 use search::At;
 
 /// The results of all kernels.
 #[derive(Clone, Debug)]
 pub struct Scheduled {
+    /// The kernels.
+    pub built: Vec<Built>,
+    /// The emulator, as it calls itself.
+    pub emulator: String,
     /// The runs of each given schedule, on every kernel.
     pub given: Vec<(Schedule, Vec<Replayed>)>,
     /// The search of each kernel that passes those, unless there were no seeds to try.
@@ -85,8 +91,15 @@ impl Lab<'_> {
         let found = searched.iter().filter_map(Searched::schedule);
         let found = found.map(|schedule| replays(&opened, schedule, Some(&schedule.kernel)));
         let found = found.collect::<Result<_, LabError>>()?;
-        Ok(Scheduled { given, searched, found })
+        drop(opened);
+        Ok(Scheduled { built, emulator: emulator()?, given, searched, found })
     }
+}
+
+/// Returns the emulator, as it calls itself.
+fn emulator() -> Result<String, LabError> {
+    let version = version(Arch::X86_64.qemu()).map_err(MachineError::from);
+    Ok(version.map_err(SearchError::from)?)
 }
 
 /// Runs a schedule on each kernel, except on the one of a name.

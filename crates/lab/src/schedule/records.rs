@@ -4,7 +4,11 @@ use pageout_record::schema::Basis::{Counted, Measured};
 use pageout_record::schema::Better::{self, Higher, Lower, Neither};
 use pageout_record::schema::{Basis, Ground, Metric, Record};
 
+use super::rows::sequence;
 use super::search::{Search, Searched};
+
+/// The metric that has the steps of a failure.
+const STEPS: &str = "failing run";
 
 impl Searched {
     /// Returns the record of a kernel's search.
@@ -47,6 +51,11 @@ impl Searched {
         if let Some(first) = self.first {
             add("time to the first failure", "s", Measured, Lower, first);
         }
+        let steps = self.failure.as_ref().and_then(|of| sequence(&of.rows, search.cpus));
+        record.metrics.extend(steps.map(|steps| Metric {
+            sequence: Some(steps.into()),
+            ..Metric::new(STEPS, "", Counted, Neither, Vec::new())
+        }));
         record
     }
 }

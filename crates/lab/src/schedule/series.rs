@@ -9,13 +9,15 @@ use super::super::session::{Done, Lab, LabError, NotBuilt, OnFailure, Sources, W
 use super::super::target::Config;
 use super::search::{At, Replayed, Search, Searched};
 use super::text::Schedule;
-use super::{kind, replays};
+use super::{emulator, kind, replays};
 
 /// The outcome of a series' searches.
 #[derive(Debug)]
 pub struct SearchedSeries {
     /// The kernels that were searched.
     pub built: Vec<Built>,
+    /// The emulator, as it calls itself.
+    pub emulator: String,
     /// Each kernel that was built and booted, or failed to boot.
     pub tried: Vec<Tried>,
     /// The kernels that were not built.
@@ -69,7 +71,7 @@ impl Lab<'_> {
         let (built, tried): (Vec<_>, Vec<_>) = results.into_iter().unzip();
         let built: Vec<Built> = built.into_iter().flatten().collect();
         let found = self.elsewhere(&built, search, &tried)?;
-        Ok(SearchedSeries { built, tried, not_built, found })
+        Ok(SearchedSeries { built, emulator: emulator()?, tried, not_built, found })
     }
 
     fn searched(&self, built: &Built, search: &Search) -> Result<Searched, LabError> {
