@@ -8,7 +8,7 @@ use crate::error::CliError;
 use crate::output;
 use crate::this_run::this_run;
 use pageout_experiment::input;
-use pageout_lab::{Arch, Config, Kernel, Lab, Needs, Points, Schedule, Search, Searched};
+use pageout_lab::{Arch, Config, Kernel, Lab, Points, Program, Schedule, Search, Searched};
 use pageout_record::schema::RecordSet;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ pub(crate) fn schedule(args: &ScheduleArgs) -> Result<ExitCode, CliError> {
     let given = given(&args.replay, &search)?;
     let kernels = args.patched.kernels(&args.kernels, &["stock"])?;
     let told = ShownProgress::new();
-    let (lab, config) = open(&args.patched.building, points, &told, &kernels)?;
+    let (lab, config) = open(&args.patched.building, points, &told, &kernels, &search.workload)?;
     let scheduled = lab.schedule(&kernels, config, &search, &given)?;
     if let Some(directory) = &args.searching.save {
         save(directory, scheduled.searched.iter())?;
@@ -68,8 +68,9 @@ pub(super) fn open<'a>(
     points: Points,
     told: &'a ShownProgress,
     kernels: &[Kernel],
+    workload: &Program,
 ) -> Result<(Lab<'a>, Config), CliError> {
-    let (mut lab, configs) = building.open(told, kernels, &Needs::SWAP, None)?;
+    let (mut lab, configs) = building.open(told, kernels, &workload.needs(), None)?;
     lab.points = Some(points);
     lab.options.extend(OPTIONS.map(|option| option.parse().expect("an option of ours")));
     Ok((lab, configs[0]))

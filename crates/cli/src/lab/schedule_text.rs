@@ -158,8 +158,12 @@ fn searched(of: &Searched, search: &Search, form: Form) -> String {
     let passed = || format!("passes; {} points, {} checks", of.points, of.checks);
     line("without turns", of.control.as_ref().map_or_else(passed, |how| format!("fails: {how}")));
     let rate = of.tried as f64 / of.seconds.max(0.001);
-    let failed = format!("{} tried, {} failed; {rate:.2} a second", of.tried, of.failed.len());
-    line("seeds", failed);
+    let gave_up = match of.gave_up {
+        0 => String::new(),
+        gave_up => format!(", {gave_up} gave up"),
+    };
+    let (tried, failed) = (of.tried, of.failed.len());
+    line("seeds", format!("{tried} tried, {failed} failed{gave_up}; {rate:.2} a second"));
     let Some(failure) = &of.failure else { return text };
     let first = of.first.map_or_else(String::new, seconds);
     line("first failure", format!("seed {}, after {first}", failure.seed));

@@ -38,7 +38,7 @@ pub(super) fn outcome(
     let search = args.searching.search(workload(args, words)?, 0..=seeds - 1, RUNS, limit);
     let kernels = kernels(args, range)?;
     let told = ShownProgress::new();
-    let (lab, config) = schedule::open(&args.building, points, &told, &kernels)?;
+    let (lab, config) = schedule::open(&args.building, points, &told, &kernels, &search.workload)?;
     let searched = lab.attempt_schedules(&kernels, config, &search, goes_on(args))?;
     drop(lab);
     drop(told);

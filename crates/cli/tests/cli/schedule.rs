@@ -72,6 +72,10 @@ fn what_is_no_search_is_refused() {
         "lab schedule stock --workload lost-writes",
         &["unknown workload `lost-writes`", "`lost-write`?", "or a C file"],
     );
+    refused(
+        "lab schedule stock --workload reclaim-file",
+        &["workload reclaim-file: it is no program in C", "register-check", "lazy-free"],
+    );
     refused(&format!("{lost} --seeds 5..5"), &["--seeds", "`5..5`", "expected A..B"]);
     refused(&format!("{lost} --seeds 5"), &["--seeds", "`5`", "expected A..B"]);
     refused(&format!("{lost} --strategy pct=0"), &["`pct=0`", "pct=N, priorities"]);
@@ -135,6 +139,27 @@ fn an_emulator_that_fails_is_told_with_its_words() {
     let output = searched(&world, LOST_WRITE);
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
     assert_failed(&output, &["the emulator failed", "qemu: no such machine"]);
+    assert!(world.is_quiet());
+}
+
+#[test]
+fn a_program_has_to_check_and_a_workload_of_the_lab_need_not() {
+    let world = world();
+    world.file("tree/mm/vmscan.c", "unchecked\n");
+    let error = searched(&world, LOST_WRITE);
+    assert_failed(&error, &["workload lost-write 2 alone: it checks nothing"]);
+    let lab = "schedule stock --config x86-64-swap --seeds 0..3 --workload lazy-free";
+    let of_lab = searched(&world, lab);
+    let text = String::from_utf8(of_lab.stdout.clone()).expect("text");
+    assert_eq!(of_lab.status.code(), Some(0), "{}", stderr(&of_lab));
+    assert!(text.contains("lazy-free on 3 CPUs") && text.contains(", 0 checks"), "{text}");
+    world.file("tree/mm/vmscan.c", "tired\n");
+    let text = String::from_utf8(searched(&world, lab).stdout).expect("text");
+    assert!(text.contains("3 tried, 0 failed, 1 gave up;"), "{text}");
+    let error = searched(&world, &lab.replace("0..3", "1..2").replace("lazy-free", "none.c"));
+    assert_failed(&error, &["cannot read none.c"]);
+    world.file("tree/mm/vmscan.c", "pointless\n");
+    assert_failed(&searched(&world, lab), &["it passes no point of kernel stock"]);
     assert!(world.is_quiet());
 }
 

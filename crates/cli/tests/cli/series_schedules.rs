@@ -92,7 +92,10 @@ fn a_patch_without_a_search_is_a_gap() {
         assert!(text.contains(part), "no `{part}` in:\n{text}");
     }
     let never = searched(&world, &SERIES.replace("start..main", "main~1..main"));
-    assert_failed(&never, &["the base: base, lost-write 2 alone", "schedule_begin()", "Oops"]);
+    assert_failed(
+        &never,
+        &["the base: base, lost-write 2 alone", "before the workload began", "Oops"],
+    );
     assert_eq!(never.status.code(), Some(2));
 }
 

@@ -148,16 +148,16 @@ impl Drop for Emulator {
 fn line(built: &Built, workload: &Program, initrd: &Path, cpus: u8) -> Vec<OsString> {
     let smp = format!("{cpus},sockets={cpus}");
     let mut line: Vec<OsString> = vec![Arch::X86_64.qemu().into()];
-    line.extend(["-M", "q35", "-cpu", "max", "-m", "512M", "-smp", &smp].map(Into::into));
+    let memory = format!("{}M", workload.memory_mib());
+    line.extend(["-M", "q35", "-cpu", "max", "-m", &memory, "-smp", &smp].map(Into::into));
     line.extend(COMMON.map(Into::into));
     // The parameters are those of machines that count, but a warning of the kernel is a failure.
     let mut parameters = "console=ttyS0 nolapic_timer tsc=reliable tsc_early_khz=1000000 \
         noreplace-smp loglevel=5 panic=-1 panic_on_warn=1"
         .to_owned();
-    for parameter in &built.kernel.parameters {
-        parameters += &format!(" {parameter}");
+    for word in built.kernel.parameters.iter().chain(&workload.boot_words()) {
+        parameters += &format!(" {word}");
     }
-    parameters += &format!(" -- workload {}", workload.arguments().join(" "));
     for (option, value) in [
         ("-kernel", built.image().into_os_string()),
         ("-initrd", initrd.join("initrd").into_os_string()),
@@ -309,7 +309,9 @@ impl<'a> Machine<'a> {
         let why = match emulator.debugger.run(BOOT, &|| self.is_stopped()) {
             Ok(Some(())) => None,
             Ok(None) => Some("the workload does not begin in 300 s"),
-            Err(_) => Some("the machine ended before the workload's schedule_begin()"),
+            Err(_) => Some(
+                "the machine ended before the workload began (schedule_begin() or lab_sample())",
+            ),
         };
         if let Some(why) = why {
             let said = emulator.last();

@@ -37,6 +37,7 @@ impl Searched {
         add("points without turns", "", Counted, Neither, self.points as f64);
         add("seeds", "", Counted, Neither, self.tried as f64);
         add("seeds that failed", "", Counted, Lower, self.failed.len() as f64);
+        add("seeds that gave up", "", Counted, Neither, self.gave_up as f64);
         if self.tried > 0 && self.seconds > 0.0 {
             add("seeds a second", "1/s", Measured, Higher, self.tried as f64 / self.seconds);
         }

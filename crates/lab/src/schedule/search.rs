@@ -9,7 +9,7 @@ use super::super::build::Built;
 use super::super::cache::Cache;
 use super::super::parallel;
 use super::super::progress::{Progress, Task};
-use super::layout::{Listed, MAX_RANGES, Orders};
+use super::layout::{Listed, MAX_RANGES, Orders, Verdict};
 use super::machine::{Machine, MachineError, Ran};
 use super::small::Failure;
 use super::strategy::Strategy;
@@ -19,6 +19,8 @@ use super::workload::Program;
 
 /// The call that the compiler puts in.
 const HOOK: &str = "__sanitizer_cov_trace_pc";
+/// The beginning of the event of a workload that gives up.
+const GAVE_UP: &str = "gave up: ";
 
 /// A search to carry out.
 #[derive(Clone, Debug)]
@@ -54,6 +56,16 @@ pub enum SearchError {
     /// A workload that would find nothing.
     #[error("workload {0}: it checks nothing: no schedule_check() held or failed before its end")]
     NoCheck(String),
+    /// A workload that cannot be run to its end.
+    #[error("workload {workload}, kernel {kernel}, without turns: it gave up: {why}")]
+    GaveUp {
+        /// The workload.
+        workload: String,
+        /// The kernel's name.
+        kernel: String,
+        /// The reason that it told.
+        why: String,
+    },
     /// A function without points.
     #[error("--turns-in {function}: kernel {kernel} has no such function with points{hint}")]
     NoFunction {
@@ -87,6 +99,8 @@ pub struct Searched {
     pub checks: u64,
     /// Seeds that were run.
     pub tried: u64,
+    /// Seeds whose workload gave up, although the kernel was right.
+    pub gave_up: u64,
     /// The turns of each seed that failed.
     pub failed: Vec<Schedule>,
     /// Seconds that the seeds took.
@@ -128,6 +142,12 @@ fn failure(ran: &Ran, limit: Duration) -> Option<String> {
     let marks = ["BUG: ", "WARNING: "];
     let warned = serial.lines().find(|line| marks.iter().any(|mark| line.contains(mark)));
     warned.map(|line| format!("the kernel warned: {}", line.trim()))
+}
+
+/// Returns the reason for which a workload gave up, if it did.
+fn gave_up(ran: &Ran) -> Option<&str> {
+    let last = ran.found.events.last().filter(|_| ran.found.verdict == Verdict::Passed);
+    last.and_then(|event| event.text.strip_prefix(GAVE_UP))
 }
 
 /// A kernel's machine, and its search.
@@ -219,7 +239,10 @@ impl<'a> At<'a> {
         let control = self.run(Orders::default())?;
         let (workload, kernel) = (self.search.workload.text(), self.built.kernel.name.clone());
         let failed = self.fails(&control);
-        if failed.is_none() && control.found.checks == 0 {
+        if let Some(why) = gave_up(&control).map(str::to_owned) {
+            return Err(SearchError::GaveUp { workload, kernel, why });
+        }
+        if failed.is_none() && control.found.checks == 0 && self.search.workload.must_check() {
             return Err(SearchError::NoCheck(workload));
         }
         if control.found.points == 0 {
@@ -233,6 +256,7 @@ impl<'a> At<'a> {
             points,
             checks,
             tried: 0,
+            gave_up: 0,
             failed: Vec::new(),
             seconds: 0.0,
             first: None,
@@ -270,6 +294,7 @@ impl<'a> At<'a> {
             })?;
             for (seed, ran) in batch.into_iter().zip(ran) {
                 searched.tried += 1;
+                searched.gave_up += u64::from(gave_up(&ran).is_some());
                 if let Some(how) = self.fails(&ran) {
                     searched.failed.push(self.schedule(seed, &ran.listed(), how));
                     searched.first.get_or_insert_with(|| since.elapsed().as_secs_f64());
