@@ -29,7 +29,7 @@ pub(crate) fn schedule(args: &ScheduleArgs) -> Result<ExitCode, CliError> {
         return Err(CliError::ReplayAlone);
     }
     output::check(&args.output.paths(), &args.patched.inputs())?;
-    let points = Points::new(&args.searching.points)?;
+    let points = args.searching.points()?;
     check_config(&args.patched.building)?;
     let search = search(args);
     let given = given(&args.replay, &search)?;

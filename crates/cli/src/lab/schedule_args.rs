@@ -1,10 +1,11 @@
 //! The arguments of `pageout lab schedule`.
 
 use super::args::Patched;
+use crate::error::CliError;
 use crate::numbers::whole;
 use crate::options::{Form, MEASURING, OUTPUT, Output, SCENARIO};
 use clap::Parser;
-use pageout_lab::{Program, Search, Strategy};
+use pageout_lab::{MAX_TURNS_IN, Points, Program, Search, Strategy};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -88,6 +89,14 @@ pub(crate) struct Searching {
 }
 
 impl Searching {
+    /// Returns the places of the points, after a check of the functions.
+    pub(super) fn points(&self) -> Result<Points, CliError> {
+        match self.turns_in.len() {
+            found if found > MAX_TURNS_IN => Err(CliError::ScheduleTurnsIn(found)),
+            _ => Ok(Points::new(&self.points)?),
+        }
+    }
+
     /// Returns the search of a workload by these seeds.
     pub(super) fn search(
         &self,

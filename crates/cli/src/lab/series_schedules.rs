@@ -10,7 +10,7 @@ use crate::error::CliError;
 use crate::output;
 use crate::this_run::this_run;
 use pageout_lab::{
-    BASE, Kernel, LabError, Points, Program, Search, Searched, SearchedSeries, kind_of_failure,
+    BASE, Kernel, LabError, Program, Search, Searched, SearchedSeries, kind_of_failure,
 };
 use pageout_record::compare::Outcome;
 use pageout_record::schema::RecordSet;
@@ -32,7 +32,7 @@ pub(super) fn outcome(
     words: &[String],
 ) -> Result<Outcome, CliError> {
     text::Form::of(args.shown.format, 0)?;
-    let points = Points::new(&args.searching.points)?;
+    let points = args.searching.points()?;
     schedule::check_config(&args.building)?;
     let limit = args.running.limit().unwrap_or(Duration::from_secs(LIMIT));
     let search = args.searching.search(workload(args, words)?, 0..=seeds - 1, RUNS, limit);

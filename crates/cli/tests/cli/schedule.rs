@@ -89,6 +89,8 @@ fn what_is_no_search_is_refused() {
     refused(&format!("{lost} --replay x --seeds 0..5"), alone);
     refused(&format!("{lost} --replay x --strategy few=2"), alone);
     refused(&format!("{lost} --until-passes"), &["--replay"]);
+    let functions = ["f"; 17].join(",");
+    refused(&format!("{lost} --turns-in {functions}"), &["up to 16 functions, found 17"]);
     refused(&format!("{lost} --format picture"), &["expected table or list"]);
 }
 
@@ -160,6 +162,49 @@ fn a_program_has_to_check_and_a_workload_of_the_lab_need_not() {
     assert_failed(&error, &["cannot read none.c"]);
     world.file("tree/mm/vmscan.c", "pointless\n");
     assert_failed(&searched(&world, lab), &["it passes no point of kernel stock"]);
+    assert!(world.is_quiet());
+}
+
+#[test]
+fn a_machine_that_does_not_do_as_it_is_told_ends_with_one_message() {
+    let world = world();
+    let error = |kernel: &str, words: &str, parts: &[&str]| {
+        world.file("tree/mm/vmscan.c", kernel);
+        assert_failed(&searched(&world, &format!("{LOST_WRITE} {words}")), parts);
+        assert!(world.is_quiet());
+    };
+    let none = &["--turns-in shrink", "stock has no such function", "there is shrink_folio_list"];
+    error("all\n", "--turns-in shrink", none);
+    error("never\n", "", &["before the workload began", "Kernel panic"]);
+    error("full\n", "", &["does not keep the machine's state: No space"]);
+    error("other\n", "", &["the state that was kept is not of this kernel: remove "]);
+}
+
+#[test]
+fn a_run_that_does_not_end_is_cut_off() {
+    let world = world();
+    world.file("tree/mm/vmscan.c", "stuck\n");
+    let words = format!("{LOST_WRITE} --time-limit 1 --seeds 0..1 --tries 0");
+    let output = searched(&world, &words);
+    let text = String::from_utf8(output.stdout.clone()).expect("text");
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(text.contains("fails: it did not end in 1 s of the host's time"), "{text}");
+    assert!(world.is_quiet());
+}
+
+#[test]
+fn a_schedule_of_another_kernel_says_what_is_not_there() {
+    let world = world();
+    let head = "pageout schedule 1\nworkload lost-write 2 alone\ncpus 3\nkernel other\nbuild 0\n\
+        found few=3\nseed 0\nfailure x\n";
+    let turns = "turn 0 no_such_function+0x10 1 1\nturn 1 shrink_folio_list+0x12 1 1\n";
+    world.file("x.schedule", &format!("{head}{turns}"));
+    let output = searched(&world, &format!("{LOST_WRITE} --replay x.schedule"));
+    let text = String::from_utf8(output.stdout.clone()).expect("text");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let said = "stock: passes; 1 of 2 turns given up, 1 at the nearest point, none in \
+        no_such_function(), which is not there; another build";
+    assert!(text.contains(said), "{text}");
     assert!(world.is_quiet());
 }
 

@@ -47,6 +47,14 @@ pub enum MachineError {
     /// The image of a machine cannot be made.
     #[error("qemu-img: {0}")]
     Image(String),
+    /// The emulator does not keep the machine's state.
+    #[error("{title}: the emulator does not keep the machine's state: {said}")]
+    NotKept {
+        /// The machine.
+        title: String,
+        /// The emulator's answer.
+        said: String,
+    },
     /// The workload's beginning did not come.
     #[error("{title}: {why}; it says:\n{said}")]
     NeverBegins {
@@ -320,7 +328,8 @@ impl<'a> Machine<'a> {
         let save = format!("savevm {STATE}");
         let said = self.on(&mut emulator, |debugger| debugger.monitor(&save))?;
         if !said.trim().is_empty() {
-            return Err(MachineError::Image(said.trim().to_owned()));
+            let (title, said) = (self.title.clone(), said.trim().to_owned());
+            return Err(MachineError::NotKept { title, said });
         }
         let kept = to.join("state.qcow2");
         fs::copy(&image, &kept).map_err(CacheError::at(&kept))?;

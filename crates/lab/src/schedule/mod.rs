@@ -20,7 +20,7 @@ mod symbols;
 mod text;
 mod workload;
 
-pub use layout::{Event, Verdict};
+pub use layout::{Event, MAX_RANGES, Verdict};
 pub use machine::MachineError;
 pub use points::{Points, PointsError};
 pub use rows::{Row, What, table};

@@ -9,7 +9,7 @@ use super::super::build::Built;
 use super::super::cache::Cache;
 use super::super::parallel;
 use super::super::progress::{Progress, Task};
-use super::layout::{Listed, MAX_RANGES, Orders, Verdict};
+use super::layout::{Listed, Orders, Verdict};
 use super::machine::{Machine, MachineError, Ran};
 use super::small::Failure;
 use super::strategy::Strategy;
@@ -172,7 +172,7 @@ impl<'a> At<'a> {
         let Search { workload, cpus, limit, .. } = search;
         let machine = Machine::open(built, workload, *cpus, *limit, context, stop)?;
         let mut at = Self { machine, search, built, ranges: Vec::new(), jobs, stop };
-        for function in search.turns_in.iter().take(MAX_RANGES) {
+        for function in &search.turns_in {
             if at.points_of(function)?.is_empty() {
                 return Err(at.no_function(function));
             }
@@ -245,7 +245,7 @@ impl<'a> At<'a> {
         if failed.is_none() && control.found.checks == 0 && self.search.workload.must_check() {
             return Err(SearchError::NoCheck(workload));
         }
-        if control.found.points == 0 {
+        if failed.is_none() && control.found.points == 0 {
             return Err(SearchError::NoPoints { workload, kernel });
         }
         let points = control.found.points;
