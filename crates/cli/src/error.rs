@@ -9,8 +9,8 @@ use pageout_experiment::variant::VariantError;
 use pageout_host::generations::Refused;
 use pageout_host::residency::ReplayError;
 use pageout_lab::{
-    Arch, Config, FetchError, KernelError, LabError, PointsError, SeriesError, ShownError,
-    TextError, WorkloadError,
+    Arch, Config, FetchError, KernelError, LabError, MAX_TURNS_IN, PointsError, SeriesError,
+    ShownError, TextError, WorkloadError,
 };
 use pageout_machine::platform::PlatformError;
 use pageout_record::compare::{CompareError, FailOnError};
@@ -182,6 +182,12 @@ pub(crate) enum CliError {
     Series(#[from] SeriesError),
     #[error("{message}")]
     LabSeries { message: String, status: u8 },
+    #[error("{0}")]
+    ScheduleWorkload(String),
+    #[error("--turns-in: expected up to {MAX_TURNS_IN} functions, found {0}")]
+    ScheduleTurnsIn(usize),
+    #[error("--format picture: schedules have no such form; expected table or list")]
+    SchedulePicture,
     #[error("schedules are searched on one configuration of x86-64: expected --config x86-64-swap")]
     ScheduleConfig,
     #[error(transparent)]

@@ -31,6 +31,12 @@ pub(super) static SCHEDULED: &[File] = &[
     ("reports/stale-read/stale_read.c", text!("reports/stale-read/stale_read.c")),
 ];
 
+/// The sources that are put around a workload with a manifest whose turns are decided.
+pub(super) static SCHEDULED_LAB: &[File] = &[
+    ("lab_workload.c", text!("schedule/lab_workload.c")),
+    ("pageout_schedule.h", text!("schedule/pageout_schedule.h")),
+];
+
 /// The object that points call, added to a kernel with points as `mm/pageout_schedule.c`.
 pub(super) static SCHEDULE_OBJECT: &str = text!("schedule/pageout_schedule.c");
 

@@ -105,6 +105,11 @@ impl Guest {
         Ok(Self { programs, file_system: file_system(cache, progress)? })
     }
 
+    /// Returns the directories of its files, whose names follow from their content.
+    pub(super) fn directories(&self) -> [&Path; 2] {
+        [&self.programs, &self.file_system]
+    }
+
     /// Writes an initrd.
     pub(super) fn write_initrd(&self, carried: &Carried<'_>, to: &Path) -> Result<(), CacheError> {
         let read = |path: PathBuf| fs::read(&path).map_err(CacheError::at(&path));

@@ -81,8 +81,9 @@ pub use program::NoProgram;
 pub use progress::{Progress, Silent, Task};
 pub use release::Release;
 pub use schedule::{
-    Event, Failure, MachineError, Place, Points, PointsError, Program, ProgramError, Replayed, Row,
-    Schedule, Scheduled, Search, SearchError, Searched, Strategy, TextError, Turn, Verdict, What,
+    Event, Failure, MAX_RANGES as MAX_TURNS_IN, MachineError, Place, Points, PointsError, Program,
+    ProgramError, Replayed, Row, Schedule, Scheduled, Search, SearchError, Searched,
+    SearchedSeries, Strategy, TextError, Tried, Turn, Verdict, What, kind as kind_of_failure,
     table as schedule_table,
 };
 pub use series::{BASE, Series, SeriesError};

@@ -160,6 +160,11 @@ impl Bench {
         line
     }
 
+    /// Returns its words, as a command line has them.
+    pub(super) fn words(&self) -> Vec<String> {
+        self.fields.iter().map(|(field, value)| format!("{field}={value}")).collect()
+    }
+
     /// Returns the program of the test machine that runs it.
     fn program(&self) -> &'static str {
         if self.workload.is_program() { "workload" } else { "bench" }
@@ -210,13 +215,18 @@ impl Bench {
 
     /// Returns the bytes that it maps, besides those of every machine.
     pub(super) fn mapped(&self) -> u64 {
+        self.size().unwrap_or(DEFAULT_SIZE)
+    }
+
+    /// Returns the bytes that its manifest or its fields name.
+    pub(super) fn size(&self) -> Option<u64> {
         // The benchmark's figures are of machines with this much room, unless a size is given.
         let size = match self.workload.is_program() {
             true => self.field(SIZE),
             false => self.given(SIZE),
         };
         let size = || size.and_then(|size| parse_size(size).ok());
-        self.workload.memory.or_else(size).unwrap_or(DEFAULT_SIZE)
+        self.workload.memory.or_else(size)
     }
 
     /// Returns the value of a field: the one given, or else the manifest's default.

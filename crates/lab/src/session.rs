@@ -18,7 +18,7 @@ use super::profile::ProfileError;
 use super::progress::Progress;
 use super::regions::RegionsError;
 use super::room;
-use super::schedule::{Points, SearchError};
+use super::schedule::{MachineError, Points, SearchError};
 use super::source::{Pristine, Source};
 use super::target::{Config, Cpu};
 use super::timed::{self, NotTimed};
@@ -124,6 +124,7 @@ impl LabError {
             Self::Build(BuildError::Patch(error)) => error.is_of_the_patch(),
             Self::Build(BuildError::Make { .. } | BuildError::Config(_)) => true,
             Self::Boot(BootError::Failed(_)) => true,
+            Self::Search(SearchError::Machine(MachineError::NeverBegins { .. })) => true,
             _ => false,
         }
     }

@@ -225,6 +225,11 @@ impl Workload {
         self.code.is_program()
     }
 
+    /// Returns true if it is a program in C.
+    pub(super) const fn is_in_c(&self) -> bool {
+        matches!(self.code, Code::C(_))
+    }
+
     /// Returns the names of its fields.
     pub(super) fn names_of_fields(&self) -> Vec<&str> {
         self.fields.iter().map(|of| &*of.field.name).collect()
@@ -314,16 +319,29 @@ impl Workload {
         cache: &Cache,
         progress: &dyn Progress,
     ) -> Result<Made, InitrdError> {
+        self.made_with(arch, &[], &[], (cache, progress))
+    }
+
+    /// Returns the program with these files of ours, linked with these options.
+    pub(super) fn made_with(
+        &self,
+        arch: Arch,
+        more: &[(&str, &str)],
+        linked: &[&str],
+        (cache, progress): (&Cache, &dyn Progress),
+    ) -> Result<Made, InitrdError> {
         let compiler = arch.compiler();
         let root = self.root(arch).map_err(|error| self.no_program(error))?;
-        let sources = self.sources();
+        let mut sources = self.sources();
+        let more = more.iter().map(|(name, text)| (format!("{OWN}/{name}"), (*text).to_owned()));
+        sources.extend(more);
         let texts = sources.iter().flat_map(|(name, text)| [name, text]);
         let carried = root.iter().flat_map(|(name, bytes)| [name.as_bytes(), bytes]);
         let key = Name::default().part(version(&compiler)?).parts(C_OPTIONS).parts(texts);
-        let key = key.parts(&self.libraries).parts(carried).finish();
+        let key = key.parts(&self.libraries).parts(linked).parts(carried).finish();
         let directory = cache.made("workloads", &key, progress, |to| {
             write_root(&root, to)?;
-            self.compile(&compiler, &sources, to)
+            self.compile(&compiler, &sources, linked, to)
         })?;
         let root = (!root.is_empty()).then(|| directory.join(ROOT));
         Ok(Made { program: directory.join(PROGRAM), root })
@@ -369,6 +387,7 @@ impl Workload {
         &self,
         compiler: &str,
         sources: &[(String, String)],
+        linked: &[&str],
         to: &Path,
     ) -> Result<(), InitrdError> {
         let files: Vec<_> = sources.iter().map(|(name, text)| (&**name, &**text)).collect();
@@ -378,6 +397,7 @@ impl Workload {
         let options: [&Path; 3] = ["-Wno-error".as_ref(), "-I".as_ref(), OWN.as_ref()];
         let options: Vec<&Path> =
             options.into_iter().chain(libraries.iter().map(PathBuf::as_path)).collect();
+        let options = [options, linked.iter().map(Path::new).collect()].concat();
         compile(compiler, PROGRAM, &files, &options, to).map_err(|error| self.own(error))
     }
 

@@ -1,13 +1,13 @@
 //! The results of the comparisons, in words.
 
 use crate::charts::Drawn;
-use crate::text::{count, is_tiny, number, signed, with_unit};
+use crate::text::{count, is_tiny, number, signed, variant, with_unit};
 use maud::{Markup, html};
 use pageout_record::compare::{Change, Comparison, Pairs, Row, Standing, Summary, Verdict};
 use pageout_record::render::{
     Decided, DecidedOn, Said, decided, grown, p_value, question, undeclared, verdicts,
 };
-use pageout_record::schema::{Basis, Ground, RecordFile, StepKind, Told};
+use pageout_record::schema::{Basis, Ground, Record, RecordFile, Step, StepKind, Told};
 
 /// The most verdicts that come before a chart.
 const FIRST: usize = 4;
@@ -79,8 +79,8 @@ pub(crate) fn answer(drawn: &Drawn<'_>) -> Answer {
 /// Returns the figures of the only variant: its wholes, or else the first figures with a better
 /// direction.
 fn alone(drawn: &Drawn<'_>) -> Markup {
-    // The results of searches are summed up over all of them.
-    let rows = || drawn.of.rows.iter().filter(|row| row.ground != Ground::Check);
+    // The results of searches are told before all comparisons.
+    let rows = || drawn.of.rows.iter().filter(|row| !is_of_search(row));
     let wholes: Vec<&Row> = rows().filter(|row| row.is_judged()).collect();
     html! {
         @for row in wholes.iter().take(FIRST) {
@@ -143,8 +143,40 @@ fn decision_on(DecidedOn { place, chance, details }: &DecidedOn) -> Markup {
     }
 }
 
-/// Returns the results of searches: for the engine, whether its properties held, and for exhibits,
-/// the bugs found.
+/// The scenario of searches of real kernels, and its metrics.
+const SCHEDULE: &str = "schedule";
+const SEEDS: &str = "seeds";
+const FAILED: &str = "seeds that failed";
+
+fn is_of_search(row: &Row) -> bool {
+    row.ground == Ground::Check || row.scenario == SCHEDULE
+}
+
+/// Returns the results of searches of real kernels: the seeds that failed, and the failure.
+fn schedules(file: &RecordFile) -> Markup {
+    let number = |record: &Record, name| record.metric(name).map_or(0.0, |of| of.values[0]);
+    let broken = |record: &Record| {
+        let mut sequences = record.metrics.iter().filter_map(|metric| metric.sequence.as_deref());
+        let steps = sequences.next()?.steps.iter();
+        let broken = |step: &&Step| step.kind == StepKind::Violation;
+        steps.rev().find(broken).map(|step| step.text.clone())
+    };
+    html! {
+        @for record in file.records().filter(|record| record.scenario == SCHEDULE) {
+            @let failed = number(record, FAILED);
+            @let standing = if failed == 0.0 { "better" } else { "worse" };
+            p.finding {
+                strong { (variant(&record.variant)) } ": "
+                strong class=(standing) { (failed) " of " (number(record, SEEDS)) " seeds failed" }
+                @if let Some(broken) = broken(record) { ": " (broken) }
+                "."
+            }
+        }
+    }
+}
+
+/// Returns the results of searches: for the engine, whether its properties held, for exhibits, the
+/// bugs found, and for real kernels, the seeds that failed.
 pub(crate) fn searches(file: &RecordFile) -> Markup {
     let (mut engine, mut bugs) = ([0_usize; 2], [0_usize; 2]);
     for record in file.records().filter(|record| record.ground == Ground::Check) {
@@ -171,6 +203,7 @@ pub(crate) fn searches(file: &RecordFile) -> Markup {
                 }
             }
         }
+        (schedules(file))
     }
 }
 

@@ -109,7 +109,7 @@ fn schedule(texts: &Texts) -> Result<Svg> {
     for line in printed.skip(1).take_while(|line| !line.is_empty()) {
         let words: Vec<&str> = line.split_whitespace().collect();
         let Some((time, rest)) =
-            words.split_first().filter(|(time, _)| time.parse::<f64>().is_ok())
+            words.split_first().filter(|(t, rest)| rest.len() > CPUS && t.parse::<f64>().is_ok())
         else {
             // A line without a time goes on with the step before it.
             let step = steps.last_mut().context("a step comes first")?;

@@ -176,6 +176,13 @@ pub(super) fn series() -> Help {
                 "With --last, only the base and the last patch are built, so that \
                  `git bisect run` can judge one commit after another where some do not build.",
             ),
+            Section::Prose(
+                "With --schedules N, every kernel is built with points and searched by N seeds, as \
+                 `pageout lab schedule` does, in place of counts. The points are then applies, \
+                 builds, boots, without turns, and seeds. A failure of a kind that the base has \
+                 too is expected (XFAIL). The first schedule of each kind is run on the other \
+                 kernels, which shows where it begins to fail or ceases to.",
+            ),
             Section::terms(
                 "Exit status",
                 &[
@@ -183,8 +190,8 @@ pub(super) fn series() -> Help {
                     ("1", "A point is not ok, or a patch is worse than --fail-on allows"),
                     (
                         "125",
-                        "--fail-on cannot be decided, only because a patch did not apply, build or \
-                         boot",
+                        "--fail-on, or --bisect, cannot be decided, only because a patch did not \
+                         apply, build or boot",
                     ),
                     ("2", "Bad input"),
                 ],
@@ -202,6 +209,8 @@ pub(super) fn series() -> Help {
                 pageout lab series --mbox s.mbox --tree ~/linux",
             "pageout lab series --tree . v7.3..HEAD --last \\\n  \
                 --fail-on 1% --bisect  # as `git bisect run` calls it",
+            "pageout lab series --tree . v7.3..HEAD \\\n  \
+                register-check 60 --schedules 100 --save found",
         ],
     }
 }

@@ -1,11 +1,11 @@
 //! The arguments of `pageout lab`.
 
-use super::schedule_args::ScheduleArgs;
+use super::schedule_args::{ScheduleArgs, Searching};
 use crate::completion;
 use crate::numbers::whole;
 use crate::options::{MEASURING, OUTPUT, Output, Shown};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Parser, Subcommand};
+use clap::{Arg, ArgGroup, CommandFactory, Parser, Subcommand};
 use clap_complete::engine::ArgValueCompleter;
 use pageout_lab::{Config, ConfigOption, Cpu, Release};
 use pageout_record::compare::FailOn;
@@ -104,11 +104,28 @@ pub(crate) struct CompareArgs {
     pub output: Output,
 }
 
+/// Heading of the options that only `--schedules` takes in help.
+const SCHEDULES: &str = "Schedules";
+
+/// Returns the options by which a patch may be judged for a bisection.
+fn judged() -> ArgGroup {
+    ArgGroup::new("judged").args(["fail_on", "schedules"])
+}
+
+/// Makes the options of a search those of `--schedules`.
+fn of_schedules(arg: Arg) -> Arg {
+    match Searching::command().get_arguments().any(|of| of.get_id() == arg.get_id()) {
+        true => arg.requires("schedules").help_heading(SCHEDULES).hide_short_help(true),
+        false => arg,
+    }
+}
+
 #[derive(Debug, Parser)]
+#[command(mut_args(of_schedules), group = judged())]
 pub(crate) struct SeriesArgs {
     /// Commits of the tree, unless --mbox is given, then scenario and fields
     ///
-    /// [default: reclaim-file order=0,4 lru=classic,mglru]
+    /// [default: reclaim-file order=0,4 lru=classic,mglru; with --schedules: register-check]
     #[arg(value_name = "BASE..HEAD SCENARIO FIELD=VALUE",
         add = ArgValueCompleter::new(completion::lab_words))]
     pub words: Vec<String>,
@@ -117,6 +134,15 @@ pub(crate) struct SeriesArgs {
     /// `git format-patch --stdout` writes them too.
     #[arg(long, value_name = "FILE")]
     pub mbox: Option<PathBuf>,
+    /// Search N seeds of schedules for races on each patch, in place of counts
+    ///
+    /// Words behind the commits are then a workload of `lab schedule` and its arguments, and so is
+    /// the value of --workload. Each kernel is built with points.
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(1..=u64::MAX),
+        conflicts_with_all = ["fail_on", "runs", "cpus", "full"])]
+    pub schedules: Option<u64>,
+    #[command(flatten)]
+    pub searching: Searching,
     /// Try the other patches after one that does not apply, build or boot
     #[arg(long, hide_short_help = true)]
     pub keep_going: bool,
@@ -136,7 +162,7 @@ pub(crate) struct SeriesArgs {
     ///
     /// Status 128 stops the bisection, where 2 would call the commit bad. Status 125 skips a
     /// commit that does not build or boot.
-    #[arg(long, requires = "fail_on", hide_short_help = true)]
+    #[arg(long, requires = "judged", hide_short_help = true)]
     pub bisect: bool,
     #[command(flatten)]
     pub building: Building,

@@ -6,7 +6,8 @@ use crate::declared::DECLARED;
 use crate::error::CliError;
 use crate::this_run::this_run;
 use pageout_lab::{
-    Attempted, BASE, Bench, BootError, BuildError, Fault, Kernel, LabError, Ran, Workload,
+    Attempted, BASE, Bench, BootError, BuildError, Fault, Kernel, LabError, MachineError, NotBuilt,
+    Ran, SearchError, Workload,
 };
 use pageout_record::compare::{Comparison, Row, Summary, compare};
 use pageout_record::render::{Labelling, exact};
@@ -57,30 +58,45 @@ pub(super) fn results(
         .map(|(name, runs)| Group::new(name, &runs, attempted))
         .collect::<Result<_, _>>()?;
     let of_kernel = |(kernel, title): (&Kernel, &String)| {
-        let kernel = OfKernel { name: &kernel.name, kernels, attempted };
-        let boots = kernel.boots();
-        let found = groups.iter().map(|group| (group.name, group.outcome(kernel.name, &boots)));
-        let found: Vec<_> = found.collect();
-        let made = MADE.into_iter().zip([kernel.applies(), kernel.builds(), boots]);
-        let points = made.chain(found);
-        let points = points.map(|(name, outcome)| Point { name, outcome }).collect();
-        Subtest { title: title.clone(), points }
+        let ran = attempted.ran.iter().filter(|ran| ran.kernel == kernel.name);
+        let ran = ran.map(|ran| ran.outcome.as_ref().err()).collect();
+        let of = OfKernel { name: &kernel.name, kernels, not_built: &attempted.not_built, ran };
+        of.subtest(title, |boots| {
+            groups.iter().map(|group| (group.name, group.outcome(&kernel.name, boots))).collect()
+        })
     };
     Ok(kernels.iter().zip(titles).skip(1).map(of_kernel).collect())
 }
 
-/// A kernel, and the results of all kernels.
-struct OfKernel<'a> {
-    name: &'a str,
-    kernels: &'a [Kernel],
-    attempted: &'a Attempted,
+/// A kernel of a series, and its runs.
+pub(super) struct OfKernel<'a> {
+    pub(super) name: &'a str,
+    /// All kernels of the series.
+    pub(super) kernels: &'a [Kernel],
+    pub(super) not_built: &'a [NotBuilt],
+    /// The errors of those of its runs that failed.
+    pub(super) ran: Vec<Option<&'a LabError>>,
 }
 
 impl OfKernel<'_> {
+    /// Returns the points of being made, and those that follow from its runs: `found` gets the
+    /// outcome of booting.
+    pub(super) fn subtest(
+        &self,
+        title: &str,
+        found: impl FnOnce(&Outcome) -> Vec<(&'static str, Outcome)>,
+    ) -> Subtest {
+        let boots = self.boots();
+        let found = found(&boots);
+        let made = MADE.into_iter().zip([self.applies(), self.builds(), boots]);
+        let points = made.chain(found).map(|(name, outcome)| Point { name, outcome }).collect();
+        Subtest { title: title.to_owned(), points }
+    }
+
     /// Returns the error of a kernel that was not built.
     fn failure(&self, name: &str) -> Option<&LabError> {
         let is_of = |names: &Vec<String>| names.iter().any(|one| one == name);
-        let found = self.attempted.not_built.iter().find(|of| is_of(&of.kernels));
+        let found = self.not_built.iter().find(|of| is_of(&of.kernels));
         found.map(|of| &of.error)
     }
 
@@ -101,7 +117,7 @@ impl OfKernel<'_> {
     }
 
     fn builds(&self) -> Outcome {
-        match (self.misfit(), self.failure(self.name), self.runs().next()) {
+        match (self.misfit(), self.failure(self.name), self.ran.first()) {
             (Some(_), ..) => Outcome::Skipped("it does not apply".to_owned()),
             (None, Some(error), _) => not_ok(error),
             (None, None, Some(_)) => Outcome::Ok,
@@ -111,18 +127,22 @@ impl OfKernel<'_> {
 
     fn boots(&self) -> Outcome {
         let is_built = self.misfit().or(self.failure(self.name).map(|_| self.name)).is_none();
-        let mut errors = self.runs().map(|ran| ran.outcome.as_ref().err());
-        let is_up = |error: Option<&LabError>| error.is_none_or(|error| !is_down(error));
-        match (errors.clone().any(is_up), errors.next().flatten()) {
+        let is_up = |error: &Option<&LabError>| error.is_none_or(|error| !is_down(error));
+        match (self.ran.iter().any(is_up), self.ran.first().copied().flatten()) {
             (true, _) => Outcome::Ok,
             (false, Some(error)) => not_ok(error),
             (false, None) if is_built => not_run(),
             (false, None) => Outcome::Skipped("it is not built".to_owned()),
         }
     }
+}
 
-    fn runs(&self) -> impl Iterator<Item = &Ran> + Clone {
-        self.attempted.ran.iter().filter(|ran| ran.kernel == self.name)
+/// Returns the outcome of a point of a kernel's runs, unless the kernel boots.
+pub(super) fn unless_booted(boots: &Outcome) -> Option<Outcome> {
+    match boots {
+        Outcome::Ok | Outcome::Expected(_) => None,
+        Outcome::NotOk(_) => Some(Outcome::Skipped("it does not boot".to_owned())),
+        Outcome::Skipped(why) => Some(Outcome::Skipped(why.clone())),
     }
 }
 
@@ -131,25 +151,28 @@ fn is_misfit(error: &LabError) -> bool {
     matches!(error, LabError::Build(BuildError::Patch(_)))
 }
 
-/// Returns true if the machine did not start the benchmark, or did not finish it.
+/// Returns true if the machine did not start the workload, or did not finish the benchmark.
 fn is_down(error: &LabError) -> bool {
-    let LabError::Boot(BootError::Failed(failed)) = error else { return false };
-    matches!(
-        failed.fault,
-        Fault::Panic(_)
-            | Fault::Init(_)
-            | Fault::Early { .. }
-            | Fault::TimeLimit { .. }
-            | Fault::Output { .. }
-            | Fault::Silent { .. }
-    )
+    match error {
+        LabError::Boot(BootError::Failed(failed)) => matches!(
+            failed.fault,
+            Fault::Panic(_)
+                | Fault::Init(_)
+                | Fault::Early { .. }
+                | Fault::TimeLimit { .. }
+                | Fault::Output { .. }
+                | Fault::Silent { .. }
+        ),
+        LabError::Search(SearchError::Machine(MachineError::NeverBegins { .. })) => true,
+        _ => false,
+    }
 }
 
 fn not_ok(error: &LabError) -> Outcome {
     Outcome::NotOk(vec![error.to_string()])
 }
 
-fn not_run() -> Outcome {
+pub(super) fn not_run() -> Outcome {
     Outcome::Skipped("the command ended before".to_owned())
 }
 
@@ -185,10 +208,8 @@ impl<'a> Group<'a> {
     }
 
     fn outcome(&self, kernel: &str, boots: &Outcome) -> Outcome {
-        match boots {
-            Outcome::Ok => {}
-            Outcome::NotOk(_) => return Outcome::Skipped("it does not boot".to_owned()),
-            Outcome::Skipped(why) => return Outcome::Skipped(why.clone()),
+        if let Some(outcome) = unless_booted(boots) {
+            return outcome;
         }
         let ran: Vec<&&Ran> = self.ran.iter().filter(|ran| ran.kernel == kernel).collect();
         let errors = ran.iter().filter_map(|ran| ran.outcome.as_ref().err());

@@ -16,11 +16,13 @@ pub(super) struct Point {
 }
 
 /// The outcome of a point.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     Ok,
     /// A failure with its reasons, in lines.
     NotOk(Vec<String>),
+    /// A failure that was expected, with the reason.
+    Expected(String),
     /// A skipped point with the reason.
     Skipped(String),
 }
@@ -34,7 +36,7 @@ impl Subtest {
     fn skipped(&self) -> Option<&str> {
         let why = self.points.iter().map(|point| match &point.outcome {
             Outcome::Skipped(why) => Some(why.as_str()),
-            Outcome::Ok | Outcome::NotOk(_) => None,
+            Outcome::Ok | Outcome::NotOk(_) | Outcome::Expected(_) => None,
         });
         why.collect::<Option<Vec<_>>>()?.first().copied()
     }
@@ -55,7 +57,7 @@ pub(super) fn ktap(tests: &[Subtest]) -> String {
             text += &of_point(point, number);
         }
         let (result, title) = (result(test.is_ok()), description(&test.title));
-        let skipped = test.skipped().map_or_else(String::new, directive);
+        let skipped = test.skipped().map_or_else(String::new, |why| directive("SKIP", why));
         text += &format!("{result} {number} {title}{skipped}\n");
     }
     text
@@ -63,7 +65,7 @@ pub(super) fn ktap(tests: &[Subtest]) -> String {
 
 fn of_point(Point { name, outcome }: &Point, number: usize) -> String {
     let mut text = String::new();
-    let mut skipped = String::new();
+    let mut as_well = String::new();
     match outcome {
         Outcome::Ok => {}
         Outcome::NotOk(why) => {
@@ -71,14 +73,15 @@ fn of_point(Point { name, outcome }: &Point, number: usize) -> String {
                 .flat_map(|why| why.lines())
                 .for_each(|line| text += &format!("  # {line}\n"));
         }
-        Outcome::Skipped(why) => skipped = directive(why),
+        Outcome::Expected(why) => as_well = directive("XFAIL", why),
+        Outcome::Skipped(why) => as_well = directive("SKIP", why),
     }
     let result = result(!matches!(outcome, Outcome::NotOk(_)));
-    text + &format!("  {result} {number} {name}{skipped}\n")
+    text + &format!("  {result} {number} {name}{as_well}\n")
 }
 
-fn directive(why: &str) -> String {
-    format!(" # SKIP {}", why.replace('\n', " "))
+fn directive(name: &str, why: &str) -> String {
+    format!(" # {name} {}", why.replace('\n', " "))
 }
 
 const fn result(is_ok: bool) -> &'static str {
@@ -104,6 +107,7 @@ mod tests {
                     point("applies", Outcome::Ok),
                     point("builds", Outcome::NotOk(vec!["one\ntwo".to_owned()])),
                     point("boots", Outcome::Skipped("it does\nnot build".to_owned())),
+                    point("passes", Outcome::Expected("the base fails".to_owned())),
                 ],
             },
             Subtest { title: "p2".to_owned(), points: vec![point("applies", Outcome::Ok)] },
@@ -116,12 +120,13 @@ mod tests {
 KTAP version 1
 1..3
   KTAP version 1
-  1..3
+  1..4
   ok 1 applies
   # one
   # two
   not ok 2 builds
   ok 3 boots # SKIP it does not build
+  ok 4 passes # XFAIL the base fails
 not ok 1 p1: mm: drop _ifdef
   KTAP version 1
   1..1

@@ -13,6 +13,7 @@ mod schedule;
 mod schedule_args;
 mod schedule_text;
 mod series;
+mod series_schedules;
 mod tables;
 
 pub(crate) use request::scenarios;
@@ -108,7 +109,7 @@ fn compare(args: &CompareArgs) -> Result<(), CliError> {
     let base = of_kernel(&kernels[0].name);
     let set = RecordSet::new(this_run(), measured.records.clone());
     output::emit(&args.output, &set, &[(&set, &base)], |set, columns| {
-        let parts = tables::parts(&kernels, &measured);
+        let parts = tables::parts(&kernels, &measured.built, &measured.emulators);
         tables::compared(set, &base, args.shown, &parts, columns)
     })?;
     output::say(&format!("built and compared in {}", elapsed(since)));

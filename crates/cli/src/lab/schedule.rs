@@ -1,13 +1,14 @@
 //! `lab schedule`: interleavings of real kernels, searched by seeds.
 
+use super::args::Building;
 use super::progress::ShownProgress;
 use super::schedule_args::ScheduleArgs;
-use super::schedule_text as text;
+use super::{schedule_text as text, tables};
 use crate::error::CliError;
 use crate::output;
 use crate::this_run::this_run;
 use pageout_experiment::input;
-use pageout_lab::{Arch, Needs, Points, Schedule, Scheduled, Search, Strategy};
+use pageout_lab::{Arch, Config, Kernel, Lab, Points, Program, Schedule, Search, Searched};
 use pageout_record::schema::RecordSet;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
@@ -23,30 +24,30 @@ const OPTIONS: [&str; 1] = ["EXT4_FS=y"];
 
 pub(crate) fn schedule(args: &ScheduleArgs) -> Result<ExitCode, CliError> {
     args.patched.check_paths()?;
-    if args.only_replays() && (args.seeds.is_some() || args.strategy.is_some()) {
+    text::Form::of(args.format, 0)?;
+    if args.only_replays() && (args.seeds.is_some() || args.searching.strategy.is_some()) {
         return Err(CliError::ReplayAlone);
     }
     output::check(&args.output.paths(), &args.patched.inputs())?;
-    let points = Points::new(&args.points)?;
-    let building = &args.patched.building;
-    let configs = building.configs(true)?;
-    if configs.len() > 1 || configs.iter().any(|config| config.arch() != Arch::X86_64) {
-        return Err(CliError::ScheduleConfig);
-    }
+    let points = args.searching.points()?;
+    check_config(&args.patched.building)?;
     let search = search(args);
     let given = given(&args.replay, &search)?;
     let kernels = args.patched.kernels(&args.kernels, &["stock"])?;
     let told = ShownProgress::new();
-    let (mut lab, configs) = building.open(&told, &kernels, &Needs::SWAP, None)?;
-    lab.points = Some(points);
-    lab.options.extend(OPTIONS.map(|option| option.parse().expect("an option of ours")));
-    let scheduled = lab.schedule(&kernels, configs[0], &search, &given)?;
-    if let Some(directory) = &args.save {
-        save(directory, &scheduled)?;
+    let (lab, config) = open(&args.patched.building, points, &told, &kernels, &search.workload)?;
+    let scheduled = lab.schedule(&kernels, config, &search, &given)?;
+    if let Some(directory) = &args.searching.save {
+        save(directory, scheduled.searched.iter())?;
     }
     let records = scheduled.searched.iter().map(|searched| searched.record(&search)).collect();
     let set = RecordSet::new(this_run(), records);
-    output::emit(&args.output, &set, &[], |_, _| Ok(text::scheduled(&scheduled, &search)))?;
+    let emulators = std::slice::from_ref(&scheduled.emulator);
+    let origin = tables::parts(&kernels, &scheduled.built, emulators);
+    output::emit(&args.output, &set, &[], |_, columns| {
+        let form = text::Form::of(args.format, columns)?;
+        Ok(text::scheduled(&scheduled, &search, &origin, form))
+    })?;
     let is_found = scheduled.searched.iter().any(|searched| searched.found());
     let mut replayed = scheduled.given.iter().flat_map(|(_, runs)| runs);
     let fails = replayed.any(|run| run.failure.is_some());
@@ -56,17 +57,30 @@ pub(crate) fn schedule(args: &ScheduleArgs) -> Result<ExitCode, CliError> {
 fn search(args: &ScheduleArgs) -> Search {
     #[expect(clippy::reversed_empty_ranges, reason = "no seeds")]
     let none = 1..=0;
-    Search {
-        workload: args.workload.clone(),
-        cpus: args.cpus,
-        seeds: if args.only_replays() { none } else { args.seeds.clone().unwrap_or(SEEDS) },
-        strategy: args.strategy.unwrap_or(Strategy::Few(16)),
-        turns_in: args.turns_in.clone(),
-        hang: Duration::from_secs(args.hang.into()),
-        limit: Duration::from_secs(args.time_limit.into()),
-        tries: args.tries.into(),
-        replays: args.runs.into(),
-        all_seeds: args.all_seeds,
+    let seeds = if args.only_replays() { none } else { args.seeds.clone().unwrap_or(SEEDS) };
+    let limit = Duration::from_secs(args.time_limit.into());
+    args.searching.search(args.workload.clone(), seeds, args.runs.into(), limit)
+}
+
+/// Returns the lab that gives kernels points, and their configuration.
+pub(super) fn open<'a>(
+    building: &Building,
+    points: Points,
+    told: &'a ShownProgress,
+    kernels: &[Kernel],
+    workload: &Program,
+) -> Result<(Lab<'a>, Config), CliError> {
+    let (mut lab, configs) = building.open(told, kernels, &workload.needs(), None)?;
+    lab.points = Some(points);
+    lab.options.extend(OPTIONS.map(|option| option.parse().expect("an option of ours")));
+    Ok((lab, configs[0]))
+}
+
+/// Returns an error unless one configuration of x86-64 is asked for.
+pub(super) fn check_config(building: &Building) -> Result<(), CliError> {
+    match building.configs(true)?[..] {
+        [config] if config.arch() == Arch::X86_64 => Ok(()),
+        _ => Err(CliError::ScheduleConfig),
     }
 }
 
@@ -113,10 +127,13 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, CliError> {
 
 /// Writes the schedule of each seed that failed, of the first one the small one:
 /// `KERNEL-seed-N.schedule`.
-fn save(directory: &Path, scheduled: &Scheduled) -> Result<(), CliError> {
+pub(super) fn save<'a>(
+    directory: &Path,
+    all: impl Iterator<Item = &'a Searched>,
+) -> Result<(), CliError> {
     let failed = |source| CliError::Write { path: directory.to_owned(), source };
     std::fs::create_dir_all(directory).map_err(failed)?;
-    for searched in &scheduled.searched {
+    for searched in all {
         let small = searched.failure.as_ref().map(|failure| &failure.schedule);
         let others = searched.failed.iter().skip(small.iter().len());
         let all: Vec<&Schedule> = small.into_iter().chain(others).collect();

@@ -1,12 +1,14 @@
 //! The arguments of `pageout lab schedule`.
 
 use super::args::Patched;
+use crate::error::CliError;
 use crate::numbers::whole;
-use crate::options::{MEASURING, OUTPUT, Output, SCENARIO};
+use crate::options::{Form, MEASURING, OUTPUT, Output, SCENARIO};
 use clap::Parser;
-use pageout_lab::{Program, Strategy};
+use pageout_lab::{MAX_TURNS_IN, Points, Program, Search, Strategy};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
+use std::time::Duration;
 
 #[derive(Debug, Parser)]
 pub(crate) struct ScheduleArgs {
@@ -15,13 +17,43 @@ pub(crate) struct ScheduleArgs {
     pub kernels: Vec<String>,
     /// Workload: name or C file, and its arguments
     ///
-    /// lost-write, register-check, stale-read-file (-lazyfree, -private), or a C program that calls
-    /// what pageout_schedule.h declares (docs/schedule.md).
+    /// lost-write, register-check, stale-read-file (-lazyfree, -private), a C program that calls
+    /// what pageout_schedule.h declares (docs/schedule.md), or a workload in C with a manifest: one
+    /// of the lab's, or yours, with one value for each field.
     #[arg(long, value_name = "WORKLOAD", value_parser = workload, help_heading = SCENARIO)]
     pub workload: Program,
     /// Seeds, the end excluded [default: 0..100]
     #[arg(long, value_name = "A..B", value_parser = seeds, help_heading = SCENARIO)]
     pub seeds: Option<RangeInclusive<u64>>,
+    /// Run a stored schedule, or all of a directory; no seeds then; may be repeated
+    #[arg(long, value_name = "PATH", help_heading = SCENARIO)]
+    pub replay: Vec<PathBuf>,
+    /// After stored schedules that all pass, try the seeds too
+    #[arg(long, help_heading = SCENARIO, hide_short_help = true, requires = "replay")]
+    pub until_passes: bool,
+    #[command(flatten)]
+    pub searching: Searching,
+    #[command(flatten)]
+    pub patched: Patched,
+    /// Runs of a failure in all, 2 to 1000, to see that they are equal
+    #[arg(long, value_name = "N", default_value_t = 2, help_heading = MEASURING,
+        hide_short_help = true, value_parser = whole::<u16>(2..=1000))]
+    pub runs: u16,
+    /// Time after which a run is cut off
+    #[arg(long, value_name = "SECONDS", default_value_t = 120, help_heading = MEASURING,
+        hide_short_help = true, value_parser = whole::<u16>(1..=3600))]
+    pub time_limit: u16,
+    /// Form of the result: table, or list, a text for mails
+    #[arg(long, value_name = "FORM", value_enum, default_value_t = Form::Table,
+        help_heading = OUTPUT, hide_short_help = true, conflicts_with_all = ["json", "csv"])]
+    pub format: Form,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// The way in which interleavings are searched.
+#[derive(Debug, Parser)]
+pub(crate) struct Searching {
     /// Turns that a seed gives up: few=N, rate=N or pct=N [default: few=16]
     ///
     /// few=N is N turns, drawn from all points that a run without turns passes. rate=N is one point
@@ -37,24 +69,12 @@ pub(crate) struct ScheduleArgs {
         hide_short_help = true)]
     pub turns_in: Vec<String>,
     /// CPUs of the machine, 2 to 8
-    #[arg(long, value_name = "N", default_value_t = 3, help_heading = SCENARIO,
+    #[arg(long = "cpus", value_name = "N", default_value_t = 3, help_heading = SCENARIO,
         hide_short_help = true, value_parser = whole::<u8>(2..=8))]
-    pub cpus: u8,
-    /// Run a stored schedule, or all of a directory; no seeds then; may be repeated
-    #[arg(long, value_name = "PATH", help_heading = SCENARIO)]
-    pub replay: Vec<PathBuf>,
-    /// After stored schedules that all pass, try the seeds too
-    #[arg(long, help_heading = SCENARIO, hide_short_help = true, requires = "replay")]
-    pub until_passes: bool,
-    #[command(flatten)]
-    pub patched: Patched,
+    pub machine_cpus: u8,
     /// Run all seeds, also behind the first that fails
     #[arg(long, help_heading = MEASURING)]
     pub all_seeds: bool,
-    /// Runs of a failure in all, 2 to 1000, to see that they are equal
-    #[arg(long, value_name = "N", default_value_t = 2, help_heading = MEASURING,
-        hide_short_help = true, value_parser = whole::<u16>(2..=1000))]
-    pub runs: u16,
     /// Lists of turns that are tried to make a failure small
     #[arg(long, value_name = "N", default_value_t = 300, help_heading = MEASURING,
         hide_short_help = true, value_parser = whole::<u16>(0..=65535))]
@@ -63,15 +83,41 @@ pub(crate) struct ScheduleArgs {
     #[arg(long, value_name = "SECONDS", default_value_t = 20, help_heading = MEASURING,
         hide_short_help = true, value_parser = whole::<u16>(1..=3600))]
     pub hang: u16,
-    /// Time after which a run is cut off
-    #[arg(long, value_name = "SECONDS", default_value_t = 120, help_heading = MEASURING,
-        hide_short_help = true, value_parser = whole::<u16>(1..=3600))]
-    pub time_limit: u16,
-    #[command(flatten)]
-    pub output: Output,
     /// Write each failure's schedule into a directory
     #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
     pub save: Option<PathBuf>,
+}
+
+impl Searching {
+    /// Returns the places of the points, after a check of the functions.
+    pub(super) fn points(&self) -> Result<Points, CliError> {
+        match self.turns_in.len() {
+            found if found > MAX_TURNS_IN => Err(CliError::ScheduleTurnsIn(found)),
+            _ => Ok(Points::new(&self.points)?),
+        }
+    }
+
+    /// Returns the search of a workload by these seeds.
+    pub(super) fn search(
+        &self,
+        workload: Program,
+        seeds: RangeInclusive<u64>,
+        runs: usize,
+        limit: Duration,
+    ) -> Search {
+        Search {
+            workload,
+            cpus: self.machine_cpus,
+            seeds,
+            strategy: self.strategy.unwrap_or(Strategy::Few(16)),
+            turns_in: self.turns_in.clone(),
+            hang: Duration::from_secs(self.hang.into()),
+            limit,
+            tries: self.tries.into(),
+            replays: runs,
+            all_seeds: self.all_seeds,
+        }
+    }
 }
 
 impl ScheduleArgs {
@@ -81,7 +127,8 @@ impl ScheduleArgs {
     }
 }
 
-fn workload(text: &str) -> Result<Program, String> {
+/// Parses a workload: name or C file, and its arguments.
+pub(super) fn workload(text: &str) -> Result<Program, String> {
     Program::parse(text).map_err(|error| error.to_string())
 }
 

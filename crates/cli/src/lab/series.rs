@@ -5,13 +5,13 @@ use super::checks;
 use super::ktap::{Subtest, ktap};
 use super::progress::ShownProgress;
 use super::request::Request;
-use super::{elapsed, of_kernel, tables};
+use super::{elapsed, of_kernel, series_schedules, tables};
 use crate::declared::DECLARED;
 use crate::error::CliError;
 use crate::options::Form;
 use crate::this_run::this_run;
 use crate::{fail_on, output, paths};
-use pageout_lab::{Attempted, BASE, Bench, Kernel, LabError, Series};
+use pageout_lab::{Attempted, BASE, Bench, Kernel, LabError, Measured, NotBuilt, Series, Workload};
 use pageout_record::compare::{Outcome, Role, compare};
 use pageout_record::schema::{Labels, Record, RecordSet};
 use std::collections::BTreeSet;
@@ -29,7 +29,16 @@ pub(super) fn series(args: &SeriesArgs) -> Result<ExitCode, CliError> {
     args.mbox.as_deref().map_or(Ok(()), |mbox| paths::file("--mbox", mbox, "a file of mails"))?;
     let [text, page] = args.output.paths();
     output::check(&[text, page, args.ktap.as_deref()], &[args.mbox.as_deref()])?;
-    let (range, request) = words(args)?;
+    let (range, words) = range(args)?;
+    if let Some(seeds) = args.schedules {
+        let outcome = series_schedules::outcome(args, seeds, range, words)?;
+        output::say(&format!("built and searched in {}", elapsed(since)));
+        return Ok(fail_on::status(outcome).into());
+    }
+    let request = Request::parse(words, args.running.workload.as_deref())?;
+    if let Some(word) = request.kernels.first() {
+        return Err(CliError::LabSeriesWord { word: word.clone() });
+    }
     let plan = request.plan_or(&RUN)?;
     let costs: BTreeSet<String> = plan.iter().flat_map(Bench::costs).collect();
     let wholes: Vec<&str> = plan.iter().filter_map(Bench::whole).collect();
@@ -39,13 +48,7 @@ pub(super) fn series(args: &SeriesArgs) -> Result<ExitCode, CliError> {
     args.running.check_is_counted("lab series")?;
     let mut runs = args.running.runs(plan.clone())?;
     runs.plan.extend(checks::runs().into_iter().filter(|run| !plan.contains(run)));
-    let prints_records = args.output.json || args.output.csv;
-    if prints_records && args.output.output.is_none() && args.ktap.is_none() {
-        return Err(CliError::LabKtap);
-    }
-    let series = read(args, range)?;
-    series.notes.iter().for_each(|note| output::say(note));
-    let kernels = if args.last { series.ends().to_vec() } else { series.kernels() };
+    let kernels = kernels(args, range)?;
     let told = ShownProgress::new();
     let (lab, configs) =
         args.building.open(&told, &kernels, &Bench::needs(&plan), Some(&runs.cpus))?;
@@ -58,28 +61,79 @@ pub(super) fn series(args: &SeriesArgs) -> Result<ExitCode, CliError> {
     Ok(fail_on::status(outcome).into())
 }
 
-/// Parses the words: a range of commits, if one is given, and the scenario.
-fn words(args: &SeriesArgs) -> Result<(Option<&str>, Request), CliError> {
+/// Returns the range of commits, if one is given, and the words behind it.
+fn range(args: &SeriesArgs) -> Result<(Option<&str>, &[String]), CliError> {
     let is_range = |word: &&String| word.contains("..") && Kernel::is_name(word);
     let range = args.words.first().filter(is_range).map(String::as_str);
-    let request = &args.words[usize::from(range.is_some())..];
-    let request = Request::parse(request, args.running.workload.as_deref())?;
-    match (range, &args.mbox, &args.building.tree, request.kernels.first()) {
-        (_, _, _, Some(word)) => Err(CliError::LabSeriesWord { word: word.clone() }),
+    let words = &args.words[usize::from(range.is_some())..];
+    let is_word = |word: &&String| Workload::named(word).is_none() && Kernel::is_name(word);
+    match (range, &args.mbox, &args.building.tree, words.first().filter(is_word)) {
+        (None, None, _, Some(word)) => Err(CliError::LabSeriesWord { word: word.clone() }),
         (Some(range), None, None, _) => Err(CliError::LabSeriesTree(range.to_owned())),
         (Some(_), Some(_), ..) | (None, None, ..) => Err(CliError::LabSeriesOne),
-        _ => Ok((range, request)),
+        _ => Ok((range, words)),
     }
 }
 
-/// Reads the patches, and the source that they change.
-fn read(args: &SeriesArgs, range: Option<&str>) -> Result<Series, CliError> {
+/// Reads the series, and returns its kernels: the base, and those with its patches.
+pub(super) fn kernels(args: &SeriesArgs, range: Option<&str>) -> Result<Vec<Kernel>, CliError> {
+    let prints_records = args.output.json || args.output.csv;
+    if prints_records && args.output.output.is_none() && args.ktap.is_none() {
+        return Err(CliError::LabKtap);
+    }
     let series = match (range, &args.building.tree, &args.mbox) {
         (Some(range), Some(tree), _) => Series::of_range(tree, range)?,
         (_, _, Some(mbox)) => Series::of_mails(mbox, args.building.source())?,
         _ => unreachable!("the words were checked"),
     };
-    Ok(series)
+    series.notes.iter().for_each(|note| output::say(note));
+    Ok(if args.last { series.ends().to_vec() } else { series.kernels() })
+}
+
+/// The results of a series' checks, and the reasons for which kernels have none.
+pub(super) struct Results<'a> {
+    pub(super) args: &'a SeriesArgs,
+    /// The kernels that were not built, or did not run.
+    pub(super) failures: Vec<(&'a str, &'a LabError)>,
+    pub(super) checks: Vec<Subtest>,
+}
+
+impl Results<'_> {
+    /// Prints the checks, then the tables, and returns the outcome of the checks. A reader that
+    /// closes the pipe early still gets the outcome.
+    pub(super) fn tell(
+        &self,
+        tables: impl FnOnce() -> Result<(), CliError>,
+    ) -> Result<Outcome, CliError> {
+        let Self { args, failures, checks } = self;
+        let judges = args.bisect || !args.fail_on.is_empty();
+        let could_not = if judges { Outcome::Undecided } else { Outcome::Failed };
+        if let Some((_, error)) = failures.iter().find(|(kernel, _)| *kernel == BASE) {
+            // Without conditions to judge, the status is that of every command of the lab.
+            let status = match judges {
+                true => fail_on::status(Outcome::Undecided),
+                false => CliError::status_of_lab(error),
+            };
+            return Err(CliError::LabSeries { message: format!("the base: {error}"), status });
+        }
+        let text = ktap(checks);
+        let ktap = output::to(args.ktap.as_deref(), output::printable(&text).as_bytes());
+        unless_unread(ktap)?;
+        let is_ended = |of: &&(&str, &LabError)| !of.1.is_a_wrong_kernel();
+        if let (false, Some((_, error))) = (goes_on(args), failures.iter().find(is_ended)) {
+            let status = fail_on::status(could_not);
+            return Err(CliError::LabSeries { message: error.to_string(), status });
+        }
+        for (kernel, error) in failures {
+            output::say(&format!("failed: {kernel}: {error}"));
+        }
+        unless_unread(tables())?;
+        Ok(match checks.iter().flat_map(Subtest::failed).collect::<Vec<_>>()[..] {
+            [] => Outcome::NotShown,
+            ref failed if failed.iter().all(|name| checks::MADE.contains(name)) => could_not,
+            _ => Outcome::Failed,
+        })
+    }
 }
 
 /// The outcome of a series.
@@ -92,48 +146,21 @@ struct Done<'a> {
 }
 
 impl Done<'_> {
-    /// Prints all results, and returns the outcome. A reader that closes the pipe early still gets
-    /// the outcome.
+    /// Prints all results, and returns the outcome.
     fn tell(&self) -> Result<Outcome, CliError> {
         let Self { args, kernels, plan, attempted } = *self;
-        let could_not = if args.fail_on.is_empty() { Outcome::Failed } else { Outcome::Undecided };
-        if let Some((_, error)) = self.failures().find(|(kernel, _)| *kernel == BASE) {
-            // Without conditions to judge, the status is that of every command of the lab.
-            let status = match args.fail_on.is_empty() {
-                false => fail_on::status(Outcome::Undecided),
-                true => CliError::status_of_lab(error),
-            };
-            return Err(CliError::LabSeries { message: format!("the base: {error}"), status });
-        }
         let titles: Vec<String> = kernels.iter().map(title).collect();
-        let results = checks::results(kernels, &titles, plan, attempted)?;
-        let text = ktap(&results);
-        let ktap = output::to(args.ktap.as_deref(), output::printable(&text).as_bytes());
-        unless_unread(ktap)?;
-        let is_ended = |(_, error): &(&str, &LabError)| !error.is_a_wrong_kernel();
-        if let (false, Some((_, error))) = (goes_on(args), self.failures().find(is_ended)) {
-            let status = fail_on::status(could_not);
-            return Err(CliError::LabSeries { message: error.to_string(), status });
-        }
-        for (kernel, error) in self.failures() {
-            output::say(&format!("failed: {kernel}: {error}"));
-        }
+        let checks = checks::results(kernels, &titles, plan, attempted)?;
+        let results = Results { args, failures: self.failures().collect(), checks };
         let set = RecordSet::new(this_run(), self.rows());
         let base = of_kernel(BASE);
-        unless_unread(self.tables(&set, &base, &titles))?;
-        let judged = fail_on::judged(&args.fail_on, &set.into(), &base, None)?;
-        let of_checks = match results.iter().flat_map(Subtest::failed).collect::<Vec<_>>()[..] {
-            [] => Outcome::NotShown,
-            ref failed if failed.iter().all(|name| checks::MADE.contains(name)) => could_not,
-            _ => Outcome::Failed,
-        };
-        Ok(judged.max(of_checks))
+        let of_checks = results.tell(|| self.tables(&set, &base, &titles))?;
+        Ok(fail_on::judged(&args.fail_on, &set.into(), &base, None)?.max(of_checks))
     }
 
     /// Returns the errors of kernels that were not built, or did not run.
     fn failures(&self) -> impl Iterator<Item = (&str, &LabError)> {
-        let not_built = self.attempted.not_built.iter();
-        let not_built = not_built.flat_map(|of| of.kernels.iter().map(|name| (&**name, &of.error)));
+        let not_built = not_built(&self.attempted.not_built);
         let not_run = self.attempted.ran.iter().filter_map(|ran| {
             let error = ran.outcome.as_ref().err()?;
             Some((&*ran.kernel, error))
@@ -192,7 +219,8 @@ impl Done<'_> {
         let of_checks: Vec<Record> = of_checks.map(titled).filter(is_other).collect();
         let shown = RecordSet::new(set.run.clone(), rows.clone());
         let all = RecordSet::new(set.run.clone(), [rows, of_checks].concat());
-        let parts = tables::parts_of_series(kernels, &attempted.measured);
+        let Measured { built, emulators, .. } = &attempted.measured;
+        let parts = tables::parts_of_series(kernels, built, emulators);
         output::emit(&args.output, &all, &[(&shown, base)], |_, columns| {
             let wide = args.shown.format == Form::Table && kernels.len() > 1 + COLUMNS;
             let text = match wide.then(|| self.first_and_last(set)) {
@@ -219,14 +247,19 @@ impl Done<'_> {
     }
 }
 
+/// Returns the kernels that were not built, with the reasons.
+pub(super) fn not_built(all: &[NotBuilt]) -> impl Iterator<Item = (&str, &LabError)> {
+    all.iter().flat_map(|of| of.kernels.iter().map(|name| (&**name, &of.error)))
+}
+
 /// Returns true if a patch that does not apply, build or boot does not end the command: after the
 /// last one, nothing is left to try.
-const fn goes_on(args: &SeriesArgs) -> bool {
+pub(super) const fn goes_on(args: &SeriesArgs) -> bool {
     args.keep_going || args.last
 }
 
 /// Returns the name of a kernel in records, with its patch.
-fn title(kernel: &Kernel) -> String {
+pub(super) fn title(kernel: &Kernel) -> String {
     let subject = kernel.patches.last().map(|patch| format!(": {}", patch.subject));
     format!("{}{}", kernel.name, subject.unwrap_or_default())
 }

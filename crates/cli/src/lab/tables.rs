@@ -4,7 +4,7 @@ use super::scans;
 use crate::declared::DECLARED;
 use crate::error::CliError;
 use crate::options::{Form, Shown};
-use pageout_lab::{Built, Fetched, Kernel, Measured, Profiled};
+use pageout_lab::{Built, Fetched, Kernel, Profiled};
 use pageout_record::compare::{Change, Comparison, Row, Summary, compare as compare_records};
 use pageout_record::render::{self, Align, Grid, LIST_WIDTH, Options, exact};
 use pageout_record::schema::{Better, Labels, Metric, Record, RecordSet};
@@ -176,32 +176,31 @@ fn tenths(value: f64) -> f64 {
 pub(super) type Parts = Vec<(String, Vec<String>)>;
 
 /// Returns the parts of kernels, and the programs that built and ran them.
-pub(super) fn parts(kernels: &[Kernel], measured: &Measured) -> Parts {
+pub(super) fn parts(kernels: &[Kernel], built: &[Built], emulators: &[String]) -> Parts {
     let of = |kernel: &Kernel| {
-        let built = measured.built.iter().find(|built| built.kernel == *kernel);
-        let source = built.map(|built| built.source.clone());
+        let found = built.iter().find(|built| built.kernel == *kernel);
+        let source = found.map(|built| built.source.clone());
         let patches = kernel.patches.iter().map(|patch| format!("+ {}", patch.subject));
         let parameters = kernel.parameters.iter().map(|with| format!("booted with {with}"));
         (kernel.name.clone(), source.into_iter().chain(patches).chain(parameters).collect())
     };
-    kernels.iter().map(of).chain(tools(measured)).collect()
+    kernels.iter().map(of).chain(tools(built, emulators)).collect()
 }
 
 /// Returns the programs that built and ran kernels.
-fn tools(measured: &Measured) -> [(String, Vec<String>); 2] {
-    let tools =
-        [("compiler", compilers(&measured.built)), ("emulator", measured.emulators.clone())];
+fn tools(built: &[Built], emulators: &[String]) -> [(String, Vec<String>); 2] {
+    let tools = [("compiler", compilers(built)), ("emulator", emulators.to_vec())];
     tools.map(|(what, all)| (what.to_owned(), vec![all.join("; ")]))
 }
 
 /// Returns the parts of a series. Each kernel except the base is described by its own patch.
-pub(super) fn parts_of_series(kernels: &[Kernel], measured: &Measured) -> Parts {
+pub(super) fn parts_of_series(kernels: &[Kernel], built: &[Built], emulators: &[String]) -> Parts {
     let of = |kernel: &Kernel| {
         let what = kernel.patches.last().map(|patch| patch.subject.clone());
-        let source = || measured.built.first().map(|built| built.source.clone());
+        let source = || built.first().map(|built| built.source.clone());
         (kernel.name.clone(), what.or_else(source).into_iter().collect())
     };
-    kernels.iter().map(of).chain(tools(measured)).collect()
+    kernels.iter().map(of).chain(tools(built, emulators)).collect()
 }
 
 /// Prints a comparison and a description of the kernels. Unless all rows are asked for, rows that
@@ -225,21 +224,19 @@ pub(super) fn compared(
     let options = Options { width: columns, full, ..Options::default() };
     let table = render::comparison(&comparison, options);
     let notes: String = alike.into_iter().chain(scans).map(|line| line + "\n\n").collect();
-    Ok(format!(
-        "{table}\n{notes}{}{}",
-        saved(&comparison, columns),
-        provenance(set, parts, columns)
-    ))
+    let (saved, provenance) = (saved(&comparison, columns), provenance(parts, columns));
+    let cautions = cautions(set).concat();
+    Ok(format!("{table}\n{notes}{saved}{provenance}\n{cautions}"))
 }
 
-/// Writes the parts as a table, with the warnings on the figures.
-fn provenance(set: &RecordSet, parts: &Parts, columns: usize) -> String {
+/// Writes the parts as a table.
+pub(super) fn provenance(parts: &Parts, columns: usize) -> String {
     let mut grid = Grid::new([("", Align::Left), ("", Align::Left)]);
     for (name, parts) in parts {
         let names = std::iter::once(name.as_str()).chain(std::iter::repeat(""));
         names.zip(parts).for_each(|(name, part)| grid.row([name, part]));
     }
-    format!("{}\n{}", grid.text(columns), cautions(set).concat())
+    grid.text(columns)
 }
 
 /// Writes the parts, a line each.

@@ -33,6 +33,7 @@ mod reproduce;
 mod schedule;
 mod script;
 mod series;
+mod series_schedules;
 mod sweep;
 mod trace_formats;
 mod trace_model;

@@ -329,6 +329,11 @@ fn with_last_only_the_head_is_built_and_judged() {
 /// Bisects from `main~5`, the good commit, to `main` by a judgement of the range between, and
 /// returns all that git says.
 pub(crate) fn bisected(world: &World, judge: &str) -> String {
+    bisected_with(world, judge, &[])
+}
+
+/// Bisects with further variables of the environment.
+pub(crate) fn bisected_with(world: &World, judge: &str, variables: &[(&str, &str)]) -> String {
     git(world, "bisect start main main~5");
     let pageout = world.command(&format!("series main~5..HEAD {judge} --last --bisect"));
     let mut bisect = Command::new("git");
@@ -343,6 +348,7 @@ pub(crate) fn bisected(world: &World, judge: &str) -> String {
     for (name, value) in pageout.get_envs() {
         bisect.env(name, value.expect("it is set"));
     }
+    bisect.envs(variables.iter().copied());
     let output = bisect.output().expect("git runs");
     let said = printed(&output);
     assert!(output.status.success(), "{said}{}", stderr(&output));

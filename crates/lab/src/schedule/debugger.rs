@@ -41,7 +41,18 @@ impl Debugger {
     /// Sends a packet, and waits for its answer.
     fn ask(&mut self, packet: &str) -> io::Result<String> {
         self.send(packet)?;
-        self.answer()
+        self.expected()
+    }
+
+    /// Returns the next packet, which has to come in time.
+    fn expected(&mut self) -> io::Result<String> {
+        self.answer().map_err(|error| match error.kind() {
+            io::ErrorKind::WouldBlock => {
+                let why = format!("it did not answer in {} s", ANSWER.as_secs());
+                io::Error::new(io::ErrorKind::TimedOut, why)
+            }
+            _ => error,
+        })
     }
 
     fn send(&mut self, packet: &str) -> io::Result<()> {
@@ -155,7 +166,7 @@ impl Debugger {
     /// Stops a machine that runs.
     pub(super) fn interrupt(&mut self) -> io::Result<()> {
         self.socket.write_all(&[3])?;
-        self.answer().map(|_| ())
+        self.expected().map(|_| ())
     }
 
     /// Sends a command to the emulator's monitor, and returns its answer.
@@ -166,7 +177,7 @@ impl Debugger {
         while let Some(text) = answer.strip_prefix('O').filter(|text| *text != "K") {
             let text: Option<Vec<u8>> = text.as_bytes().chunks(2).map(byte).collect();
             said += &String::from_utf8_lossy(&text.unwrap_or_default());
-            answer = self.answer()?;
+            answer = self.expected()?;
         }
         Ok(said)
     }

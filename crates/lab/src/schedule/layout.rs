@@ -4,7 +4,7 @@
 /// The object's number for its layout.
 pub(super) const LAYOUT: u64 = 2;
 /// The most ranges of points that the object takes.
-pub(super) const MAX_RANGES: usize = 16;
+pub const MAX_RANGES: usize = 16;
 /// The most CPUs that the object tells apart by priority.
 const MAX_CPUS: usize = 8;
 /// The lowest priority that orders may give.

@@ -47,6 +47,14 @@ pub enum MachineError {
     /// The image of a machine cannot be made.
     #[error("qemu-img: {0}")]
     Image(String),
+    /// The emulator does not keep the machine's state.
+    #[error("{title}: the emulator does not keep the machine's state: {said}")]
+    NotKept {
+        /// The machine.
+        title: String,
+        /// The emulator's answer.
+        said: String,
+    },
     /// The workload's beginning did not come.
     #[error("{title}: {why}; it says:\n{said}")]
     NeverBegins {
@@ -148,16 +156,16 @@ impl Drop for Emulator {
 fn line(built: &Built, workload: &Program, initrd: &Path, cpus: u8) -> Vec<OsString> {
     let smp = format!("{cpus},sockets={cpus}");
     let mut line: Vec<OsString> = vec![Arch::X86_64.qemu().into()];
-    line.extend(["-M", "q35", "-cpu", "max", "-m", "512M", "-smp", &smp].map(Into::into));
+    let memory = format!("{}M", workload.memory_mib());
+    line.extend(["-M", "q35", "-cpu", "max", "-m", &memory, "-smp", &smp].map(Into::into));
     line.extend(COUNTED.into_iter().chain(COMMON).map(Into::into));
     // The parameters are those of machines that count, but a warning of the kernel is a failure.
     let mut parameters = "console=ttyS0 nolapic_timer tsc=reliable tsc_early_khz=1000000 \
         noreplace-smp loglevel=5 panic=-1 panic_on_warn=1"
         .to_owned();
-    for parameter in &built.kernel.parameters {
-        parameters += &format!(" {parameter}");
+    for word in built.kernel.parameters.iter().chain(&workload.boot_words()) {
+        parameters += &format!(" {word}");
     }
-    parameters += &format!(" -- workload {}", workload.arguments().join(" "));
     for (option, value) in [
         ("-kernel", built.image().into_os_string()),
         ("-initrd", initrd.join("initrd").into_os_string()),
@@ -309,7 +317,9 @@ impl<'a> Machine<'a> {
         let why = match emulator.debugger.run(BOOT, &|| self.is_stopped()) {
             Ok(Some(())) => None,
             Ok(None) => Some("the workload does not begin in 300 s"),
-            Err(_) => Some("the machine ended before the workload's schedule_begin()"),
+            Err(_) => Some(
+                "the machine ended before the workload began (schedule_begin() or lab_sample())",
+            ),
         };
         if let Some(why) = why {
             let said = emulator.last();
@@ -318,7 +328,8 @@ impl<'a> Machine<'a> {
         let save = format!("savevm {STATE}");
         let said = self.on(&mut emulator, |debugger| debugger.monitor(&save))?;
         if !said.trim().is_empty() {
-            return Err(MachineError::Image(said.trim().to_owned()));
+            let (title, said) = (self.title.clone(), said.trim().to_owned());
+            return Err(MachineError::NotKept { title, said });
         }
         let kept = to.join("state.qcow2");
         fs::copy(&image, &kept).map_err(CacheError::at(&kept))?;

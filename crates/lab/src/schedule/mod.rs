@@ -12,6 +12,7 @@ mod points;
 mod records;
 mod rows;
 mod search;
+mod series;
 mod shrink;
 mod small;
 mod strategy;
@@ -19,11 +20,12 @@ mod symbols;
 mod text;
 mod workload;
 
-pub use layout::{Event, Verdict};
+pub use layout::{Event, MAX_RANGES, Verdict};
 pub use machine::MachineError;
 pub use points::{Points, PointsError};
 pub use rows::{Row, What, table};
-pub use search::{Replayed, Search, SearchError, Searched};
+pub use search::{Replayed, Search, SearchError, Searched, kind};
+pub use series::{SearchedSeries, Tried};
 pub use small::Failure;
 pub use strategy::Strategy;
 pub use symbols::Place;
@@ -32,14 +34,20 @@ pub use workload::{Program, ProgramError};
 
 use std::sync::atomic::AtomicBool;
 
+use super::build::Built;
+use super::child::version;
 use super::kernel::Kernel;
 use super::session::{Lab, LabError};
-use super::target::Config;
+use super::target::{Arch, Config};
 use search::At;
 
 /// The results of all kernels.
 #[derive(Clone, Debug)]
 pub struct Scheduled {
+    /// The kernels.
+    pub built: Vec<Built>,
+    /// The emulator, as it calls itself.
+    pub emulator: String,
     /// The runs of each given schedule, on every kernel.
     pub given: Vec<(Schedule, Vec<Replayed>)>,
     /// The search of each kernel that passes those, unless there were no seeds to try.
@@ -70,13 +78,8 @@ impl Lab<'_> {
             let _task = self.progress.begin(&format!("booting {}", built.kernel.name));
             opened.push(At::open(search, built, self.jobs, context, &stop)?);
         }
-        let on = |schedule: &Schedule, but: Option<&str>| {
-            let others = opened.iter().filter(|at| Some(at.kernel()) != but);
-            let runs: Result<Vec<Replayed>, _> = others.map(|at| at.replay(schedule)).collect();
-            Ok((schedule.clone(), runs.map_err(SearchError::from)?))
-        };
-        let given: Vec<(Schedule, Vec<Replayed>)> =
-            given.iter().map(|schedule| on(schedule, None)).collect::<Result<_, LabError>>()?;
+        let given = given.iter().map(|schedule| replays(&opened, schedule, None));
+        let given: Vec<(Schedule, Vec<Replayed>)> = given.collect::<Result<_, LabError>>()?;
         let runs = || given.iter().flat_map(|(_, runs)| runs);
         let passes =
             |kernel| runs().all(|run: &Replayed| run.kernel != kernel || run.failure.is_none());
@@ -85,10 +88,27 @@ impl Lab<'_> {
             let task = self.progress.begin(&format!("schedules of {}", at.kernel()));
             searched.push(at.search(&*task)?);
         }
-        let found = searched.iter().filter_map(|searched: &Searched| searched.failure.as_ref());
-        let found = found.filter(|failure| failure.is_listed).map(|failure| &failure.schedule);
-        let found = found.map(|schedule| on(schedule, Some(&schedule.kernel)));
+        let found = searched.iter().filter_map(Searched::schedule);
+        let found = found.map(|schedule| replays(&opened, schedule, Some(&schedule.kernel)));
         let found = found.collect::<Result<_, LabError>>()?;
-        Ok(Scheduled { given, searched, found })
+        drop(opened);
+        Ok(Scheduled { built, emulator: emulator()?, given, searched, found })
     }
+}
+
+/// Returns the emulator, as it calls itself.
+fn emulator() -> Result<String, LabError> {
+    let version = version(Arch::X86_64.qemu()).map_err(MachineError::from);
+    Ok(version.map_err(SearchError::from)?)
+}
+
+/// Runs a schedule on each kernel, except on the one of a name.
+fn replays(
+    opened: &[At<'_>],
+    schedule: &Schedule,
+    but: Option<&str>,
+) -> Result<(Schedule, Vec<Replayed>), LabError> {
+    let others = opened.iter().filter(|at| Some(at.kernel()) != but);
+    let runs: Result<Vec<Replayed>, _> = others.map(|at| at.replay(schedule)).collect();
+    Ok((schedule.clone(), runs.map_err(SearchError::from)?))
 }

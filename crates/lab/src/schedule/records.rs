@@ -4,7 +4,11 @@ use pageout_record::schema::Basis::{Counted, Measured};
 use pageout_record::schema::Better::{self, Higher, Lower, Neither};
 use pageout_record::schema::{Basis, Ground, Metric, Record};
 
+use super::rows::sequence;
 use super::search::{Search, Searched};
+
+/// The metric that has the steps of a failure.
+const STEPS: &str = "failing run";
 
 impl Searched {
     /// Returns the record of a kernel's search.
@@ -33,6 +37,7 @@ impl Searched {
         add("points without turns", "", Counted, Neither, self.points as f64);
         add("seeds", "", Counted, Neither, self.tried as f64);
         add("seeds that failed", "", Counted, Lower, self.failed.len() as f64);
+        add("seeds that gave up", "", Counted, Neither, self.gave_up as f64);
         if self.tried > 0 && self.seconds > 0.0 {
             add("seeds a second", "1/s", Measured, Higher, self.tried as f64 / self.seconds);
         }
@@ -47,6 +52,11 @@ impl Searched {
         if let Some(first) = self.first {
             add("time to the first failure", "s", Measured, Lower, first);
         }
+        let steps = self.failure.as_ref().and_then(|of| sequence(&of.rows, search.cpus));
+        record.metrics.extend(steps.map(|steps| Metric {
+            sequence: Some(steps.into()),
+            ..Metric::new(STEPS, "", Counted, Neither, Vec::new())
+        }));
         record
     }
 }

@@ -9,7 +9,7 @@ use super::super::build::Built;
 use super::super::cache::Cache;
 use super::super::parallel;
 use super::super::progress::{Progress, Task};
-use super::layout::{Listed, MAX_RANGES, Orders};
+use super::layout::{Listed, Orders, Verdict};
 use super::machine::{Machine, MachineError, Ran};
 use super::small::Failure;
 use super::strategy::Strategy;
@@ -19,6 +19,8 @@ use super::workload::Program;
 
 /// The call that the compiler puts in.
 const HOOK: &str = "__sanitizer_cov_trace_pc";
+/// The beginning of the event of a workload that gives up.
+const GAVE_UP: &str = "gave up: ";
 
 /// A search to carry out.
 #[derive(Clone, Debug)]
@@ -54,6 +56,16 @@ pub enum SearchError {
     /// A workload that would find nothing.
     #[error("workload {0}: it checks nothing: no schedule_check() held or failed before its end")]
     NoCheck(String),
+    /// A workload that cannot be run to its end.
+    #[error("workload {workload}, kernel {kernel}, without turns: it gave up: {why}")]
+    GaveUp {
+        /// The workload.
+        workload: String,
+        /// The kernel's name.
+        kernel: String,
+        /// The reason that it told.
+        why: String,
+    },
     /// A function without points.
     #[error("--turns-in {function}: kernel {kernel} has no such function with points{hint}")]
     NoFunction {
@@ -87,6 +99,8 @@ pub struct Searched {
     pub checks: u64,
     /// Seeds that were run.
     pub tried: u64,
+    /// Seeds whose workload gave up, although the kernel was right.
+    pub gave_up: u64,
     /// The turns of each seed that failed.
     pub failed: Vec<Schedule>,
     /// Seconds that the seeds took.
@@ -130,6 +144,12 @@ fn failure(ran: &Ran, limit: Duration) -> Option<String> {
     warned.map(|line| format!("the kernel warned: {}", line.trim()))
 }
 
+/// Returns the reason for which a workload gave up, if it did.
+fn gave_up(ran: &Ran) -> Option<&str> {
+    let last = ran.found.events.last().filter(|_| ran.found.verdict == Verdict::Passed);
+    last.and_then(|event| event.text.strip_prefix(GAVE_UP))
+}
+
 /// A kernel's machine, and its search.
 pub(super) struct At<'a> {
     pub(super) machine: Machine<'a>,
@@ -152,7 +172,7 @@ impl<'a> At<'a> {
         let Search { workload, cpus, limit, .. } = search;
         let machine = Machine::open(built, workload, *cpus, *limit, context, stop)?;
         let mut at = Self { machine, search, built, ranges: Vec::new(), jobs, stop };
-        for function in search.turns_in.iter().take(MAX_RANGES) {
+        for function in &search.turns_in {
             if at.points_of(function)?.is_empty() {
                 return Err(at.no_function(function));
             }
@@ -221,10 +241,13 @@ impl<'a> At<'a> {
         let control = self.run(Orders::default())?;
         let (workload, kernel) = (self.search.workload.text(), self.built.kernel.name.clone());
         let failed = self.fails(&control);
-        if failed.is_none() && control.found.checks == 0 {
+        if let Some(why) = gave_up(&control).map(str::to_owned) {
+            return Err(SearchError::GaveUp { workload, kernel, why });
+        }
+        if failed.is_none() && control.found.checks == 0 && self.search.workload.must_check() {
             return Err(SearchError::NoCheck(workload));
         }
-        if control.found.points == 0 {
+        if failed.is_none() && control.found.points == 0 {
             return Err(SearchError::NoPoints { workload, kernel });
         }
         let points = control.found.points;
@@ -235,6 +258,7 @@ impl<'a> At<'a> {
             points,
             checks,
             tried: 0,
+            gave_up: 0,
             failed: Vec::new(),
             seconds: 0.0,
             first: None,
@@ -272,6 +296,7 @@ impl<'a> At<'a> {
             })?;
             for (seed, ran) in batch.into_iter().zip(ran) {
                 searched.tried += 1;
+                searched.gave_up += u64::from(gave_up(&ran).is_some());
                 if let Some(how) = self.fails(&ran) {
                     searched.failed.push(self.schedule(seed, &ran.listed(), how));
                     searched.first.get_or_insert_with(|| since.elapsed().as_secs_f64());
@@ -322,5 +347,48 @@ impl Searched {
     /// Returns true if a run failed, with turns or without.
     pub fn found(&self) -> bool {
         self.control.is_some() || self.failure.is_some()
+    }
+
+    /// Returns the schedule of the first failure, if it can be run again.
+    pub(super) fn schedule(&self) -> Option<&Schedule> {
+        let failure = self.failure.as_ref().filter(|failure| failure.is_listed);
+        failure.map(|failure| &failure.schedule)
+    }
+
+    /// Returns the failures of seeds: of the first one also that of its fewest turns.
+    pub fn failures(&self) -> impl Iterator<Item = &str> {
+        let small = self.failure.iter().map(|failure| &failure.schedule);
+        self.failed.iter().chain(small).map(|schedule| &*schedule.failure)
+    }
+}
+
+/// Returns a failure's text without its numbers: failures of one kind differ only in these.
+pub fn kind(failure: &str) -> String {
+    let is_digit = |c: char| c.is_ascii_hexdigit() || c == 'x';
+    let mut kind = String::new();
+    let mut rest = failure;
+    while let Some(first) = rest.chars().next() {
+        let is_run = is_digit(first);
+        let end = rest.find(|c| is_digit(c) != is_run).unwrap_or(rest.len());
+        let (run, after) = rest.split_at(end);
+        let is_number = is_run && run.contains(|c: char| c.is_ascii_digit());
+        kind += if is_number { "N" } else { run };
+        rest = after;
+    }
+    kind
+}
+
+#[cfg(test)]
+mod tests {
+    use super::kind;
+
+    #[test]
+    fn failures_of_one_kind_differ_in_their_numbers() {
+        let stored = "a check failed: stored 0x1f, after fsync() the disk has 3";
+        assert_eq!(kind(stored), "a check failed: stored N, after fsync() the disk has N");
+        let [one, other] = ["kernel BUG at mm/rmap.c:12!", "kernel BUG at mm/rmap.c:1234!"];
+        assert_eq!(kind(one), kind(other));
+        assert_ne!(kind(one), kind("kernel BUG at mm/swap.c:12!"));
+        assert_eq!(kind(""), "");
     }
 }

@@ -47,8 +47,8 @@ pub struct Schedule {
 /// A text that is no schedule.
 #[derive(PartialEq, Eq, Debug, thiserror::Error)]
 pub enum TextError {
-    /// A text with another first line.
-    #[error("it is no schedule: the first line is not `{FIRST}`")]
+    /// A text without the line that schedules begin with.
+    #[error("it is no schedule: no line is `{FIRST}`")]
     First,
     /// A line of no known form.
     #[error(
@@ -93,14 +93,23 @@ fn turn(rest: &str) -> Option<Turn> {
 }
 
 impl Schedule {
-    /// Parses the text of a schedule.
+    /// Parses the text of a schedule, or a mail with one: it begins at the line that schedules
+    /// begin with, and ends at an empty one. A line that begins with a blank goes on with the line
+    /// before.
     ///
     /// # Errors
     ///
     /// [`TextError`] for the first line that is wrong.
     pub fn parse(text: &str) -> Result<Self, TextError> {
-        let mut lines = (1..).zip(text.lines());
-        if lines.next().is_none_or(|(_, line)| line != FIRST) {
+        let mut lines: Vec<(usize, String)> = Vec::new();
+        let from_first = (1..).zip(text.lines()).skip_while(|(_, line)| line.trim_end() != FIRST);
+        for (number, line) in from_first.take_while(|(_, line)| !line.trim().is_empty()) {
+            match lines.last_mut().filter(|_| line.starts_with(' ')) {
+                Some((_, before)) => *before += &format!(" {}", line.trim()),
+                None => lines.push((number, line.trim_end().to_owned())),
+            }
+        }
+        if lines.is_empty() {
             return Err(TextError::First);
         }
         const NAMES: [&str; 7] =
@@ -108,7 +117,7 @@ impl Schedule {
         let mut of = [const { None::<String> }; NAMES.len()];
         let (mut turns, mut turns_in) = (Vec::new(), Vec::new());
         let (mut cpus, mut seed) = (0, 0);
-        for (number, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
+        for (number, line) in lines.into_iter().skip(1) {
             let wrong = || TextError::Line { number, line: line.chars().take(80).collect() };
             let (name, rest) = line.split_once(' ').ok_or_else(wrong)?;
             if name == "turn" {
@@ -162,6 +171,15 @@ mod tests {
         assert_eq!(Schedule::parse(&text), Ok(schedule()));
         let anywhere = Schedule { turns_in: Vec::new(), ..schedule() };
         assert_eq!(Schedule::parse(&anywhere.to_string()), Ok(anywhere));
+    }
+
+    #[test]
+    fn a_schedule_is_taken_from_a_mail() {
+        let broken = schedule().to_string().replace(", after", ",\n  after");
+        let mail = format!("Hi,\n\nit fails:\n\n{broken}\n\nSeen: turn 0 x\n");
+        assert_eq!(Schedule::parse(&mail), Ok(schedule()));
+        let wrong = mail.replace("cpus 3", "cpus 9");
+        assert!(matches!(Schedule::parse(&wrong), Err(TextError::Line { number: 7, .. })));
     }
 
     #[test]

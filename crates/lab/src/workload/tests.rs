@@ -44,7 +44,7 @@ fn run_with(manifest: &str, text: &str, arguments: &str) -> Output {
     let file = directory.path().join("sums.c");
     fs::write(&file, format!("{manifest}{text}")).unwrap();
     let workload = Workload::read(&file).unwrap();
-    workload.compile("gcc", &workload.sources(), directory.path()).unwrap();
+    workload.compile("gcc", &workload.sources(), &[], directory.path()).unwrap();
     let arguments = arguments.split_whitespace();
     let mut program = Command::new(directory.path().join(PROGRAM));
     program.arg("sums").args(arguments).args(["kernel=s1", "clock=instructions"]);
@@ -225,7 +225,7 @@ impl Scripted {
         scripted.write("run.sh", "#!/bin/sh\n");
         let workload = Workload::read(scripted.0.path()).unwrap();
         write_root(&workload.carried(), scripted.0.path()).unwrap();
-        workload.compile("gcc", &workload.sources(), &scripted.root()).unwrap();
+        workload.compile("gcc", &workload.sources(), &[], &scripted.root()).unwrap();
         scripted
     }
 

@@ -27,7 +27,7 @@ pub use fold::is_same;
 pub use grid::{Align, Grid};
 pub use labelling::{Label, Labelling};
 pub use legend::how_to_read;
-pub use list::{LIST_WIDTH, List, list};
+pub use list::{LIST_WIDTH, List, list, mail};
 pub use number::{column, estimate, exact, figure, fixed, grown, p_value, rounded};
 pub use picture::{PICTURE_WIDTH, picture, pictures};
 pub use published::{published, said};

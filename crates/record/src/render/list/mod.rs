@@ -14,6 +14,7 @@ use super::labelling::Labelling;
 use super::legend;
 use super::verdict::{undeclared, verdicts};
 use super::words::pairs;
+use super::wrap::wrapped;
 use crate::compare::{Comparison, Row};
 use crate::stats::Kind;
 use ascii::{ascii, command, lines};
@@ -86,6 +87,14 @@ pub fn list(of: &Comparison, with: &List<'_>) -> String {
     text.0 += "\n";
     command(with.command, LIST_WIDTH).iter().for_each(|line| text.line(line));
     text.0
+}
+
+/// Returns a text with the words of the command that made it, for mailing lists too. Words that are
+/// longer than a line are not broken.
+pub fn mail(text: &str, words: &[String]) -> String {
+    let printable: Vec<String> = text.lines().map(ascii).collect();
+    let text = wrapped(&printable.join("\n"), LIST_WIDTH);
+    format!("{}\n\n{}\n", text.trim_end(), command(words, LIST_WIDTH).join("\n"))
 }
 
 /// The text written so far.
