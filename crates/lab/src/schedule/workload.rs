@@ -16,7 +16,7 @@ use super::super::child::{self, NotRun, version};
 use super::super::digest::Name;
 use super::super::initrd::{Carried, Entry, Guest, InitrdError, archive};
 use super::super::manifest::WorkloadError;
-use super::super::plan::{Bench, Needs};
+use super::super::plan::{Bench, Clock, Needs};
 use super::super::progress::Progress;
 use super::super::target::Arch;
 use super::super::tools;
@@ -264,7 +264,7 @@ fn initrd_of_lab(
     let made =
         bench.workload.made_with(arch, assets::SCHEDULED_LAB, &WRAPPED, (cache, progress))?;
     // The kernel's name is not in it, so that all kernels share it.
-    let plan = [bench.line("searched", Some(1), None)];
+    let plan = [bench.line("searched", Some(1), Clock::Instructions)];
     let carried = Carried {
         plan: &plan,
         session: None,
