@@ -31,7 +31,7 @@
 //! | lists and refaults | `lru_list`, `lruvec`, `lru`, `workingset` | [`Engine::mark_accessed`] |
 //! | cgroups | `memcg`, `hierarchy`, `charge`, `protection` | [`Engine::add_memcg`] |
 //! | reclaim | `reclaim`, `scan`, `balance`, `shrink` | [`Engine::balance`] |
-//! | user space's requests, and counters | `memory_reclaim`, `stats`, `vmstat` | [`Engine::memory_reclaim`] |
+//! | requests, and counters | `memory_reclaim`, `stats`, `vmstat` | [`Engine::memory_reclaim`] |
 //! | generations, and `lru_gen` | [`mglru`] | [`Engine::lru_gen_command`] |
 #![no_std]
 #![forbid(unsafe_code)]

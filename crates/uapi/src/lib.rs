@@ -1,4 +1,5 @@
 #![no_std]
+#![forbid(unsafe_code)]
 #![doc = include_str!("../README.md")]
 
 #[cfg(test)]

@@ -244,7 +244,7 @@ fn a_failure_is_made_small_and_kept() {
     }
     let page = fs::read_to_string(world.path("page.html")).expect("a page");
     for part in [
-        "Step by step",
+        "A row is a step, in the column of the one who takes it",
         "CPU 2",
         "shrink_folio_list(), mm/vmscan.c:7, pass",
         "broken: ",

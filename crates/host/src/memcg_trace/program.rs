@@ -150,7 +150,7 @@ impl<'a, F: Arch> Program<'a, F> {
         Ok(())
     }
 
-    /// Notes the edges of VMAs that an event makes. Those of pages that move, [`Self::remap`] notes.
+    /// Notes the edges of VMAs that an event makes, but for those at the target of a move.
     fn note_edges(&mut self, event: &Event) {
         if let Event::Map(Mapping { pages, .. })
         | Event::Unmap(pages)

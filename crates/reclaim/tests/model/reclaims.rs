@@ -74,8 +74,8 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         assert!(done.is_ok() || done == Err(Errno::EAGAIN), "{request}: {done:?}");
     }
 
-    /// Executes a command of `lru_gen`, for the generation that is `older` generations older than the
-    /// youngest.
+    /// Executes a command of `lru_gen`, for the generation that is `older` generations older than
+    /// the youngest.
     fn command(
         &self,
         operation: Operation,
