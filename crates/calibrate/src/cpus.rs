@@ -1,5 +1,6 @@
 //! The CPUs to measure on: one of each core that this process may use.
 
+use pageout_experiment::this_machine::allowed_cpus;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::fs;
 use std::io;
@@ -10,8 +11,7 @@ use std::io;
 /// # Errors
 /// The kernel's error, if it does not list the CPUs.
 pub fn cores() -> io::Result<Vec<usize>> {
-    let allowed = sched_getaffinity(None)?;
-    let allowed: Vec<_> = (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu)).collect();
+    let allowed = allowed_cpus()?;
     let first_of_its_core = |cpu: &usize| {
         let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
         let siblings = fs::read_to_string(path).ok().and_then(|text| parse_list(&text));

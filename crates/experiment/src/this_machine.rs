@@ -3,7 +3,9 @@
 use pageout_record::schema::{Machine, Run};
 use rustix::param::page_size;
 use rustix::process::{Resource, getrlimit};
+use rustix::thread::{CpuSet, sched_getaffinity};
 use std::fs;
+use std::io;
 
 /// Returns a description of this process's run. The commit of the build is not known here.
 pub fn this_run() -> Run {
@@ -33,6 +35,15 @@ pub fn cpu() -> String {
         Some(format!("implementer {maker} part {design}"))
     };
     told("model name").or_else(numbers).unwrap_or_else(|| "unknown".to_owned())
+}
+
+/// Returns the numbers of the CPUs that this process may use, ascending.
+///
+/// # Errors
+/// The kernel's error, if it does not list them.
+pub fn allowed_cpus() -> io::Result<Vec<usize>> {
+    let allowed = sched_getaffinity(None)?;
+    Ok((0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu)).collect())
 }
 
 /// Bytes of address space that are left for stacks and for the allocator.

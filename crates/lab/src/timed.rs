@@ -4,9 +4,9 @@
 use std::fs::File;
 use std::io;
 
+use pageout_experiment::this_machine::allowed_cpus;
 use pageout_record::schema::{Metric, Record};
 use pageout_record::stats::median;
-use rustix::thread::{CpuSet, sched_getaffinity};
 
 use super::measure::Job;
 use super::session::Work;
@@ -21,6 +21,9 @@ pub enum NotTimed {
     /// There is no KVM.
     #[error("--cpu host: cannot open {KVM} for reading and writing, by which QEMU runs on it")]
     Kvm(#[source] io::Error),
+    /// The CPUs that this process may use are not known.
+    #[error("--cpu host: cannot list the CPUs that may be used")]
+    Allowed(#[source] io::Error),
     /// The machine has more CPUs than this process may use.
     #[error("--cpu host: a machine of {wanted} CPUs needs as many here, and {there} may be used")]
     Cpus {
@@ -46,13 +49,12 @@ pub(super) fn check(cpus: u8) -> Result<(), NotTimed> {
 ///
 /// # Errors
 ///
-/// [`NotTimed::Cpus`] if there are fewer.
+/// [`NotTimed::Cpus`] if there are fewer, and [`NotTimed::Allowed`] if they are not known.
 pub(super) fn pinned(cpus: u8) -> Result<String, NotTimed> {
-    let set = sched_getaffinity(None).map_err(|error| NotTimed::Kvm(error.into()))?;
-    last((0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect(), cpus)
+    last(&allowed_cpus().map_err(NotTimed::Allowed)?, cpus)
 }
 
-fn last(there: Vec<usize>, wanted: u8) -> Result<String, NotTimed> {
+fn last(there: &[usize], wanted: u8) -> Result<String, NotTimed> {
     let from = there.len().checked_sub(wanted.into());
     let from = from.ok_or(NotTimed::Cpus { wanted, there: there.len() })?;
     let names: Vec<String> = there[from..].iter().map(usize::to_string).collect();
@@ -103,9 +105,9 @@ mod tests {
 
     #[test]
     fn the_last_cpus_are_taken() {
-        assert_eq!(last(vec![0, 1, 4, 7], 2).unwrap(), "4,7");
-        assert_eq!(last(vec![3], 1).unwrap(), "3");
-        let error = last(vec![0, 1], 4).unwrap_err().to_string();
+        assert_eq!(last(&[0, 1, 4, 7], 2).unwrap(), "4,7");
+        assert_eq!(last(&[3], 1).unwrap(), "3");
+        let error = last(&[0, 1], 4).unwrap_err().to_string();
         assert_eq!(error, "--cpu host: a machine of 4 CPUs needs as many here, and 2 may be used");
     }
 

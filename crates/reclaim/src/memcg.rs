@@ -7,8 +7,7 @@ use crate::mglru::memcg_lru::MemcgLruLink;
 use crate::mglru::mm_list::MmList;
 use crate::vmstat::VmStat;
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU16, AtomicU64, Ordering::Relaxed};
-use pageout_uapi::Errno;
-use pageout_uapi::MAX_SWAPPINESS;
+use pageout_uapi::{Errno, MAX_SWAPPINESS};
 
 /// A cgroup. Amounts are in pages.
 #[derive(Debug, Default)]

@@ -10,6 +10,11 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// Runs of a failure in all, to see that they are equal, if no others are asked for.
+pub(super) const RUNS: u16 = 2;
+/// Seconds after which a run is cut off, if no others are asked for.
+pub(super) const LIMIT: u16 = 120;
+
 #[derive(Debug, Parser)]
 pub(crate) struct ScheduleArgs {
     /// Kernels [default: stock, or those of --patch]
@@ -36,11 +41,11 @@ pub(crate) struct ScheduleArgs {
     #[command(flatten)]
     pub patched: Patched,
     /// Runs of a failure in all, 2 to 1000, to see that they are equal
-    #[arg(long, value_name = "N", default_value_t = 2, help_heading = MEASURING,
+    #[arg(long, value_name = "N", default_value_t = RUNS, help_heading = MEASURING,
         hide_short_help = true, value_parser = whole::<u16>(2..=1000))]
     pub runs: u16,
     /// Time after which a run is cut off
-    #[arg(long, value_name = "SECONDS", default_value_t = 120, help_heading = MEASURING,
+    #[arg(long, value_name = "SECONDS", default_value_t = LIMIT, help_heading = MEASURING,
         hide_short_help = true, value_parser = whole::<u16>(1..=3600))]
     pub time_limit: u16,
     /// Form of the result: table, or list, a text for mails

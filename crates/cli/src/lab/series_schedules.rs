@@ -4,8 +4,9 @@ use super::args::SeriesArgs;
 use super::checks::{self, OfKernel};
 use super::ktap::{Outcome as Checked, Subtest};
 use super::progress::ShownProgress;
+use super::schedule_args::{self, LIMIT, RUNS};
 use super::series::{Results, goes_on, kernels, not_built, title};
-use super::{schedule, schedule_args, schedule_text as text};
+use super::{schedule, schedule_text as text};
 use crate::error::CliError;
 use crate::output;
 use crate::this_run::this_run;
@@ -19,10 +20,6 @@ use std::time::Duration;
 
 /// The workload if none is named: random operations, which find a race anywhere in `mm`.
 const WORKLOAD: &str = "register-check";
-/// Runs of a failure, to see that they are equal.
-const RUNS: usize = 2;
-/// Seconds of a run after which it is cut off, if no others are asked for.
-const LIMIT: u64 = 120;
 
 /// Searches the kernels of a series, prints the results, and returns the outcome.
 pub(super) fn outcome(
@@ -34,8 +31,8 @@ pub(super) fn outcome(
     text::Form::of(args.shown.format, 0)?;
     let points = args.searching.points()?;
     schedule::check_config(&args.building)?;
-    let limit = args.running.limit().unwrap_or(Duration::from_secs(LIMIT));
-    let search = args.searching.search(workload(args, words)?, 0..=seeds - 1, RUNS, limit);
+    let limit = args.running.limit().unwrap_or(Duration::from_secs(LIMIT.into()));
+    let search = args.searching.search(workload(args, words)?, 0..=seeds - 1, RUNS.into(), limit);
     let kernels = kernels(args, range)?;
     let told = ShownProgress::new();
     let (lab, config) = schedule::open(&args.building, points, &told, &kernels, &search.workload)?;

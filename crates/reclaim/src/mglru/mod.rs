@@ -43,7 +43,7 @@ pub const MIN_NR_GENS: u64 = 2;
 pub const MAX_NR_GENS: usize = 4;
 /// The number of tiers of a generation (`MAX_NR_TIERS`). They are for up to one, two, and up to
 /// four uses through file descriptors, and for folios of a working set.
-pub const MAX_NR_TIERS: usize = 4;
+pub const MAX_NR_TIERS: usize = pageout_uapi::lru_gen::NR_TIERS;
 /// The number of zones of physical memory.
 pub const MAX_NR_ZONES: usize = 3;
 /// The number of folios, or of pages, that make a batch worthwhile (`MIN_LRU_BATCH`).
