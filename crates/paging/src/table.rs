@@ -281,12 +281,18 @@ impl<F: Format> DirectMap<F> {
     #[inline]
     pub unsafe fn table(&self, frame: Pfn) -> HostTable<'static, F> {
         let number = frame.offset_from(self.first);
-        assert!(number < self.frames, "a table frame lies in the direct map");
-        let first = number as usize * (F::PAGE_SIZE as usize / size_of::<AtomicU64>());
+        assert!(
+            number < self.frames,
+            "a table frame, {:#x}, lies in the direct map: {} frames from {:#x} on",
+            frame.get(),
+            self.frames,
+            self.first.get()
+        );
+        let start = number as usize * (F::PAGE_SIZE as usize / size_of::<AtomicU64>());
         // SAFETY: the frame lies in the map, so `new`'s caller vouches for PTES entries (at most a
         // page) that are mapped, aligned and live. The caller here vouches that only atomics access
         // them.
-        let entries = unsafe { core::slice::from_raw_parts(self.base.add(first), F::PTES) };
+        let entries = unsafe { core::slice::from_raw_parts(self.base.add(start), F::PTES) };
         HostTable { entries, format: PhantomData }
     }
 }

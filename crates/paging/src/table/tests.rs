@@ -125,14 +125,14 @@ fn a_small_table_fills_the_start_of_its_frame() {
 }
 
 #[test]
-#[should_panic(expected = "a table frame lies in the direct map")]
+#[should_panic(expected = "0x80001, lies in the direct map: 1 frames from 0x80000 on")]
 fn a_frame_past_the_direct_map_is_refused() {
     static MEMORY: Frames<1> = Frames::new();
     MEMORY.table::<X86_64>(FIRST.add(1));
 }
 
 #[test]
-#[should_panic(expected = "a table frame lies in the direct map")]
+#[should_panic(expected = "0x7ffff, lies in the direct map: 1 frames from 0x80000 on")]
 fn a_frame_below_the_direct_map_is_refused() {
     static MEMORY: Frames<1> = Frames::new();
     MEMORY.table::<X86_64>(Pfn::new(FIRST.get() - 1));
