@@ -175,6 +175,16 @@ const printed = async (name, page) => {
     [...document.querySelectorAll(".scroll")].filter((box) =>
       getComputedStyle(box).overflowY !== "visible").length);
   check(`${name}: no table is cut in print`, clipped === 0, clipped);
+  // Paper is narrower than the screen that the charts were drawn for, and tells nobody.
+  const cut = await page.evaluate(() => {
+    document.body.style.width = "600px";
+    const plots = [...document.querySelectorAll(".plot:has(svg)")];
+    const width = (element) => element.getBoundingClientRect().width;
+    const found = plots.filter((plot) => width(plot.querySelector("svg")) > width(plot) + 1).length;
+    document.body.style.width = "";
+    return found;
+  });
+  check(`${name}: no chart is cut in print`, cut === 0, cut);
   const pdf = await page.pdf({ format: "A4" });
   check(`${name}: prints`, pdf.length > 10_000, pdf.length);
 };
