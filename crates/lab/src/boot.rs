@@ -14,7 +14,7 @@ use pageout_record::schema::Record;
 use pageout_experiment::bound::bound;
 use pageout_experiment::named;
 
-use super::transcript::{Brought, Fault, Stopped, Transcript};
+use super::transcript::{Brought, Fault, RECORD, Stopped, Transcript};
 
 /// The time that a machine may take to end after it said that it is done, or panicked.
 const GRACE: Duration = Duration::from_secs(10);
@@ -150,7 +150,10 @@ impl Boot<'_> {
                         last.push(shown(line));
                     }
                     transcript.take(line);
-                    tell(line);
+                    // What the kernel or the workload says; a record is for programs.
+                    if !line.starts_with(RECORD) {
+                        tell(line);
+                    }
                     if transcript.is_over() && !over {
                         over = true;
                         deadline = deadline.min(Instant::now() + GRACE);

@@ -3,7 +3,7 @@
 use pageout_record::schema::{Ground, Record};
 
 /// The beginnings of lines that are not the kernel's own.
-const RECORD: &str = "record ";
+pub(super) const RECORD: &str = "record ";
 const ANSWER: &str = "session ";
 const ENDED: &str = "lab: exit ";
 const FAILED: &str = "lab: error: ";

@@ -147,6 +147,7 @@ fn decision_on(DecidedOn { place, chance, details }: &DecidedOn) -> Markup {
 const SCHEDULE: &str = "schedule";
 const SEEDS: &str = "seeds";
 const FAILED: &str = "seeds that failed";
+const WITHOUT_TURNS: &str = "failures without turns";
 
 fn is_of_search(row: &Row) -> bool {
     row.ground == Ground::Check || row.scenario == SCHEDULE
@@ -164,10 +165,14 @@ fn schedules(file: &RecordFile) -> Markup {
     html! {
         @for record in file.records().filter(|record| record.scenario == SCHEDULE) {
             @let failed = number(record, FAILED);
-            @let standing = if failed == 0.0 { "better" } else { "worse" };
+            @let fails_alone = number(record, WITHOUT_TURNS) > 0.0;
+            @let standing = if fails_alone || failed > 0.0 { "worse" } else { "better" };
             p.finding {
                 strong { (variant(&record.variant)) } ": "
-                strong class=(standing) { (failed) " of " (number(record, SEEDS)) " seeds failed" }
+                strong class=(standing) {
+                    @if fails_alone { "It fails without turns" }
+                    @else { (failed) " of " (number(record, SEEDS)) " seeds failed" }
+                }
                 @if let Some(broken) = broken(record) { ": " (broken) }
                 "."
             }

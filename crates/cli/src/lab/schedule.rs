@@ -78,6 +78,9 @@ pub(super) fn open<'a>(
 
 /// Returns an error unless one configuration of x86-64 is asked for.
 pub(super) fn check_config(building: &Building) -> Result<(), CliError> {
+    if building.configs.iter().any(|config| config.arch() != Arch::X86_64) {
+        return Err(CliError::ScheduleConfig);
+    }
     match building.configs(true)?[..] {
         [config] if config.arch() == Arch::X86_64 => Ok(()),
         _ => Err(CliError::ScheduleConfig),
@@ -137,11 +140,10 @@ pub(super) fn save<'a>(
         let small = searched.failure.as_ref().map(|failure| &failure.schedule);
         let others = searched.failed.iter().skip(small.iter().len());
         let all: Vec<&Schedule> = small.into_iter().chain(others).collect();
-        // pct gives up no turn: its seed decides at every point.
-        let (none, kept): (Vec<_>, Vec<_>) = all.into_iter().partition(|of| of.turns.is_empty());
-        if !none.is_empty() {
-            let seeds = none.len();
-            output::say(&format!("not kept: {seeds} seeds whose order is no list of turns"));
+        let (kept, none): (Vec<_>, Vec<_>) = all.into_iter().partition(|of| of.repeats());
+        if let Some(schedule) = none.first() {
+            let (seeds, found) = (none.len(), &schedule.found);
+            output::say(&format!("not kept: {seeds} seeds of {found}, which is no list of turns"));
         }
         for schedule in kept {
             let name = format!("{}-seed-{}.{SCHEDULE}", schedule.kernel, schedule.seed);

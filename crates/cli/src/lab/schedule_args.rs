@@ -84,6 +84,10 @@ pub(crate) struct Searching {
     #[arg(long, value_name = "N", default_value_t = 300, help_heading = MEASURING,
         hide_short_help = true, value_parser = whole::<u16>(0..=65535))]
     pub tries: u16,
+    /// Time after which no further list is tried
+    #[arg(long, value_name = "SECONDS", default_value_t = 600, help_heading = MEASURING,
+        hide_short_help = true, value_parser = whole::<u16>(0..=65535))]
+    pub shrink_limit: u16,
     /// The machine's seconds after which a run hangs
     #[arg(long, value_name = "SECONDS", default_value_t = 20, help_heading = MEASURING,
         hide_short_help = true, value_parser = whole::<u16>(1..=3600))]
@@ -119,6 +123,7 @@ impl Searching {
             hang: Duration::from_secs(self.hang.into()),
             limit,
             tries: self.tries.into(),
+            shrinking: Duration::from_secs(u64::from(self.shrink_limit)),
             replays: runs,
             all_seeds: self.all_seeds,
         }

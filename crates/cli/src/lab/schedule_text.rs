@@ -157,16 +157,15 @@ fn searched(of: &Searched, search: &Search, form: Form) -> String {
     };
     let passed = || format!("passes; {} points, {} checks", of.points, of.checks);
     line("without turns", of.control.as_ref().map_or_else(passed, |how| format!("fails: {how}")));
-    let rate = of.tried as f64 / of.seconds.max(0.001);
-    let gave_up = match of.gave_up {
-        0 => String::new(),
-        gave_up => format!(", {gave_up} gave up"),
-    };
-    let (tried, failed) = (of.tried, of.failed.len());
-    line("seeds", format!("{tried} tried, {failed} failed{gave_up}; {rate:.2} a second"));
+    match &of.control {
+        Some(_) => line("seeds", "none tried, since it fails without".to_owned()),
+        None => line("seeds", seeds(of)),
+    }
     let Some(failure) = &of.failure else { return text };
-    let first = of.first.map_or_else(String::new, seconds);
-    line("first failure", format!("seed {}, after {first}", failure.seed));
+    if let Some(first) = of.first {
+        line("first failure", format!("seed {}, after {}", failure.seed, seconds(first)));
+        line("", failure.schedule.failure.clone());
+    }
     self::failure(failure, &mut line);
     text.push('\n');
     let columns = form.columns().clamp(LIST_WIDTH, COLUMNS);
@@ -176,11 +175,24 @@ fn searched(of: &Searched, search: &Search, form: Form) -> String {
     text
 }
 
+fn seeds(of: &Searched) -> String {
+    let rate = of.tried as f64 / of.seconds.max(0.001);
+    let gave_up = match of.gave_up {
+        0 => String::new(),
+        gave_up => format!(", {gave_up} gave up"),
+    };
+    let (tried, failed) = (of.tried, of.failed.len());
+    format!("{tried} tried, {failed} failed{gave_up}; {rate:.2} a second")
+}
+
 fn failure(of: &Failure, line: &mut dyn FnMut(&str, String)) {
-    line("", of.schedule.failure.clone());
     let (equal, more) = of.equal;
-    line("the seed again", format!("{equal} of {more} further runs equal to the byte"));
     let turns = of.schedule.turns.len();
+    let again = if of.turns == 0 { "again" } else { "the seed again" };
+    line(again, format!("{equal} of {more} further runs equal to the byte"));
+    if of.turns == 0 {
+        return;
+    }
     if !of.is_listed {
         line(
             "turns",

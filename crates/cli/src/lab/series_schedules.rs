@@ -101,6 +101,10 @@ impl Series<'_> {
         let ran = tried.map(|tried| tried.outcome.as_ref().err()).collect();
         let of = OfKernel { name: kernel, kernels, not_built: &searched.not_built, ran };
         let points = |boots: &Checked| match (checks::unless_booted(boots), self.of(kernel)) {
+            (None, Some(searched)) if searched.control.is_some() => {
+                let skipped = Checked::Skipped("it fails without turns".to_owned());
+                [self.control(searched), skipped]
+            }
             (None, Some(searched)) => [self.control(searched), self.seeds(searched)],
             (Some(skipped), _) => [skipped.clone(), skipped],
             (None, None) => [checks::not_run(), checks::not_run()],

@@ -84,6 +84,7 @@ fn what_is_no_search_is_refused() {
     refused(&format!("{lost} --points /mm"), &["--points /mm", "such as mm/rmap.c"]);
     refused(&format!("{lost} --config arm64-4k-swap"), &["x86-64-swap"]);
     refused(&format!("{lost} --config x86-64"), &["x86-64 has no swap"]);
+    refused(&format!("{lost} --config arm64-4k"), &["expected --config x86-64-swap"]);
     refused(&format!("{lost} --config x86-64-swap --replay /no/such"), &["/no/such"]);
     let alone = &["--replay", "expected no --seeds", "--until-passes"];
     refused(&format!("{lost} --replay x --seeds 0..5"), alone);
@@ -261,4 +262,30 @@ fn a_failure_is_made_small_and_kept() {
     let text = String::from_utf8(again.stdout.clone()).expect("text");
     assert_eq!(again.status.code(), Some(0), "{}", stderr(&again));
     assert!(text.contains("stock: passes; 1 of 1 turns given up; another build"), "{text}");
+}
+
+#[test]
+fn a_failure_without_turns_is_the_verdict_and_is_kept() {
+    let world = world();
+    world.file("tree/mm/vmscan.c", "always\n");
+    let output = searched(&world, &format!("{LOST_WRITE} --save found --html page.html"));
+    let text = String::from_utf8(output.stdout.clone()).expect("text");
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    for part in [
+        "without turns  fails: a check failed: stored 0, the disk has 0\n",
+        "seeds          none tried, since it fails without\n",
+        "again          1 of 1 further runs equal to the byte\n",
+        "\nfound no turns\nseed 0\n",
+    ] {
+        assert!(text.contains(part), "no `{part}` in:\n{text}");
+    }
+    assert!(!text.contains("the seed again"), "{text}");
+    let kept = fs::read_to_string(world.path("found/stock-seed-0.schedule")).expect("it is kept");
+    assert!(text.contains(&kept), "{kept}");
+    let page = fs::read_to_string(world.path("page.html")).expect("a page");
+    assert!(page.contains("It fails without turns") && !page.contains("0 of 0"), "the page");
+    let again = searched(&world, &format!("{LOST_WRITE} --replay found"));
+    assert_eq!(again.status.code(), Some(1), "{}", stderr(&again));
+    let text = String::from_utf8(again.stdout).expect("text");
+    assert!(text.contains("stock: fails: a check failed"), "{text}");
 }

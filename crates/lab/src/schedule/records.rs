@@ -42,8 +42,10 @@ impl Searched {
             add("seeds a second", "1/s", Measured, Higher, self.tried as f64 / self.seconds);
         }
         if let Some(failure) = &self.failure {
-            add("first seed that failed", "", Counted, Neither, failure.seed as f64);
-            add("turns of the seed", "", Counted, Neither, failure.turns as f64);
+            if self.control.is_none() {
+                add("first seed that failed", "", Counted, Neither, failure.seed as f64);
+                add("turns of the seed", "", Counted, Neither, failure.turns as f64);
+            }
             add("turns", "", Counted, Neither, failure.schedule.turns.len() as f64);
             add("lists tried", "", Counted, Lower, failure.tries as f64);
             add("equal runs", "", Counted, Higher, failure.small_equal.0 as f64);

@@ -21,6 +21,8 @@ use super::workload::Program;
 const HOOK: &str = "__sanitizer_cov_trace_pc";
 /// The beginning of the event of a workload that gives up.
 const GAVE_UP: &str = "gave up: ";
+/// The way in which a failure without turns is found.
+const NO_TURNS: &str = "no turns";
 
 /// A search to carry out.
 #[derive(Clone, Debug)]
@@ -41,6 +43,8 @@ pub struct Search {
     pub limit: Duration,
     /// The most lists of turns that are tried to make a failure small.
     pub tries: usize,
+    /// The host's time after which no further list is tried.
+    pub shrinking: Duration,
     /// The number of runs of a failure, the first included, to see that it repeats.
     pub replays: usize,
     /// True if all seeds are run, also those after the first that fails.
@@ -235,7 +239,7 @@ impl<'a> At<'a> {
         failure(ran, self.search.limit)
     }
 
-    /// Runs without turns, then seed after seed, and makes the first failure small.
+    /// Runs without turns, then, if that passes, seed after seed, and makes the first failure small.
     pub(super) fn search(&self, task: &dyn Task) -> Result<Searched, SearchError> {
         task.tell(0, None, "no turns");
         let control = self.run(Orders::default())?;
@@ -264,11 +268,18 @@ impl<'a> At<'a> {
             first: None,
             failure: None,
         };
+        // Every run fails then, so seeds would tell nothing.
+        if searched.control.is_some() {
+            let mut failure = self.small(&Orders::default(), &control, task)?;
+            NO_TURNS.clone_into(&mut failure.schedule.found);
+            searched.failure = Some(failure);
+            return Ok(searched);
+        }
         let since = Instant::now();
         let first = self.seeds(points, &mut searched, since, task)?;
         searched.seconds = since.elapsed().as_secs_f64();
         if let Some((seed, ran)) = first {
-            searched.failure = Some(self.small(seed, points, &ran, task)?);
+            searched.failure = Some(self.small(&self.orders(seed, points), &ran, task)?);
         }
         Ok(searched)
     }
@@ -303,7 +314,12 @@ impl<'a> At<'a> {
                     first.get_or_insert((seed, ran));
                 }
             }
-            let now = format!("{} failed", searched.failed.len());
+            let now = match searched.failed.first() {
+                None => "none failed".to_owned(),
+                Some(Schedule { seed, failure, .. }) => {
+                    format!("{} failed, first seed {seed}: {failure}", searched.failed.len())
+                }
+            };
             task.tell(searched.tried, Some(total), &now);
         }
     }

@@ -49,6 +49,7 @@ struct Trials<'a> {
     seed: u64,
     task: &'a dyn Task,
     tried: usize,
+    since: Instant,
 }
 
 impl Trials<'_> {
@@ -88,16 +89,51 @@ impl Trials<'_> {
 
     /// Returns the index of the first list that fails, as long as there are tries left.
     fn first(&mut self, lists: &[Vec<Listed>]) -> Result<Option<usize>, MachineError> {
+        let seed = self.seed;
         let fails = |at: &At<'_>, list: &Vec<Listed>| {
-            Ok(at.fails(&at.list(self.seed, list)?).is_some().then_some(()))
+            Ok(at.fails(&at.list(seed, list)?).is_some().then_some(()))
         };
-        let left = self.at.search.tries.saturating_sub(self.tried);
-        let lists = &lists[..lists.len().min(left)];
         let turns = lists.iter().map(Vec::len).max().unwrap_or(0);
-        self.task.tell(self.tried as u64, None, &format!("shrinking, up to {turns} turns"));
-        let (tried, first) = self.at.first(lists, fails)?;
-        self.tried += tried;
+        let first = self.each(lists, &format!("shrinking, up to {turns} turns"), fails)?;
         Ok(first.map(|(place, ())| place))
+    }
+
+    /// Returns the first of several items for which `find` finds something, as long as there are
+    /// tries and time left. As many are tried at once as there are jobs.
+    fn each<T: Sync, R: Send>(
+        &mut self,
+        items: &[T],
+        now: &str,
+        find: impl Fn(&At<'_>, &T) -> Result<Option<R>, MachineError> + Sync,
+    ) -> Result<Option<(usize, R)>, MachineError> {
+        let at = self.at;
+        let mut before = 0;
+        for batch in items.chunks(at.jobs) {
+            let batch = &batch[..batch.len().min(self.left())];
+            if batch.is_empty() {
+                break;
+            }
+            self.task.tell(self.tried as u64, None, now);
+            at.machine.fill(batch.len())?;
+            let found = parallel::each(batch, at.jobs, at.stop, |item| find(at, item))?;
+            self.tried += batch.len();
+            let mut found = found.into_iter().zip(before..);
+            if let Some((found, place)) = found.find_map(|(r, place)| Some((r?, place))) {
+                return Ok(Some((place, found)));
+            }
+            before += batch.len();
+        }
+        Ok(None)
+    }
+
+    /// Returns the number of lists that may still be tried.
+    fn left(&self) -> usize {
+        let search = self.at.search;
+        if self.since.elapsed() < search.shrinking {
+            search.tries.saturating_sub(self.tried)
+        } else {
+            0
+        }
     }
 
     /// Returns fewer turns than these that fail, drawn from all points of their functions.
@@ -107,7 +143,7 @@ impl Trials<'_> {
             kept.iter().filter_map(|turn| at.machine.symbols.around(turn.point)).collect();
         ranges.sort_unstable();
         ranges.dedup();
-        if kept.len() < 2 || ranges.len() > MAX_RANGES || self.tried >= at.search.tries {
+        if kept.len() < 2 || ranges.len() > MAX_RANGES || self.left() == 0 {
             return Ok(None);
         }
         let seed = self.seed;
@@ -121,28 +157,24 @@ impl Trials<'_> {
             let fails = at.fails(&ran).is_some() && at.fails(&at.list(seed, &list)?).is_some();
             Ok(fails.then_some(list))
         };
-        self.task.tell(self.tried as u64, None, "drawing fewer turns");
-        let (tried, found) = at.first(&draws, fails)?;
-        self.tried += tried;
-        Ok(found.map(|(_, list)| list))
+        Ok(self.each(&draws, "drawing fewer turns", fails)?.map(|(_, list)| list))
     }
 }
 
 impl At<'_> {
-    /// Returns the fewest turns of a seed that fail, and the acts of that run.
+    /// Returns the fewest turns of a run that failed by these orders, and the acts of that run.
     pub(super) fn small(
         &self,
-        seed: u64,
-        points: u64,
+        orders: &Orders,
         ran: &Ran,
         task: &dyn Task,
     ) -> Result<Failure, MachineError> {
-        let since = Instant::now();
-        let again = || self.run(self.orders(seed, points));
-        let equal = self.equal(ran, again)?;
+        let (since, seed) = (Instant::now(), orders.seed);
+        task.tell(0, None, &format!("again {} times", self.more_runs()));
+        let equal = self.equal(ran, || self.run(orders.clone()))?;
         let mut kept = ran.listed();
         let is_listed = self.fails(&self.list(seed, &kept)?).is_some();
-        let mut trials = Trials { at: self, seed, task, tried: 1 };
+        let mut trials = Trials { at: self, seed, task, tried: 1, since };
         if is_listed {
             kept = trials.fewest(kept)?;
         }
@@ -180,25 +212,9 @@ impl At<'_> {
         }
     }
 
-    /// Returns the first of several items for which `find` finds something, and the number that was
-    /// tried. As many are tried at once as there are jobs.
-    fn first<T: Sync, R: Send>(
-        &self,
-        items: &[T],
-        find: impl Fn(&Self, &T) -> Result<Option<R>, MachineError> + Sync,
-    ) -> Result<(usize, Option<(usize, R)>), MachineError> {
-        let mut tried = 0;
-        for batch in items.chunks(self.jobs) {
-            self.machine.fill(batch.len())?;
-            let found = parallel::each(batch, self.jobs, self.stop, |item| find(self, item))?;
-            let before = tried;
-            tried += batch.len();
-            let mut found = found.into_iter().zip(before..);
-            if let Some((found, place)) = found.find_map(|(r, place)| Some((r?, place))) {
-                return Ok((tried, Some((place, found))));
-            }
-        }
-        Ok((tried, None))
+    /// Returns the number of further runs of a failure.
+    fn more_runs(&self) -> usize {
+        self.search.replays.saturating_sub(1).max(1)
     }
 
     /// Returns the number of further runs that are equal to the byte, and of all further runs.
@@ -209,7 +225,7 @@ impl At<'_> {
     ) -> Result<(usize, usize), MachineError> {
         // An emulator's earlier runs must not matter.
         self.machine.renew();
-        let more: Vec<()> = vec![(); self.search.replays.saturating_sub(1).max(1)];
+        let more: Vec<()> = vec![(); self.more_runs()];
         self.machine.fill(more.len().min(self.jobs))?;
         let runs = parallel::each(&more, self.jobs, self.stop, |()| again())?;
         Ok((runs.iter().filter(|other| *other == ran).count(), more.len()))

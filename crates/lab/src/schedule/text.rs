@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::strategy::Strategy;
 use super::symbols::Place;
 
 /// The first line of a schedule.
@@ -93,6 +94,12 @@ fn turn(rest: &str) -> Option<Turn> {
 }
 
 impl Schedule {
+    /// Returns true if the turns and the seed repeat the run. Under pct the seed decides at every
+    /// point, which is no list.
+    pub fn repeats(&self) -> bool {
+        !self.turns.is_empty() || !matches!(self.found.parse(), Ok(Strategy::Pct(_)))
+    }
+
     /// Parses the text of a schedule, or a mail with one: it begins at the line that schedules
     /// begin with, and ends at an empty one. A line that begins with a blank goes on with the line
     /// before.

@@ -90,10 +90,10 @@ pub enum ProgramError {
     #[error("{}", .0)]
     Unknown(UnknownName),
     /// A workload with a manifest that has a mistake.
-    #[error("--workload: {0}")]
+    #[error(transparent)]
     Workload(#[from] WorkloadError),
     /// A field of a workload with a manifest.
-    #[error("--workload: {0}")]
+    #[error(transparent)]
     Field(#[from] FieldError),
     /// A workload whose turns are not decided.
     #[error("workload {0}: it is no program in C with pageout_lab.h: expected {1}, or a C file")]
