@@ -3,6 +3,7 @@
 mod announce;
 pub(crate) mod args;
 mod checks;
+mod flushes;
 mod generations;
 mod ktap;
 mod lru_gen;

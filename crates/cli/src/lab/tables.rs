@@ -1,6 +1,6 @@
 //! Additions to the lab's table: the savings, and the sources of the figures.
 
-use super::scans;
+use super::{flushes, scans};
 use crate::declared::DECLARED;
 use crate::error::CliError;
 use crate::options::{Form, Shown};
@@ -216,14 +216,16 @@ pub(super) fn compared(
     let shown = if full { set.clone() } else { differing(set) };
     let scans = scans::differing(set);
     let alike = if full { None } else { alike(set) };
+    let comparison = compare_records(&shown, base, &DECLARED)?;
+    let notes: Vec<String> =
+        alike.into_iter().chain(scans).chain(flushes::fewer(&comparison)).collect();
     if as_shown.format != Form::Table {
-        let about = [origin(parts), alike.into_iter().collect(), scans, caution(set)].concat();
+        let about = [origin(parts), notes, caution(set)].concat();
         return crate::tables::comparison(&shown, base, as_shown, &about, columns);
     }
-    let comparison = compare_records(&shown, base, &DECLARED)?;
     let options = Options { width: columns, full, ..Options::default() };
     let table = render::comparison(&comparison, options);
-    let notes: String = alike.into_iter().chain(scans).map(|line| line + "\n\n").collect();
+    let notes: String = notes.into_iter().map(|line| line + "\n\n").collect();
     let (saved, provenance) = (saved(&comparison, columns), provenance(parts, columns));
     let cautions = cautions(set).concat();
     Ok(format!("{table}\n{notes}{saved}{provenance}\n{cautions}"))

@@ -1,0 +1,89 @@
+//! Kernels that flush other CPUs' TLBs less than the base does.
+
+use pageout_record::compare::{Change, Comparison, Row};
+use pageout_record::render::{pairs, rounded};
+
+/// Endings of the names of metrics that count flushes.
+const FLUSHES: [&str; 2] = ["invalidations", "interrupts"];
+
+/// Returns a line for each kernel that flushes less than the base, with the row in which its count
+/// falls most. A count says what a flush costs, and never that it was needless.
+pub(super) fn fewer(of: &Comparison) -> Vec<String> {
+    let kernels = of.others.iter().enumerate();
+    kernels.filter_map(|(place, kernel)| line(of, place, kernel)).collect()
+}
+
+fn line(of: &Comparison, place: usize, kernel: &str) -> Option<String> {
+    let fallen = |row| Some((row, fall(row, place)?));
+    let rows = of.rows.iter().filter(|row| FLUSHES.iter().any(|end| row.metric.ends_with(end)));
+    let (row, (before, after)) = rows
+        .filter_map(fallen)
+        .max_by(|(_, one), (_, other)| share(*one).total_cmp(&share(*other)))?;
+    let cell = pairs(row.fields.iter().filter(|(name, _)| differs(of, name)));
+    let cell = if cell.is_empty() { cell } else { format!(" ({cell})") };
+    let (metric, base) = (&row.metric, &of.base);
+    let (before, after) = (rounded(before), rounded(after));
+    Some(format!(
+        "{kernel} flushes less than {base}: {metric} {before} -> {after}{cell}. No count shows that \
+         a flush was needless; search for a stale entry by `pageout lab schedule` \
+         (docs/schedule.md)."
+    ))
+}
+
+/// Returns the base's median and that of a kernel, if it is lower.
+fn fall(row: &Row, place: usize) -> Option<(f64, f64)> {
+    let of = |change: Change| change.summary.median;
+    let (before, after) = (row.base?.median, of(row.others[place]?));
+    (after < before).then_some((before, after))
+}
+
+fn share((before, after): (f64, f64)) -> f64 {
+    1.0 - after / before
+}
+
+/// Returns true if rows have several values of a field.
+fn differs(of: &Comparison, name: &str) -> bool {
+    let mut values = of.rows.iter().map(|row| row.fields.get(name));
+    let first = values.next();
+    values.any(|value| Some(value) != first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::declared::DECLARED;
+    use crate::this_run::this_run;
+    use pageout_record::compare::compare;
+    use pageout_record::schema::{Basis, Better, Ground, Labels, Metric, Record, RecordSet};
+
+    /// Returns the lines about records: a kernel, an order, and interrupts of another CPU.
+    fn lines(records: &[(&str, &str, f64)]) -> Vec<String> {
+        let labels = |name: &str, value: &str| Labels::from_iter([(name.into(), value.into())]);
+        let (unit, basis, better) = ("per 4K page", Basis::Counted, Better::Lower);
+        let record = |(kernel, order, value): &(&str, &str, f64)| Record {
+            scenario: "reclaim-file".to_owned(),
+            ground: Ground::Linux,
+            seed: 0,
+            fields: labels("order", order),
+            variant: labels("kernel", kernel),
+            metrics: vec![Metric::new("other CPU: interrupts", unit, basis, better, vec![*value])],
+        };
+        let set = RecordSet::new(this_run(), records.iter().map(record).collect());
+        fewer(&compare(&set, &labels("kernel", "stock"), &DECLARED).expect("records of one kind"))
+    }
+
+    #[test]
+    fn as_many_or_more_flushes_have_no_line() {
+        let more = [("stock", "0", 0.5), ("mine", "0", 0.5), ("more", "0", 0.75)];
+        assert_eq!(lines(&more), [""; 0]);
+    }
+
+    #[test]
+    fn the_cell_that_loses_most_flushes_is_named() {
+        let all =
+            [("stock", "0", 0.5), ("mine", "0", 0.25), ("stock", "4", 0.5), ("mine", "4", 0.0)];
+        let [line] = &lines(&all)[..] else { panic!("one line") };
+        let said = "mine flushes less than stock: other CPU: interrupts 0.5 -> 0 (order=4). ";
+        assert!(line.starts_with(said) && line.contains("`pageout lab schedule`"), "{line}");
+    }
+}
