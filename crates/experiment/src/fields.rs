@@ -65,8 +65,16 @@ impl FieldError {
     /// Returns the error for a field that the scenarios `others` have and `scenario`, whose fields
     /// are `names`, does not.
     pub fn of_others(scenario: &str, field: &str, others: &[&str], names: &[&str]) -> Self {
-        let (others, names) = (one_of(others), one_of(names));
-        let problem = format!("{scenario} has none, it is one of {others}; accepted: {names}");
+        // Three are enough to see where it belongs.
+        let others = match others {
+            [a, b, c, more @ ..] if !more.is_empty() => {
+                format!("{a}, {b}, {c} and {} more", more.len())
+            }
+            _ => one_of(others),
+        };
+        let names = one_of(names);
+        let problem =
+            format!("{scenario} has no such field; accepted: {names} (it is of {others})");
         Self::Elsewhere { field: field.to_owned(), problem }
     }
 

@@ -129,7 +129,7 @@ fn fields_are_those_of_the_manifest() {
         ("order=1", ["`1` is out of bounds", "a size from 2MiB to 1GiB, such as 64MiB"]),
         ("huge=nevr", ["did you mean `never`?", "never or always"]),
         ("hueg=never", ["of scenario first-touch: did you mean `huge`?", "order or huge"]),
-        ("lru=classic", ["first-touch has none", "accepted: order or huge"]),
+        ("lru=classic", ["first-touch has no such field", "accepted: order or huge"]),
         ("age-file", ["takes the place of scenario age-file", "one of the two"]),
         ("--runs 101", ["scenario first-touch", "at most 100 samples"]),
     ] {

@@ -388,8 +388,8 @@ mod tests {
         );
         assert_eq!(
             lacks(Scenario::PageoutShared, model, &["lru", "map"]),
-            "field `map`: pageout-shared has none, it is one of reclaim-file or age-file; \
-             accepted: format, size, processes, times, out, content or lru"
+            "field `map`: pageout-shared has no such field; accepted: format, size, processes, \
+             times, out, content or lru (it is of reclaim-file or age-file)"
         );
         let misspelt = lacks(Scenario::ReclaimFile, host, &["yuong"]);
         assert!(misspelt.contains("did you mean `young`?"), "{misspelt}");

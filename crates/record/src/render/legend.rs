@@ -53,7 +53,7 @@ fn machine(run: &Run) -> String {
     format!("{cpu}, {arch}, {cores} {unit}, {memory_mib} MiB, {os}")
 }
 
-/// Returns scenario, ground and machine, each once.
+/// Returns scenario, ground and, where this CPU decides figures, machine, each once.
 pub(super) fn title(of: &Comparison) -> String {
     let all = |texts: &mut dyn Iterator<Item = &str>| {
         let mut all: Vec<&str> = Vec::new();
@@ -67,6 +67,10 @@ pub(super) fn title(of: &Comparison) -> String {
     let rows = || of.rows.iter();
     let scenarios = all(&mut rows().map(|row| &*row.scenario));
     let grounds = all(&mut rows().map(|row| row.ground.name()));
+    let is_here = rows().any(|row| matches!(row.ground, Ground::Host | Ground::Linux));
+    if !is_here {
+        return format!("{scenarios} on {grounds}");
+    }
     let machines = all(&mut of.runs.iter().map(|run| &*run.machine.cpu));
     format!("{scenarios} on {grounds}, {machines}")
 }

@@ -127,7 +127,7 @@ fn title(of: &Comparison) -> String {
     let mut commits: Vec<&str> = base.filter_map(|run| run.commit.as_deref()).collect();
     commits.sort_unstable();
     commits.dedup();
-    let commits = commits.iter().map(|commit| format!(", commit {commit}")).collect::<String>();
+    let commits = commits.iter().map(|commit| format!(", pageout {commit}")).collect::<String>();
     let what = format!("{}{commits}", legend::title(of));
     if of.compared.is_empty() {
         return what;
