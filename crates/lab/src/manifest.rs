@@ -12,6 +12,7 @@ use super::field::{Field, Kind};
 use super::kconfig::ConfigOption;
 use super::plan::CPUS;
 use super::program::Program;
+use super::regions::with_cpus;
 use super::target::Arch;
 use super::workload::{Code, DeclaredField, DeclaredMetric, Measure, Workload, is_c};
 use pageout_experiment::fields::parse_size;
@@ -95,7 +96,8 @@ struct Written {
     name: Spanned<String>,
     /// A sentence.
     about: Spanned<String>,
-    /// The metric that verdicts and `--fail-on` are about; without it, no verdict.
+    /// The metric that verdicts and `--fail-on` are about, of all CPUs or, such as
+    /// `reclaim, CPU 0`, of one; without it, no verdict.
     whole: Option<Spanned<String>>,
     /// CPUs of the machine, 1 to 8, by default the field `cpus`, or 1. On more than one, a plugin
     /// counts each of them in a region.
@@ -349,7 +351,10 @@ impl Written {
         let disks = within("disks", self.disks.as_ref(), 0, MOST_DISKS)?.unwrap_or(0);
         let whole = self.whole.as_ref().map(|whole| {
             let judged = metrics.iter().filter(|of| of.better != Better::Neither);
-            let names = judged.map(|of| of.name.as_str()).collect();
+            let is_field = fields.iter().any(|of| of.field.name == CPUS);
+            let most = if is_field { MOST_CPUS } else { cpus };
+            let names: Vec<String> = judged.flat_map(|of| with_cpus(of, most)).collect();
+            let names = names.iter().map(String::as_str).collect();
             named_among("metric", whole, names, "no metric has a better direction")
         });
         let memory = self.memory.as_ref().map(|memory| {

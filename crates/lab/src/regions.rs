@@ -81,13 +81,18 @@ fn read_line(text: &str) -> Option<((usize, usize, u8), Costs)> {
 pub(super) fn costs(workload: &Workload, cpus: u8) -> Vec<String> {
     let judged = workload.metrics.iter().filter(|metric| metric.better != Better::Neither);
     let of = |metric: &DeclaredMetric| match metric.what {
-        Measure::Region { .. } => {
-            let of_cpus = several(cpus).map(|cpu| of_cpu(&metric.name, cpu));
-            [metric.name.clone()].into_iter().chain(of_cpus).flat_map(|of| names(&of)).collect()
-        }
+        Measure::Region { .. } => with_cpus(metric, cpus).flat_map(|of| names(&of)).collect(),
         Measure::Counter { .. } => vec![metric.name.clone()],
     };
     judged.flat_map(of).collect()
+}
+
+/// Returns the name of a metric, and of what each of several CPUs does in a region.
+pub(super) fn with_cpus(metric: &DeclaredMetric, cpus: u8) -> impl Iterator<Item = String> {
+    let is_region = matches!(metric.what, Measure::Region { .. });
+    let of_cpus = several(cpus).filter(move |_| is_region);
+    let of_cpus = of_cpus.map(|cpu| of_cpu(&metric.name, cpu));
+    [metric.name.clone()].into_iter().chain(of_cpus)
 }
 
 /// Returns the CPUs whose costs are told apart: none of a machine that has one.

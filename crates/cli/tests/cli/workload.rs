@@ -74,6 +74,22 @@ fn a_workload_of_several_files_is_a_directory() {
 }
 
 #[test]
+fn the_whole_may_be_that_of_one_cpu() {
+    let world = world();
+    let of = |whole: &str| {
+        world.file("touch.c", &WORKLOAD.replace("whole = \"reclaim\"", whole));
+        world.plain("script --workload touch.c").output().expect("it runs")
+    };
+    assert!(of("whole = \"reclaim, CPU 1\"\ncpus = 2").status.success());
+    let refused = of("whole = \"reclaim, CPU 2\"\ncpus = 2");
+    assert_failed(
+        &refused,
+        &["touch.c:5: unknown metric `reclaim, CPU 2`: did you mean `reclaim,"],
+    );
+    assert_failed(&of("whole = \"reclaim, CPU 0\""), &["did you mean `reclaim`?"]);
+}
+
+#[test]
 fn what_a_manifest_says_wrong_is_told_with_its_line() {
     let world = world();
     for (from, to, line, parts) in [

@@ -239,7 +239,7 @@ impl<'a> At<'a> {
         failure(ran, self.search.limit)
     }
 
-    /// Runs without turns, then, if that passes, seed after seed, and makes the first failure small.
+    /// Runs without turns. If that passes, tries seed after seed. Makes the first failure small.
     pub(super) fn search(&self, task: &dyn Task) -> Result<Searched, SearchError> {
         task.tell(0, None, "no turns");
         let control = self.run(Orders::default())?;
