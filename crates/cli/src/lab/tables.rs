@@ -7,7 +7,7 @@ use crate::options::{Form, Shown};
 use pageout_lab::{Built, Fetched, Kernel, Profiled};
 use pageout_record::compare::{Change, Comparison, Row, Summary, compare as compare_records};
 use pageout_record::render::{self, Align, Grid, LIST_WIDTH, Options, exact};
-use pageout_record::schema::{Better, Labels, Metric, Record, RecordSet};
+use pageout_record::schema::{Better, Ground, Labels, Metric, Record, RecordFile, RecordSet};
 use std::collections::BTreeSet;
 
 const CAUTION: &str = "\
@@ -248,7 +248,18 @@ fn origin(parts: &Parts) -> Vec<String> {
 
 /// Returns the warnings on the figures, a line each.
 fn caution(set: &RecordSet) -> Vec<String> {
-    cautions(set).iter().map(|text| text.trim_end().replace('\n', " ")).collect()
+    cautions(set).into_iter().map(one_line).collect()
+}
+
+/// Returns the warning on files of records, if some are instructions of emulated machines.
+pub(crate) fn caution_of_files(file: &RecordFile) -> Option<String> {
+    let is_counted = |metric: &Metric| metric.unit == UNITS[0];
+    let mut lab = file.records().filter(|record| record.ground == Ground::Linux);
+    lab.any(|record| record.metrics.iter().any(is_counted)).then(|| one_line(CAUTION))
+}
+
+fn one_line(text: &str) -> String {
+    text.trim_end().replace('\n', " ")
 }
 
 /// Returns the warnings on the figures of the set's processors.
