@@ -3,9 +3,10 @@
  * Random operations of mm on a few pages, each of which is a register: a load returns what was
  * stored last, through any mapping, from swap and from the disk too.
  *
- * One thread on each of three CPUs draws operations by the seed. A page has a lock, which loads,
- * stores, and what changes contents take; reclaim, compaction, write-back and fsync() go on beside
- * them. A thread that waits for a lock sleeps: to an emulator, a CPU that spins is dear.
+ * One thread on each of three CPUs draws operations by the seed, the last one only loads and stores.
+ * A page has a lock, which loads, stores, and what changes contents take; reclaim, compaction,
+ * write-back and fsync() go on beside them. A thread that waits for a lock sleeps: to an emulator, a
+ * CPU that spins is dear.
  *
  * usage: register_check OPERATIONS [classic|mglru]
  */
@@ -19,17 +20,23 @@
 #define CPUS 3
 #define PAGES 8 /* of each kind: few, so that threads meet */
 #define SWAP_PAGES 1024
-/* Addresses of mappings, each half in one page table and half in the next. */
-#define PLACES 6
+#define END_OF_MEMORY (40UL << 20)
+#define MOST_ACCESSES 64 /* of one operation, by a mapping */
+#define WRITE_BACK \
+	(SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER)
+/* Addresses of a kind's mappings, each partly in one page table and partly in the next. */
+#define PLACES 4
 #define FIRST_PLACE (1UL << 40)
 #define TABLE (1UL << 21)
 
 enum kind { ANON, FILE_SHARED, KINDS };
 static const char *const names[KINDS] = { "anonymous", "file" };
+/* Pages in the first page table: folios of a file reach into the second. */
+static const int before[KINDS] = { 4, 3 };
 
 static volatile uint64_t *base[KINDS];
 static volatile uint64_t *alias; /* of the file */
-static int fd, reclaims, compacts;
+static int fd, direct, references, reclaims, compacts;
 
 /* The last store; `lazy`: MADV_FREE came after it, so that 0 is right too. */
 static struct page {
@@ -40,9 +47,11 @@ static struct page {
 struct thread {
 	int cpu;
 	uint64_t state, stored, operations;
+	char buffer[PAGE] __attribute__((aligned(PAGE))); /* for what is read from the disk */
 };
 
 static uint64_t waiting, ended;
+static const char zeros[PAGES * PAGE];
 
 static uint64_t draw(struct thread *t, uint64_t below)
 {
@@ -96,32 +105,64 @@ static void load(enum kind kind, int number, const char *how, uint64_t got)
 			       pages[kind][number].value);
 }
 
-/* Through a mapping, the other mapping of a file, or its descriptor. */
-static void load_or_store(struct thread *t, enum kind kind, int number)
+/* Ways to a page: a mapping, and for a file the other mapping, its descriptor and the disk. */
+enum way { MAPPED, ALIAS, READ, DISK, WAYS };
+static const char *const ways[WAYS] = { "mapped", "alias", "read", "of the disk" };
+
+static enum way draw_way(struct thread *t, enum kind kind)
 {
-	static const char *const hows[] = { "mapped", "alias", "read" };
-	struct page *page = &pages[kind][number];
-	int how = kind == FILE_SHARED ? draw(t, 3) : 0, stores = draw(t, 2);
-	volatile uint64_t *at;
+	return kind == FILE_SHARED ? draw(t, WAYS) : MAPPED;
+}
+
+static uint64_t load_by(struct thread *t, enum kind kind, int number, enum way way)
+{
 	uint64_t value;
 
-	lock(page);
-	at = word(how ? alias : base[kind], number);
-	if (how < 2)
-		value = *at;
-	else
+	switch (way) {
+	case MAPPED:
+		return *word(base[kind], number);
+	case ALIAS:
+		return *word(alias, number);
+	case READ:
 		must(pread(fd, &value, sizeof(value), number * PAGE) == sizeof(value));
-	load(kind, number, hows[how], value);
-	if (stores) {
-		value = (t->cpu + 1ULL) << 32 | ++t->stored;
-		page->value = value;
-		page->lazy = 0;
-		if (how < 2)
-			*at = value;
-		else
-			must(pwrite(fd, &value, sizeof(value), number * PAGE) == sizeof(value));
+		return value;
+	default: /* The kernel writes a page that it knows to be dirty before. */
+		must(pread(direct, t->buffer, PAGE, number * PAGE) == PAGE);
+		return *(uint64_t *)t->buffer;
 	}
-	unlock(page);
+}
+
+static void store_by(struct thread *t, enum kind kind, int number, enum way way)
+{
+	uint64_t value = (t->cpu + 1ULL) << 32 | ++t->stored;
+
+	pages[kind][number].value = value;
+	pages[kind][number].lazy = 0;
+	if (way == MAPPED || way == ALIAS)
+		*word(way == MAPPED ? base[kind] : alias, number) = value;
+	else
+		must(pwrite(fd, &value, sizeof(value), number * PAGE) == sizeof(value));
+}
+
+/*
+ * Goes on loading from a page, and storing to it, while other CPUs reclaim it, write it back or
+ * migrate it: this CPU's TLB keeps what it is not asked to flush. The last load goes another way.
+ */
+static void load_and_store(struct thread *t, enum kind kind, int number)
+{
+	enum way way = draw_way(t, kind);
+	int stores = draw(t, 2), left = 1 + draw(t, way == MAPPED || way == ALIAS ? MOST_ACCESSES : 2);
+
+	lock(&pages[kind][number]);
+	for (; left; left--) {
+		load(kind, number, ways[way], load_by(t, kind, number, way));
+		if (stores)
+			store_by(t, kind, number, way);
+		schedule_relax();
+	}
+	way = draw_way(t, kind);
+	load(kind, number, ways[way], load_by(t, kind, number, way));
+	unlock(&pages[kind][number]);
 }
 
 /* All of a child's pages are what they were at the fork. */
@@ -168,8 +209,8 @@ static void drop_and_load(int first, int count)
 	unlock_all(FILE_SHARED, first, count);
 }
 
-/* Pages that are empty afterwards. */
-static void empty(enum kind kind, int first, int count)
+/* Pages that are empty afterwards. Those of a file may be written at once, as one folio or few. */
+static void empty(struct thread *t, enum kind kind, int first, int count)
 {
 	lock_all(kind, first, count);
 	if (kind == ANON)
@@ -177,6 +218,8 @@ static void empty(enum kind kind, int first, int count)
 	else /* as truncation does, on a part of the file */
 		must(!fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, first * PAGE,
 				count * PAGE));
+	if (kind == FILE_SHARED && draw(t, 2))
+		must(pwrite(fd, zeros, count * PAGE, first * PAGE) == (ssize_t)(count * PAGE));
 	for (int i = first; i < first + count; i++)
 		pages[kind][i].value = pages[kind][i].lazy = 0;
 	unlock_all(kind, first, count);
@@ -210,7 +253,7 @@ static void protect(enum kind kind, int first, int count)
 }
 
 /* Maps at a place that nothing has. */
-static void *map_at_place(int protection, int flags, int of)
+static void *map_at_place(enum kind kind, int protection, int flags, int of)
 {
 	static uint64_t next;
 	void *at;
@@ -218,7 +261,8 @@ static void *map_at_place(int protection, int flags, int of)
 	do {
 		uint64_t place = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED) % PLACES;
 
-		at = (void *)(FIRST_PLACE + (2 * place + 1) * TABLE - PAGES / 2 * PAGE);
+		place += kind * PLACES;
+		at = (void *)(FIRST_PLACE + (2 * place + 1) * TABLE - before[kind] * PAGE);
 		at = mmap(at, PAGES * PAGE, protection, flags | MAP_FIXED_NOREPLACE, of, 0);
 	} while (at == MAP_FAILED && errno == EEXIST);
 	must(at != MAP_FAILED);
@@ -232,12 +276,12 @@ static void move(enum kind kind)
 
 	lock_all(kind, 0, PAGES);
 	old = (void *)base[kind];
-	to = map_at_place(PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	to = map_at_place(kind, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 	must(mremap(old, PAGES * PAGE, PAGES * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, to) == to);
 	base[kind] = to;
 	if (kind == FILE_SHARED) {
 		must(!munmap((void *)alias, PAGES * PAGE));
-		alias = map_at_place(PROT_READ | PROT_WRITE, MAP_SHARED, fd);
+		alias = map_at_place(FILE_SHARED, PROT_READ | PROT_WRITE, MAP_SHARED, fd);
 	}
 	unlock_all(kind, 0, PAGES);
 }
@@ -258,39 +302,78 @@ static void map_again(enum kind kind, int first, int count)
 	unlock_all(kind, first, count);
 }
 
-/* Has the LRUs scanned until a page is taken; they may have none. */
-static void reclaim(void)
+/* Has the LRUs scanned, as if no page was used lately, until some are taken; they may have none. */
+static void reclaim(struct thread *t)
 {
-	must(pwrite(reclaims, "4096", 4, 0) == 4 || errno == EAGAIN);
+	char text[16];
+	int length = snprintf(text, sizeof(text), "%lu", (1 + draw(t, PAGES)) * PAGE);
+
+	must(pwrite(references, "1", 1, 0) == 1);
+	must(pwrite(reclaims, text, length, 0) == length || errno == EAGAIN);
 }
 
-static void advise(enum kind kind, int first, int count, int advice)
+static void advise(volatile uint64_t *of, int first, int count, int advice)
 {
 	/* Mappings may be moved meanwhile: then there is nothing to advise. */
-	if (madvise((void *)word(base[kind], first), count * PAGE, advice))
+	if (madvise((void *)word(of, first), count * PAGE, advice))
 		must(errno == ENOMEM || errno == EINVAL);
 }
 
+/*
+ * MADV_PAGEOUT leaves what is mapped twice, dirty pages of a file, and what another CPU has yet to
+ * put into an LRU. So the other mapping is zapped, the pages are written, and advice to drop them has
+ * all CPUs put theirs there. If the mapping is moved meanwhile, the other one may be where it was, never one
+ * of another kind.
+ */
+static void page_out(struct thread *t, enum kind kind, int first, int count)
+{
+	int by_alias = kind == FILE_SHARED && draw(t, 2);
+
+	if (kind == FILE_SHARED) {
+		advise(by_alias ? base[kind] : alias, first, count, MADV_DONTNEED);
+		if (draw(t, 2)) {
+			must(!sync_file_range(fd, first * PAGE, count * PAGE, WRITE_BACK));
+			must(!posix_fadvise(fd, first * PAGE, count * PAGE, POSIX_FADV_DONTNEED));
+		}
+	}
+	advise(by_alias ? alias : base[kind], first, count, MADV_PAGEOUT);
+}
+
+/* To another node, where the machine has several; some may not be there, or be in use. */
+static void migrate(struct thread *t, enum kind kind, int first, int count)
+{
+	void *each[PAGES];
+	int nodes[PAGES], results[PAGES], node = draw(t, 2);
+
+	for (int i = 0; i < count; i++) {
+		each[i] = (void *)word(base[kind], first + i);
+		nodes[i] = node;
+	}
+	if (syscall(SYS_move_pages, 0, (long)count, each, nodes, results, 0) < 0)
+		must(errno == ENOSYS || errno == ENODEV || errno == ENOENT);
+}
+
 enum operation { ACCESS, PAGEOUT, COLD, EMPTY, FREE_OR_SYNC, PROTECT, MOVE, DROP, MAP, RECLAIM, FORK,
-		 COMPACT, OPERATIONS };
+		 MIGRATE, COMPACT, OPERATIONS };
 
 /* Of 1000 draws. Those that take an emulator longest are rare. */
 static const struct {
 	const char *name;
 	int draws;
 } operations[OPERATIONS] = {
-	[ACCESS] = { "load or store", 641 },
-	[PAGEOUT] = { "MADV_PAGEOUT", 125 },
-	[COLD] = { "MADV_COLD", 25 },
+	[ACCESS] = { "load and store", 500 },
+	[PAGEOUT] = { "MADV_PAGEOUT", 160 },
+	[COLD] = { "MADV_COLD", 20 },
 	[EMPTY] = { "empty", 50 },
-	[FREE_OR_SYNC] = { "MADV_FREE or fsync", 50 },
+	[FREE_OR_SYNC] = { "MADV_FREE or fsync", 60 },
 	[PROTECT] = { "mprotect", 25 },
-	[MOVE] = { "mremap", 20 },
-	[DROP] = { "drop", 20 },
-	[MAP] = { "munmap and mmap", 20 },
-	[RECLAIM] = { "memory.reclaim", 15 },
-	[FORK] = { "fork", 7 },
-	[COMPACT] = { "compact", 2 },
+	[MOVE] = { "mremap", 25 },
+	[DROP] = { "drop", 30 },
+	[MAP] = { "munmap and mmap", 30 },
+	[RECLAIM] = { "memory.reclaim", 60 },
+	[FORK] = { "fork", 8 },
+	[MIGRATE] = { "move_pages", 26 },
+	[COMPACT] = { "compact", 6 },
 };
 
 static enum operation draw_operation(struct thread *t)
@@ -303,24 +386,24 @@ static enum operation draw_operation(struct thread *t)
 	return operation;
 }
 
-static void operate(struct thread *t)
+static void operate(struct thread *t, enum operation operation)
 {
 	enum kind kind = draw(t, KINDS);
-	int first = draw(t, PAGES), count = 1 + draw(t, PAGES - first);
-	enum operation operation = draw_operation(t);
+	int is_all = !draw(t, 4), first = is_all ? 0 : draw(t, PAGES);
+	int count = is_all ? PAGES : 1 + draw(t, PAGES - first);
 
 	if (operation != ACCESS)
 		schedule_event("%s %d+%d: %s", names[kind], first, count,
 			       operations[operation].name);
 	switch (operation) {
 	case ACCESS:
-		return load_or_store(t, kind, first);
+		return load_and_store(t, kind, first + draw(t, count));
 	case PAGEOUT:
-		return advise(kind, first, count, MADV_PAGEOUT);
+		return page_out(t, kind, first, count);
 	case COLD:
-		return advise(kind, first, count, MADV_COLD);
+		return advise(base[kind], first, count, MADV_COLD);
 	case EMPTY:
-		return empty(kind, first, count);
+		return empty(t, kind, first, count);
 	case FREE_OR_SYNC:
 		return kind == ANON ? free_lazily(first, count) : sync_file();
 	case PROTECT:
@@ -332,9 +415,11 @@ static void operate(struct thread *t)
 	case MAP:
 		return map_again(kind, first, count);
 	case RECLAIM:
-		return reclaim();
+		return reclaim(t);
 	case FORK:
 		return fork_and_load();
+	case MIGRATE:
+		return migrate(t, kind, first, count);
 	case COMPACT:
 		must(pwrite(compacts, "1", 1, 0) == 1);
 		return;
@@ -343,17 +428,34 @@ static void operate(struct thread *t)
 	}
 }
 
-static void *work(void *of)
+static void begin_work(struct thread *t)
 {
-	struct thread *t = of;
-
 	pin(t->cpu);
 	__atomic_add_fetch(&waiting, 1, __ATOMIC_ACQ_REL);
 	while (LOAD(waiting) <= CPUS)
 		schedule_relax();
 	t->state = (schedule_seed() * CPUS + t->cpu + 1) * 0x9e3779b97f4a7c15ULL;
+}
+
+static void *work(void *of)
+{
+	struct thread *t = of;
+
+	begin_work(t);
 	for (uint64_t i = 0; i < t->operations; i++)
-		operate(t);
+		operate(t, draw_operation(t));
+	__atomic_add_fetch(&ended, 1, __ATOMIC_ACQ_REL);
+	return NULL;
+}
+
+/* Only loads and stores, as long as the others work. */
+static void *access_only(void *of)
+{
+	struct thread *t = of;
+
+	begin_work(t);
+	while (LOAD(ended) != CPUS - 1)
+		operate(t, ACCESS);
 	__atomic_add_fetch(&ended, 1, __ATOMIC_ACQ_REL);
 	return NULL;
 }
@@ -391,24 +493,36 @@ static void use_lru(const char *lru)
 	write_to("/sys/kernel/mm/lru_gen/enabled", strcmp(lru, "mglru") ? "n" : "y");
 	reclaims = open("/sys/fs/cgroup/r/memory.reclaim", O_WRONLY);
 	compacts = open("/proc/sys/vm/compact_memory", O_WRONLY);
-	must(reclaims >= 0 && compacts >= 0);
+	references = open("/proc/self/clear_refs", O_WRONLY);
+	must(reclaims >= 0 && compacts >= 0 && references >= 0);
 }
 
 /* Faults bring folios of 4 pages, and the first write to the file one of all. */
 static void use_large_folios(void)
 {
-	static const char zeros[PAGES * PAGE];
-
 	write_to("/sys/kernel/mm/transparent_hugepage/hugepages-16kB/enabled", "always");
 	must(pwrite(fd, zeros, sizeof(zeros), 0) == sizeof(zeros));
 }
 
-/* A page that reads as zeros afterwards is wrong, unless it was emptied. */
+/*
+ * Takes what the initial RAM disk left at the end of memory. Pages would come from there, and stay:
+ * compaction moves pages up.
+ */
+static void take_end_of_memory(void)
+{
+	must(mmap(NULL, END_OF_MEMORY, PROT_READ | PROT_WRITE,
+		  MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0) != MAP_FAILED);
+}
+
+/* A page that reads as zeros afterwards is wrong, unless it was emptied. Faults map the file in the search. */
 static void store_to_all(void)
 {
-	for (int kind = 0; kind < KINDS; kind++)
-		for (int i = 0; i < PAGES; i++)
-			*word(base[kind], i) = pages[kind][i].value = i + 1;
+	for (uint64_t i = 0; i < PAGES; i++) {
+		uint64_t value = pages[ANON][i].value = pages[FILE_SHARED][i].value = i + 1;
+
+		*word(base[ANON], i) = value;
+		must(pwrite(fd, &value, sizeof(value), i * PAGE) == sizeof(value));
+	}
 }
 
 int main(int argc, char **argv)
@@ -418,22 +532,24 @@ int main(int argc, char **argv)
 	begin();
 	if (argc < 2 || (argc > 2 && strcmp(argv[2], "classic") && strcmp(argv[2], "mglru")))
 		die("usage: register_check OPERATIONS [classic|mglru]", __LINE__);
+	take_end_of_memory();
 	swap_on();
 	use_lru(argc > 2 ? argv[2] : "classic");
 	for (int kind = 0; kind < KINDS; kind++)
 		for (int i = 0; i < PAGES; i++)
 			must(!pthread_mutex_init(&pages[kind][i].locked, NULL));
 	fd = open("register.data", O_RDWR | O_CREAT | O_TRUNC, 0600);
-	must(fd >= 0 && !ftruncate(fd, PAGES * PAGE));
+	direct = open("register.data", O_RDONLY | O_DIRECT);
+	must(fd >= 0 && direct >= 0 && !ftruncate(fd, PAGES * PAGE));
 	use_large_folios();
-	base[ANON] = map_at_place(PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
-	base[FILE_SHARED] = map_at_place(PROT_READ | PROT_WRITE, MAP_SHARED, fd);
-	alias = map_at_place(PROT_READ | PROT_WRITE, MAP_SHARED, fd);
+	base[ANON] = map_at_place(ANON, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	base[FILE_SHARED] = map_at_place(FILE_SHARED, PROT_READ | PROT_WRITE, MAP_SHARED, fd);
+	alias = map_at_place(FILE_SHARED, PROT_READ | PROT_WRITE, MAP_SHARED, fd);
 	store_to_all();
 	for (int i = 0; i < CPUS; i++) {
 		threads[i].cpu = i;
 		threads[i].operations = strtoull(argv[1], NULL, 0);
-		start(work, &threads[i]);
+		start(i < CPUS - 1 ? work : access_only, &threads[i]);
 	}
 	pin(0);
 	while (LOAD(waiting) != CPUS)

@@ -10,39 +10,46 @@ const PASSES: [i64; 4] = [-1, 1, -2, 2];
 
 /// Returns lists with a turn less, the likeliest to fail first: another turn takes longer in its
 /// place, then another one is at an earlier or later pass of its point, then two are left out at
-/// once.
-pub(super) fn fewer(listed: &[Listed]) -> Vec<Vec<Listed>> {
-    let mut pairs: Vec<(usize, usize)> = (0..listed.len())
-        .flat_map(|out| (0..listed.len()).map(move |other| (out, other)))
-        .filter(|(out, other)| out != other)
-        .collect();
-    pairs.sort_by_key(|(out, other)| out.abs_diff(*other));
-    let without = |out: usize, other: usize, change: &dyn Fn(&mut Listed)| {
+/// once. There are far more of them than turns, so each is made when it is asked for.
+pub(super) fn fewer(listed: &[Listed]) -> impl Iterator<Item = Vec<Listed>> {
+    let without = |out: usize, other: Listed, at: usize| {
         let mut rest = listed.to_vec();
-        change(&mut rest[other]);
+        rest[at] = other;
         rest.remove(out);
         rest
     };
-    let mut lists = Vec::new();
-    for &(out, other) in &pairs {
-        let longer = HOLDS.into_iter().filter(|hold| *hold > listed[other].hold);
-        lists.extend(longer.map(|hold| without(out, other, &|turn| turn.hold = hold)));
-    }
-    for &(out, other) in &pairs {
-        let passes = PASSES
-            .into_iter()
-            .filter_map(|step| listed[other].nth.checked_add_signed(step).filter(|nth| *nth > 0));
-        lists.extend(passes.map(|nth| without(out, other, &|turn| turn.nth = nth)));
-    }
-    for &(out, other) in pairs.iter().filter(|(out, other)| out < other) {
+    let longer = pairs(listed.len()).flat_map(move |(out, at)| {
+        let other = listed[at];
+        let holds = HOLDS.into_iter().filter(move |hold| *hold > other.hold);
+        holds.map(move |hold| without(out, Listed { hold, ..other }, at))
+    });
+    let passed = pairs(listed.len()).flat_map(move |(out, at)| {
+        let other = listed[at];
+        let passes = PASSES.into_iter().filter_map(move |step| other.nth.checked_add_signed(step));
+        let passes = passes.filter(|nth| *nth > 0);
+        passes.map(move |nth| without(out, Listed { nth, ..other }, at))
+    });
+    let two = pairs(listed.len()).filter(|(out, other)| out < other).map(|(out, other)| {
         let rest = (0..listed.len()).filter(|place| ![out, other].contains(place));
-        lists.push(rest.map(|place| listed[place]).collect());
-    }
-    lists
+        rest.map(|place| listed[place]).collect()
+    });
+    longer.chain(passed).chain(two)
+}
+
+/// Returns all pairs of different places below a number, neighbours first.
+fn pairs(many: usize) -> impl Iterator<Item = (usize, usize)> {
+    (1..many).flat_map(move |apart| {
+        (0..many).flat_map(move |place| {
+            let before = place.checked_sub(apart);
+            let after = Some(place + apart).filter(|after| *after < many);
+            before.into_iter().chain(after).map(move |other| (place, other))
+        })
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::layout::MAX_TURNS;
     use super::*;
 
     fn turn(point: u64) -> Listed {
@@ -51,7 +58,7 @@ mod tests {
 
     #[test]
     fn each_list_has_fewer_turns_and_neighbours_are_merged_first() {
-        let lists = fewer(&[turn(1), turn(2), turn(3)]);
+        let lists: Vec<_> = fewer(&[turn(1), turn(2), turn(3)]).collect();
         assert!(lists.iter().all(|list| list.len() < 3));
         assert_eq!(lists[0], [Listed { hold: 2, ..turn(2) }, turn(3)]);
         let later = vec![Listed { nth: 3, ..turn(2) }, turn(3)];
@@ -62,7 +69,14 @@ mod tests {
 
     #[test]
     fn one_turn_has_none_to_take_its_place() {
-        assert_eq!(fewer(&[turn(1)]), Vec::<Vec<Listed>>::new());
-        assert_eq!(fewer(&[]), Vec::<Vec<Listed>>::new());
+        assert_eq!(fewer(&[turn(1)]).next(), None);
+        assert_eq!(fewer(&[]).next(), None);
+    }
+
+    #[test]
+    fn of_the_most_turns_that_a_run_keeps_some_lists_are_made_and_no_more() {
+        let many: Vec<Listed> = (0..MAX_TURNS as u64).map(turn).collect();
+        let lists: Vec<_> = fewer(&many).take(300).collect();
+        assert!(lists.iter().all(|list| list.len() == many.len() - 1));
     }
 }

@@ -59,7 +59,7 @@ impl Trials<'_> {
     fn fewest(&mut self, listed: Vec<Listed>) -> Result<Vec<Listed>, MachineError> {
         let mut kept = shrink(listed, |lists| self.first(lists))?;
         loop {
-            let lists = fewer(&kept);
+            let lists: Vec<Vec<Listed>> = fewer(&kept).take(self.left()).collect();
             let next = match self.first(&lists)? {
                 Some(place) => Some(lists[place].clone()),
                 None => self.drawn(&kept)?,
