@@ -5,7 +5,7 @@ use crate::declared::DECLARED;
 use crate::error::CliError;
 use crate::options::Common;
 use crate::other_file::other_file;
-use crate::{fail_on, lab, output, tables};
+use crate::{caution, fail_on, output, tables};
 use pageout_experiment::input;
 use pageout_record::compare::LEAST_GAIN;
 use pageout_record::schema::{
@@ -84,7 +84,7 @@ pub(crate) fn compare(named: &[Named], args: &CompareArgs) -> Result<ExitCode, C
     let table = || -> Result<Table, ReportError> {
         Ok(Table::of(file, &base, along, &DECLARED)?.asking(least_gain))
     };
-    let about: Vec<String> = lab::caution_of_files(file).into_iter().collect();
+    let about: Vec<String> = caution::of_files(file).into_iter().collect();
     let text = |columns| {
         let compared = tables::of_table(&table()?, file, shown, &about, columns);
         Ok(said.clone().unwrap_or_default() + &compared)

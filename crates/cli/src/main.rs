@@ -4,6 +4,7 @@
 mod args;
 mod bench;
 mod calibrate;
+mod caution;
 mod check;
 mod command_line;
 mod compare;

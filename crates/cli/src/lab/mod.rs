@@ -18,7 +18,6 @@ mod series_schedules;
 mod tables;
 
 pub(crate) use request::scenarios;
-pub(crate) use tables::caution_of_files;
 
 use crate::error::CliError;
 use crate::this_run::this_run;

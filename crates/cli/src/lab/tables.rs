@@ -1,19 +1,16 @@
 //! Additions to the lab's table: the savings, and the sources of the figures.
 
 use super::{flushes, scans};
+use crate::caution::{CAUTION, one_line};
 use crate::declared::DECLARED;
 use crate::error::CliError;
 use crate::options::{Form, Shown};
 use pageout_lab::{Built, Fetched, Kernel, Profiled};
 use pageout_record::compare::{Change, Comparison, Row, Summary, compare as compare_records};
 use pageout_record::render::{self, Align, Grid, LIST_WIDTH, Options, exact};
-use pageout_record::schema::{Better, Ground, Labels, Metric, Record, RecordFile, RecordSet};
+use pageout_record::schema::{Better, Labels, Metric, Record, RecordSet};
 use std::collections::BTreeSet;
 
-const CAUTION: &str = "\
-Times are instructions under QEMU, one nanosecond each: no cache misses, no cost of TLBI or DSB.
-Gains from skipping work therefore look larger than on silicon; `pageout lab script` measures there.
-";
 const TIMED: &str = "\
 Times of cpu host were measured on this machine, by KVM. Each value is the median of one boot.
 ";
@@ -249,17 +246,6 @@ fn origin(parts: &Parts) -> Vec<String> {
 /// Returns the warnings on the figures, a line each.
 fn caution(set: &RecordSet) -> Vec<String> {
     cautions(set).into_iter().map(one_line).collect()
-}
-
-/// Returns the warning on files of records, if some are instructions of emulated machines.
-pub(crate) fn caution_of_files(file: &RecordFile) -> Option<String> {
-    let is_counted = |metric: &Metric| metric.unit == UNITS[0];
-    let mut lab = file.records().filter(|record| record.ground == Ground::Linux);
-    lab.any(|record| record.metrics.iter().any(is_counted)).then(|| one_line(CAUTION))
-}
-
-fn one_line(text: &str) -> String {
-    text.trim_end().replace('\n', " ")
 }
 
 /// Returns the warnings on the figures of the set's processors.
