@@ -1,7 +1,7 @@
 //! Kernels that flush other CPUs' TLBs less than the base does.
 
 use pageout_record::compare::{Change, Comparison, Row};
-use pageout_record::render::{pairs, rounded};
+use pageout_record::render::{exact, pairs};
 
 /// Endings of the names of metrics that count flushes.
 const FLUSHES: [&str; 2] = ["invalidations", "interrupts"];
@@ -22,7 +22,7 @@ fn line(of: &Comparison, place: usize, kernel: &str) -> Option<String> {
     let cell = pairs(row.fields.iter().filter(|(name, _)| differs(of, name)));
     let cell = if cell.is_empty() { cell } else { format!(" ({cell})") };
     let (metric, base) = (&row.metric, &of.base);
-    let (before, after) = (rounded(before), rounded(after));
+    let (before, after) = (exact(before), exact(after));
     Some(format!(
         "{kernel} flushes less than {base}: {metric} {before} -> {after}{cell}. No count shows that \
          a flush was needless; search for a stale entry by `pageout lab schedule` \
