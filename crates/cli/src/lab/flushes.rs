@@ -1,7 +1,8 @@
 //! Kernels that flush other CPUs' TLBs less than the base does.
 
+use super::scans::{self, Cell};
 use pageout_record::compare::{Change, Comparison, Row};
-use pageout_record::render::{exact, pairs};
+use pageout_record::render::exact;
 
 /// Endings of the names of metrics that count flushes.
 const FLUSHES: [&str; 2] = ["invalidations", "interrupts"];
@@ -19,12 +20,12 @@ fn line(of: &Comparison, place: usize, kernel: &str) -> Option<String> {
     let (row, (before, after)) = rows
         .filter_map(fallen)
         .max_by(|(_, one), (_, other)| share(*one).total_cmp(&share(*other)))?;
-    let cell = pairs(row.fields.iter().filter(|(name, _)| differs(of, name)));
-    let cell = if cell.is_empty() { cell } else { format!(" ({cell})") };
+    let cells: Vec<Cell<'_>> = of.rows.iter().map(cell_of).collect();
+    let place = scans::place(cell_of(row), &cells);
     let (metric, base) = (&row.metric, &of.base);
     let (before, after) = (exact(before), exact(after));
     Some(format!(
-        "{kernel} flushes less than {base}: {metric} {before} -> {after}{cell}. No count shows that \
+        "{kernel} flushes less than {base}: {metric} {before} -> {after}{place}. No count shows that \
          a flush was needless; search for a stale entry by `pageout lab schedule` \
          (docs/schedule.md)."
     ))
@@ -41,11 +42,8 @@ fn share((before, after): (f64, f64)) -> f64 {
     1.0 - after / before
 }
 
-/// Returns true if rows have several values of a field.
-fn differs(of: &Comparison, name: &str) -> bool {
-    let mut values = of.rows.iter().map(|row| row.fields.get(name));
-    let first = values.next();
-    values.any(|value| Some(value) != first)
+fn cell_of(row: &Row) -> Cell<'_> {
+    (&row.scenario, &row.fields)
 }
 
 #[cfg(test)]

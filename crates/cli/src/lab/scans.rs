@@ -7,7 +7,7 @@ use pageout_record::schema::{Labels, Record, RecordSet};
 const SCANNED: &str = "pgscan";
 
 /// A scenario with its fields.
-type Cell<'a> = (&'a str, &'a Labels);
+pub(super) type Cell<'a> = (&'a str, &'a Labels);
 
 /// Returns a line for each cell in which the samples of all kernels did not scan the same number of
 /// pages. Instructions a page of such a cell compare different scans, not the same scan made
@@ -55,7 +55,7 @@ fn scanned(record: &Record) -> Option<(&str, &[f64])> {
 }
 
 /// Writes the fields by which a cell differs from the others, in brackets.
-fn place((scenario, fields): Cell<'_>, cells: &[Cell<'_>]) -> String {
+pub(super) fn place((scenario, fields): Cell<'_>, cells: &[Cell<'_>]) -> String {
     let differs = |name: &str| cells.iter().any(|cell| cell.1.get(name) != fields.get(name));
     let several = cells.iter().any(|cell| cell.0 != scenario);
     let scenario = several.then(|| scenario.to_owned());

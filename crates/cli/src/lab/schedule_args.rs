@@ -123,7 +123,7 @@ impl Searching {
             hang: Duration::from_secs(self.hang.into()),
             limit,
             tries: self.tries.into(),
-            shrinking: Duration::from_secs(u64::from(self.shrink_limit)),
+            shrinking: Duration::from_secs(self.shrink_limit.into()),
             replays: runs,
             all_seeds: self.all_seeds,
         }

@@ -188,9 +188,10 @@ fn seeds(of: &Searched) -> String {
 fn failure(of: &Failure, line: &mut dyn FnMut(&str, String)) {
     let (equal, more) = of.equal;
     let turns = of.schedule.turns.len();
-    let again = if of.turns == 0 { "again" } else { "the seed again" };
+    let needs_turns = of.turns > 0 || !of.is_listed;
+    let again = if needs_turns { "the seed again" } else { "again" };
     line(again, format!("{equal} of {more} further runs equal to the byte"));
-    if of.turns == 0 {
+    if !needs_turns {
         return;
     }
     if !of.is_listed {
@@ -226,4 +227,45 @@ fn replayed((schedule, runs): &(Schedule, Vec<Replayed>)) -> String {
         writeln!(text, "{said}").expect("a string takes all");
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the lines about a failure of a seed that gave up no turn.
+    fn lines(found: &str, is_listed: bool) -> Vec<(String, String)> {
+        let text = format!(
+            "pageout schedule 1\nworkload x\ncpus 3\nkernel stock\nbuild 0\nfound {found}\n\
+             seed 3\nfailure x\n"
+        );
+        let of = Failure {
+            seed: 3,
+            turns: 0,
+            points: 0,
+            equal: (1, 1),
+            small_equal: (1, 1),
+            tries: 1,
+            seconds: 0.0,
+            schedule: Schedule::parse(&text).expect("a schedule"),
+            is_listed,
+            rows: Vec::new(),
+        };
+        let mut lines = Vec::new();
+        failure(&of, &mut |name, said| lines.push((name.to_owned(), said)));
+        lines
+    }
+
+    #[test]
+    fn a_failure_without_turns_has_none_to_leave_out() {
+        let [(name, _)] = &lines("few=16", true)[..] else { panic!("one line") };
+        assert_eq!(name, "again");
+    }
+
+    #[test]
+    fn a_failure_by_priorities_says_that_it_is_not_shrunk() {
+        let [(again, _), (_, turns)] = &lines("pct=3", false)[..] else { panic!("two lines") };
+        assert_eq!(again, "the seed again");
+        assert!(turns.contains("not shrunk"), "{turns}");
+    }
 }
