@@ -11,8 +11,9 @@ import pageout
 PYTHON = Path(__file__).parents[1]
 ROOT = PYTHON.parent
 
-#: What the program carries beside crates: the library that draws charts, and patches of Linux.
-CARRIED = {"BSD-3-Clause", "ISC", "GPL-2.0-only"}
+#: What is carried beside crates: the library that draws charts, patches of Linux, and in the book
+#: what mdBook puts beside the pages.
+CARRIED = {"BSD-3-Clause", "ISC", "GPL-2.0-only", "MPL-2.0", "CC-BY-4.0"}
 
 
 def test_the_licence_covers_what_is_in_the_wheel() -> None:
@@ -36,6 +37,7 @@ def test_licences_are_in_the_wheel() -> None:
     assert {path.name for path in files} - {"crates.LICENCES.txt"} == {
         "LICENSE-APACHE",
         "LICENSE-MIT",
+        "book.LICENCES.txt",
         "charts.LICENCES.txt",
     }
     assert all(path.read_text() for path in files)

@@ -43,6 +43,9 @@ enable = true
 level = 0
 ";
 
+/// The style sheet in place of which mdBook would put its fonts.
+const FONTS: &str = "/* Fonts are those of the machine. */\n";
+
 /// An entry of the table of contents.
 #[derive(Debug, PartialEq, Eq)]
 enum Entry {
@@ -55,8 +58,8 @@ enum Entry {
     },
 }
 
-/// Makes the book and returns the place of its first page.
-pub(crate) fn run() -> Result<()> {
+/// Makes the book and returns its folder.
+pub(crate) fn run() -> Result<PathBuf> {
     let mdbook = installed()?;
     let place = cmd::target().join("book");
     if place.exists() {
@@ -87,6 +90,7 @@ pub(crate) fn run() -> Result<()> {
     write(&place.join("src/SUMMARY.md"), &summary(&entries))?;
     write(&place.join("book.toml"), SETTINGS)?;
     write(&place.join("terms.css"), terms::STYLE)?;
+    write(&place.join("theme/fonts/fonts.css"), FONTS)?;
     let html = place.join("html");
     cmd::run(cmd::program(mdbook).arg("build").arg(&place).arg("--dest-dir").arg(&html))?;
     let beside = html.join(gallery::LISTED);
@@ -96,7 +100,7 @@ pub(crate) fn run() -> Result<()> {
         bail!("links of the book lead nowhere:\n{}", broken.join("\n"));
     }
     println!("{} pages: {}", pages.len(), html.join("index.html").display());
-    Ok(())
+    Ok(html)
 }
 
 /// Returns mdBook, installed below the folder of build results if it is not there yet.

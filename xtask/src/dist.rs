@@ -1,8 +1,8 @@
 //! `cargo xtask dist`: the program and the Python wheel, as they are distributed.
 //!
-//! The program is one static file, which needs nothing of the machine that it runs on. This task
-//! tests what it built: the program's size, that it links nothing at run time, and that the wheel,
-//! installed into an empty environment, gives a first result.
+//! The program is one static file, which needs nothing of the machine that it runs on. The wheel
+//! has the book too. This task tests what it built: the program's size, that it links nothing at
+//! run time, and that the wheel, installed into an empty environment, gives a first result.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,13 +10,16 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::{cmd, licences, python};
+use crate::{book, cmd, licences, python};
 
 /// The most bytes that the program may have.
 const LIMIT: u64 = 30_000_000;
 
 /// The licences of crates, as the wheel has them.
 const LICENCES: &str = "crates.LICENCES.txt";
+
+/// The book's folder in the package.
+const BOOK: &str = "src/pageout/html";
 
 /// A program that asks the installed wheel for a first result.
 const FIRST_RESULT: &str = "\
@@ -33,6 +36,7 @@ pub(crate) fn run() -> Result<()> {
     let host = host()?;
     fs::write(place.join(LICENCES), licences::texts(&host)?)?;
     fs::copy(place.join(LICENCES), python::sources().join(LICENCES))?;
+    put_book()?;
     let wheel = build(&place, &host)?;
     let program = place.join("pageout");
     let built = cmd::target().join(&host).join("dist/pageout");
@@ -50,6 +54,15 @@ fn host() -> Result<String> {
     let said = cmd::output(cmd::program("rustc").arg("-vV"))?;
     let host = said.lines().find_map(|line| line.strip_prefix("host: "));
     Ok(host.context("rustc does not say which host it is for")?.to_owned())
+}
+
+/// Puts the book into the package.
+fn put_book() -> Result<()> {
+    let (made, into) = (book::run()?, python::sources().join(BOOK));
+    if into.exists() {
+        fs::remove_dir_all(&into).with_context(|| format!("cannot remove {}", into.display()))?;
+    }
+    cmd::run(cmd::program("cp").arg("-r").args([made, into]))
 }
 
 /// Builds the wheel, and with it the program.
@@ -89,6 +102,9 @@ fn try_out(place: &Path, wheel: &Path) -> Result<()> {
     ensure!(listed.contains(LICENCES), "the wheel lacks {LICENCES}");
     cmd::run(cmd::program(bin.join("pageout")).arg("--version"))?;
     cmd::run(cmd::program(bin.join("python")).args(["-c", FIRST_RESULT]))?;
+    // No browser is wanted here.
+    let mut book = cmd::program(bin.join("python"));
+    cmd::run(book.args(["-m", "pageout.book"]).env("BROWSER", "true"))?;
     let all = begun.elapsed();
     println!(
         "xtask: the wheel was installed in {:.1} s, with a first result after {:.1} s",

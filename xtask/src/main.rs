@@ -75,7 +75,7 @@ fn main() -> ExitCode {
         Task::Test { steps } => suite::run(&steps),
         Task::Tidy => tidy::run(),
         Task::Charts => pages::charts(),
-        Task::Book => book::run(),
+        Task::Book => book::run().map(drop),
         Task::Gallery => gallery::run(),
         Task::Pictures => pictures::run(),
         Task::Lab { stages, update } => lab::run(&stages, update),

@@ -15,7 +15,7 @@ const MADE: [&str; 3] = ["charts.js", "charts.LICENCES.txt", "charts.json"];
 const SOURCES: &str = "xtask/pages";
 
 /// Records that pages are made of, and the arguments that make other pages: one page of each kind.
-const MADE_BY: [(&str, &str); 10] = [
+const MADE_BY: [(&str, &str); 11] = [
     ("compare", "compare reclaim-file size=8MiB order=4 young=0%,100% format=x86-64 --runs 7"),
     ("curves", "compare reclaim-file size=4MiB order=0,2,4 format=arm64-4k --runs 6"),
     ("run", "run reclaim-file size=8MiB order=4 format=x86-64 --runs 6"),
@@ -23,6 +23,7 @@ const MADE_BY: [(&str, &str); 10] = [
     ("sweep", "sweep flush --platform kunpeng-920-class --cores 1,2,4 --processes 1 --size 1MiB"),
     ("bench", "bench flush-reach"),
     ("reproduce", "reproduce --thread lists"),
+    ("score", "reproduce --quick"),
     ("check", "check --exhibit free-before-flush"),
     ("kernels", "report crates/lab/files/records/linux-7.3.json"),
     ("pictures", "report crates/report/tests/files/pictures.json"),

@@ -61,7 +61,7 @@ impl Step {
                 is_closing_line,
             ),
             Step::Pictures => pictures::test().map(|()| Vec::new()),
-            Step::Book => book::run().map(|()| Vec::new()),
+            Step::Book => book::run().map(|_| Vec::new()),
             Step::Pages => pages::test(),
             Step::Python => python::test(),
             Step::Package => package::run().map(|()| Vec::new()),

@@ -7,6 +7,7 @@ use crate::predict::Prediction;
 use crate::this_run::this_run;
 use crate::{help, output, progress, tables, terminal};
 use pageout_experiment::declare::Declared;
+use pageout_experiment::metrics::labels;
 use pageout_experiment::rounds::Rounds;
 use pageout_experiment::scenarios::ReclaimFile;
 use pageout_experiment::scenarios::metrics::reclaim_file::WHOLE;
@@ -44,7 +45,10 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<(), CliError> {
     bar.finish_and_clear();
     let mut set = RecordSet::new(this_run(), records);
     set.records.extend(prediction.iter().flat_map(Prediction::records));
-    output::emit(&args.output, &set, &[], |set, width| {
+    let base = labels([(model::FLUSH, model::FLUSH_OF_ENTRY.to_owned())]);
+    let compared = [(&set, &base)];
+    let compared = if matches!(args.what, Benchmark::FlushReach) { &compared[..] } else { &[] };
+    output::emit(&args.output, &set, compared, |set, width| {
         let options = Options { width, full: args.rows.full, ..Options::default() };
         let table = match args.what {
             Benchmark::Young => young_text(set, options),
@@ -128,7 +132,8 @@ fn machine_text(set: &RecordSet, columns: usize) -> String {
 }
 
 fn flush_reach_text(set: &RecordSet, columns: usize) -> String {
-    let table = tables::figures(set, model::FLUSH_REACH, &model::FLUSH_REACH_COLUMNS, columns);
+    let names = model::FLUSH_REACH_COLUMNS.map(|(name, _)| name);
+    let table = tables::figures(set, model::FLUSH_REACH, &names, columns);
     let about = "\
         a run of four entries, one of them young, is checked and flushed (arm64), while programs \
         on other cores access it before each TLBI: what the TLBIs evict, at most, over all \

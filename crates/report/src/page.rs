@@ -58,7 +58,8 @@ impl Page<'_> {
         let mut pictures = Pictures::of(self.file.records(), comparisons);
         let has_pictures = !pictures.is_empty();
         let quoted = quoted(self.file);
-        let answers = self.answers(&tables, &lookup, &mut pictures, (&mut charts, &mut budget));
+        let (answers, says) =
+            self.answers(&tables, &lookup, &mut pictures, (&mut charts, &mut budget));
         let pictures = pictures.sections(&mut charts, &mut budget);
         let comparisons = tables.iter().enumerate().map(|(index, of)| {
             html! {
@@ -69,7 +70,7 @@ impl Page<'_> {
             }
         });
         let comparisons: Vec<Markup> = comparisons.collect();
-        let title = self.title(&tables);
+        let title = self.title(&tables, &says);
         let has_pictures = has_pictures || !charts.is_empty();
         let text = self.text(has_pictures, &mut budget);
         let body = html! {
@@ -99,14 +100,15 @@ impl Page<'_> {
         if page.len() > MAX_BYTES { Err(ReportError::TooLarge(page.len())) } else { Ok(page) }
     }
 
-    /// Returns the answer of each comparison with the chart that shows it, and the other charts.
+    /// Returns the answer of each comparison with the chart that shows it, and the other charts;
+    /// and true for each comparison that has an answer.
     fn answers(
         &self,
         tables: &[&Table],
         lookup: &Lookup<'_>,
         pictures: &mut Pictures<'_>,
         (charts, budget): (&mut Charts, &mut Budget),
-    ) -> Markup {
+    ) -> (Markup, Vec<bool>) {
         let each = tables.iter().enumerate().map(|(index, of)| {
             let drawn = Drawn::new(&of.comparison, lookup);
             let Answer { first, behind } = answer(&drawn);
@@ -121,44 +123,58 @@ impl Page<'_> {
                 Some(panel) => panel.markup(charts),
                 None => html! {},
             };
-            let id = if index == 0 { "verdict".to_owned() } else { format!("verdict{index}") };
-            let label = format!("Verdict: {}", of.title);
-            html! {
-                section.answer id=(id) aria-label=(label) {
-                    @if index > 0 { h2 { (of.title) } }
-                    @if index == 0 {
-                        @for sentence in self.answer {
-                            p.finding.answered { (sentence) }
-                        }
-                        (searches(self.file))
+            let said = html! {
+                @if index == 0 {
+                    @for sentence in self.answer {
+                        p.finding.answered { (sentence) }
                     }
-                    (first)
-                    (lead)
-                    @if !behind.0.is_empty() {
-                        details { summary { "The figures behind it" } (behind) }
-                    }
+                    (searches(self.file))
                 }
-                @if index == 0 { (contents(tables)) }
+                (first)
+                (lead)
+                @if !behind.0.is_empty() {
+                    details { summary { "The figures behind it" } (behind) }
+                }
+            };
+            let charts = html! {
                 @for panel in open {
                     section { h2 { (panel.title) } (panel.markup(charts)) }
                 }
                 @for panel in folded {
                     details.charts { summary { h2 { (panel.title) } } (panel.markup(charts)) }
                 }
-            }
+            };
+            [said, charts]
         });
-        let each: Vec<Markup> = each.collect();
-        html! { @for answer in each { (answer) } }
+        let each: Vec<[Markup; 2]> = each.collect();
+        let says: Vec<bool> = each.iter().map(|[said, _]| !said.0.is_empty()).collect();
+        let answers = html! {
+            @for (index, ([said, charts], of)) in each.iter().zip(tables).enumerate() {
+                @if says[index] {
+                    section.answer id=(verdict_id(index))
+                        aria-label=(format!("Verdict: {}", of.title)) {
+                        @if index > 0 { h2 { (of.title) } }
+                        (said)
+                    }
+                }
+                @if index == 0 { (contents(tables, &says)) }
+                (charts)
+            }
+        };
+        (answers, says)
     }
 
-    /// Returns the titles of the tables, or else the names of the scenarios.
-    fn title(&self, tables: &[&Table]) -> String {
+    /// Returns the titles of the tables with an answer, or else the names of the scenarios.
+    fn title(&self, tables: &[&Table], says: &[bool]) -> String {
         let titles: Vec<String> = match tables {
             [] => {
                 let names: BTreeSet<&str> = self.file.records().map(|of| &*of.scenario).collect();
                 names.into_iter().map(str::to_owned).collect()
             }
-            _ => tables.iter().map(|table| table.title.clone()).collect(),
+            _ => {
+                let told = tables.iter().zip(says).filter(|(_, says)| **says);
+                told.map(|(table, _)| table.title.clone()).collect()
+            }
         };
         crate::text::first(&titles, 2, "; ")
     }
@@ -220,11 +236,18 @@ fn footer() -> Markup {
     }
 }
 
-fn contents(tables: &[&Table]) -> Markup {
+fn verdict_id(index: usize) -> String {
+    if index == 0 { "verdict".to_owned() } else { format!("verdict{index}") }
+}
+
+/// Lists the parts of the page; `says` has true for a table with an answer.
+fn contents(tables: &[&Table], says: &[bool]) -> Markup {
     html! {
         nav aria-label="Parts of this page" {
             @for (index, table) in tables.iter().enumerate().take(12) {
-                @if index > 0 { a href=(format!("#verdict{index}")) { (table.title) } " " }
+                @if index > 0 && says[index] {
+                    a href=(format!("#{}", verdict_id(index))) { (table.title) } " "
+                }
             }
             @for (index, table) in tables.iter().enumerate().take(12) {
                 a href=(format!("#comparison{index}")) { "Table: " (table.title) } " "

@@ -7,7 +7,7 @@ use pageout_record::compare::{Change, Comparison, Pairs, Row, Standing, Summary,
 use pageout_record::render::{
     Decided, DecidedOn, Said, decided, grown, p_value, question, undeclared, verdicts,
 };
-use pageout_record::schema::{Basis, Ground, Record, RecordFile, Step, StepKind, Told};
+use pageout_record::schema::{Basis, Better, Ground, Record, RecordFile, Step, StepKind, Told};
 
 /// The most verdicts that come before a chart.
 const FIRST: usize = 4;
@@ -99,7 +99,7 @@ fn alone(drawn: &Drawn<'_>) -> Markup {
         @if wholes.len() > FIRST {
             p.reading { "And " (count(wholes.len() - FIRST, "other figure")) ": see below." }
         }
-        @if rows().next().is_some() {
+        @if rows().any(|row| row.better != Better::Neither) {
             p.reading { "Nothing is compared: these are the figures of one variant." }
         }
     }

@@ -7,6 +7,7 @@ use pageout_record::schema::{
     Activity, Basis, Better, Edges, Ground, Labels, Machine, Matrix, Metric, Record, RecordFile,
     RecordSet, Run,
 };
+use pageout_record::stats::{Interval, Kind};
 use pageout_report::{MAX_BYTES, Page, ReportError, Table};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -438,4 +439,46 @@ fn one_variant_has_a_bar_for_each_part_and_no_chart_of_one_mark() {
     assert_eq!(first["columns"][0]["words"], serde_json::json!(["unmap"]));
     let marks = |chart: &Value| chart["columns"][0]["field"] == "row";
     assert!(!charts.as_array().unwrap().iter().any(marks), "{charts}");
+}
+
+/// Records in which no direction is better are no answer, and their table has no empty one.
+#[test]
+fn predictions_are_drawn_over_the_figures_that_they_predict() {
+    let factor = |figure: &str, value: f64| Record {
+        scenario: "reproduce score".into(),
+        ..record(
+            &[("figure", figure)],
+            &[],
+            vec![Metric {
+                interval: Some(Interval {
+                    kind: Kind::Prediction,
+                    low: 0.5,
+                    high: 1.5,
+                    level: 0.8,
+                }),
+                ..Metric::new(
+                    "ours / theirs",
+                    "times",
+                    Basis::Modelled,
+                    Better::Neither,
+                    vec![value],
+                )
+            }],
+        )
+    };
+    let prediction =
+        Metric::new("before", "ns/4K page", Basis::Modelled, Better::Neither, vec![700.0]);
+    let records = vec![
+        factor("s0-young", 0.9),
+        factor("s0-unmap", 1.25),
+        record(&[("figure", "s0-young")], &[], vec![prediction]),
+    ];
+    let page = page(&RecordSet::new(run(), records).into());
+    let charts = charts(&page);
+    assert_eq!(charts.as_array().unwrap().len(), 1, "{charts}");
+    assert_eq!(charts[0]["columns"][0]["words"], serde_json::json!(["s0-young", "s0-unmap"]));
+    let rows = serde_json::json!([[0, 0, 0.9, 0.5, 1.5], [1, 0, 1.25, 0.5, 1.5]]);
+    assert_eq!(charts[0]["rows"], rows);
+    assert!(page.contains("<h1>reproduce score on host</h1>"), "the title is that of the answer");
+    assert!(!page.contains("id=\"verdict1\"") && !page.contains("#verdict1"), "nothing is said");
 }

@@ -27,6 +27,7 @@ mod tests;
 pub use effort::Effort;
 pub use figure::{Certainty, Figure, Side, Theirs, Thread};
 pub use method::{Arithmetic, Method, Policy, SharedQuantity, State, Steps, Test};
+pub use score::{answer, score};
 pub use table::table;
 
 use figures::all;

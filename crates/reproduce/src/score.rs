@@ -5,11 +5,18 @@ use super::answer::RATIO;
 use super::cause;
 use super::figures::all;
 use super::platforms::{ARM, KUNPENG, SNAPDRAGON, X86};
-use super::rows::Row;
+use super::rows::{Row, rows};
 use super::split::{self, Class};
+use pageout_experiment::metrics::labels;
 use pageout_record::render::{Align, Grid, estimate, rounded};
-use pageout_record::schema::Ground;
+use pageout_record::schema::{Basis, Better, Ground, Labels, Metric, Record};
+use pageout_record::stats::{Interval, Kind};
 use std::fmt::Write;
+
+/// The scenario of the records that compare predictions with the threads' numbers.
+pub(super) const SCORE: &str = "reproduce score";
+/// Their metric.
+const FACTOR: &str = "ours / theirs";
 
 /// The clusters of figures: machines that were measured, and the platforms that model them.
 pub(super) const CLUSTERS: [(&str, &str); 4] = [
@@ -88,6 +95,12 @@ impl Scored<'_, '_> {
         self.quantity == RATIO
     }
 
+    /// Returns the name of the number: `s0-young-arm64 before`.
+    fn name(&self) -> String {
+        let quantity = if self.quantity == "value" { "" } else { self.quantity };
+        format!("{} {quantity}", self.figure).trim_end().to_owned()
+    }
+
     /// Returns the logarithm of ours over theirs.
     fn error(&self) -> f64 {
         (self.ours / self.theirs).ln()
@@ -136,6 +149,57 @@ fn normal_cdf(z: f64) -> f64 {
 
 pub(super) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// Returns true if the rows are of several threads, which the score is of.
+pub(super) fn is_of_all(rows: &[Row<'_>]) -> bool {
+    rows.iter().any(|row| row.thread != rows[0].thread)
+}
+
+/// Returns a record for each identified number: the prediction over the thread's number, with the
+/// interval of 80 %. There is none if the records are of one thread.
+pub fn score(records: &[Record]) -> Vec<Record> {
+    let rows = rows(records);
+    if !is_of_all(&rows) {
+        return Vec::new();
+    }
+    let scored = scored(&rows);
+    let record = |one: &Scored<'_, '_>| {
+        let [low, high] = one.interval(&scored).map(|end| end / one.theirs);
+        let interval = Some(Interval { kind: Kind::Prediction, low, high, level: 0.8 });
+        let values = vec![one.ours / one.theirs];
+        let factor = Metric::new(FACTOR, "times", Basis::Modelled, Better::Neither, values);
+        Record {
+            scenario: SCORE.to_owned(),
+            ground: Ground::Model,
+            seed: 0,
+            fields: labels([("figure", one.name())]),
+            variant: Labels::new(),
+            metrics: vec![Metric { interval, ..factor }],
+        }
+    };
+    scored.iter().map(record).collect()
+}
+
+/// Returns the score in a sentence; `None` if the records are of one thread.
+pub fn answer(records: &[Record]) -> Option<String> {
+    let rows = rows(records);
+    if !is_of_all(&rows) {
+        return None;
+    }
+    let scored = scored(&rows);
+    let [ours, no_change, instructions] = skill(scored.iter().filter(|one| one.is_ratio()))?;
+    let percent = |mean: f64| format!("{:.0} %", mean.exp_m1() * 100.0);
+    let held = scored.iter().filter(|one| holds(one, &scored)).count();
+    Some(format!(
+        "Of {} figures that the threads give, {held} lie inside of the prediction's interval. \
+         Predicted gains are {} off in the mean; \u{201c}no change\u{201d} is {} off, the ratio of \
+         instructions {}.",
+        scored.len(),
+        percent(ours),
+        percent(no_change),
+        percent(instructions)
+    ))
 }
 
 /// Returns the mean absolute logarithms of three predictions over theirs: ours, "no change", and
@@ -216,9 +280,8 @@ fn numbers(scored: &[Scored<'_, '_>]) -> Grid {
         for one in of {
             let [ours, low, high] = estimate(one.ours, one.interval(scored));
             let miss = if holds(one, scored) { "" } else { " *" };
-            let quantity = if one.quantity == "value" { "" } else { one.quantity };
             grid.row([
-                format!("{} {quantity}", one.figure).trim_end().to_owned(),
+                one.name(),
                 one.unit.to_owned(),
                 rounded(one.theirs),
                 ours,

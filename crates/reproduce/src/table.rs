@@ -35,7 +35,7 @@ bounded: needed is the flushing that the thread's effect takes; costs is what a 
 /// columns.
 pub fn table(set: &RecordSet, columns: usize) -> String {
     let rows = rows(&set.records);
-    if rows.iter().any(|row| row.thread != rows[0].thread) {
+    if score::is_of_all(&rows) {
         return wrapped(&score::screen(&rows, columns), columns);
     }
     let mut notes = Notes::default();

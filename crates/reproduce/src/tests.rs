@@ -4,7 +4,7 @@ use super::material::{Material, Needs};
 use super::method::Method;
 use super::platforms::ARM;
 use super::split::{self, Class, FROZEN, split};
-use super::{Certainty, Effort, Figure, records, table};
+use super::{Certainty, Effort, Figure, answer, records, score, table};
 use pageout_experiment::scenarios::metrics::machine::BROADCASTS;
 use pageout_experiment::scenarios::metrics::reclaim_file::{INSTRUCTIONS, WHOLE};
 use pageout_experiment::variant::Variant;
@@ -244,6 +244,31 @@ fn a_cluster_s_discrepancy_comes_from_the_others() {
     assert!(line("s0-young-arm64").contains("0.90–2.53"), "1.2816 ln 1.5 to either side: {shown}");
     assert!(line("s4-time-kunpeng").ends_with("1.50 *"), "{shown}");
     assert!(shown.starts_with("skill 0.208 (no change 0.267"), "{shown}");
+}
+
+/// The records of the score are the table's factors and intervals, over theirs.
+#[test]
+fn the_score_s_records_are_the_factors_of_the_table() {
+    let theirs = 1.518 / 1.018;
+    let mut all = Vec::from(ratio_of("s0-young-arm64", theirs * 1.01, (theirs, theirs * 1.02)));
+    assert_eq!((score(&all), answer(&all)), (Vec::new(), None), "one thread has no score");
+    let other = 13.460 / 11.771;
+    all.extend(ratio_of("s4-time-kunpeng", other * 1.5, (other * 1.499, other * 1.501)));
+    let [near, far] = &score(&all)[..] else { panic!("two numbers are predicted") };
+    let factor = |record: &Record| record.metric("ours / theirs").expect("a factor").values[0];
+    assert!((factor(near) - 1.01).abs() < 1e-9 && (factor(far) - 1.5).abs() < 1e-9);
+    let Interval { kind, low, high, level } = near.metrics[0].interval.expect("an interval");
+    assert_eq!((kind, level), (Kind::Prediction, 0.8));
+    let shown = table(&set(all.clone()), 80);
+    assert!(shown.contains("0.90–2.53"), "{shown}");
+    assert!((0.895..0.905).contains(&(low * theirs)), "{low}");
+    assert!((2.525..2.535).contains(&(high * theirs)), "{high}");
+    let said = answer(&all).expect("an answer");
+    assert!(said.starts_with("Of 2 figures that the threads give, 1 lie inside"), "{said}");
+    assert!(
+        said.contains("Predicted gains are 23 % off in the mean"),
+        "ln 1.01 and ln 1.5: {said}"
+    );
 }
 
 /// For a cluster with a miss, the table names the setting whose run is nearest in all of its

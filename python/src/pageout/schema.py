@@ -14,7 +14,7 @@ class Bound(Struct, kw_only=True):
 
 class Interval(Struct, kw_only=True):
     high: float
-    kind: Literal['order-statistics', 'student', 'draws']
+    kind: Literal['order-statistics', 'student', 'draws', 'prediction']
     level: Annotated[float, Meta(gt=0.0, lt=1.0)]
     low: float
 

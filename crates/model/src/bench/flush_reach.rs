@@ -16,22 +16,26 @@ use pageout_paging::table::{HostTable, HostTables};
 use pageout_paging::tlb::FlushPolicy;
 use pageout_paging::young::{YoungAlgorithm, YoungCheck};
 use pageout_paging::{Env, Format, Level, LockedTable, Notifier, Pfn, Pte, Sound, Table, VirtAddr};
-use pageout_record::schema::{Better, Ground, Labels, Record};
+use pageout_record::schema::{Better, Ground, Record};
 use std::cell::RefCell;
 use std::iter::{once, repeat_n, repeat_with};
 use std::sync::atomic::AtomicU64;
 
 /// The scenario of its records.
 pub const FLUSH_REACH: &str = "bench flush-reach";
+/// The axis of its variants.
+pub const FLUSH: &str = "flush";
+/// The choice that the other is compared with.
+pub const FLUSH_OF_ENTRY: &str = "young entry's";
 /// The metrics of its records.
-pub const FLUSH_REACH_COLUMNS: [&str; 7] = [
-    "schedules",
-    "TLBIs",
-    "stale entries evicted",
-    "valid entries evicted",
-    "mean",
-    "none, %",
-    "pages of these",
+pub const FLUSH_REACH_COLUMNS: [(&str, Better); 7] = [
+    ("schedules", Better::Neither),
+    ("TLBIs", Better::Lower),
+    ("stale entries evicted", Better::Neither),
+    ("valid entries evicted", Better::Lower),
+    ("valid, mean", Better::Lower),
+    ("no valid, %", Better::Neither),
+    ("pages of these", Better::Neither),
 ];
 
 type F = Arm64_4K;
@@ -112,15 +116,14 @@ impl Case {
             share(none) * 100.0,
             most(|one| one.pages),
         ];
-        let metric = |(name, value): (&&str, f64)| counted(name, "", value, Better::Neither);
+        let metric =
+            |((name, better), value): (&(&str, Better), f64)| counted(name, "", value, *better);
         let given = [
             ("TLBI", if self.ranges { "ranges" } else { "pages" }),
             ("mapped", if self.block { "in a block" } else { "page by page" }),
-            (
-                "flush",
-                if self.algorithm == YoungAlgorithm::PerEntry { "young entry's" } else { "run's" },
-            ),
         ];
+        let is_single = self.algorithm == YoungAlgorithm::PerEntry;
+        let flush = if is_single { FLUSH_OF_ENTRY } else { "run's" };
         let mut fields = labels(given.map(|(name, value)| (name, value.to_owned())));
         fields.insert("other cores".to_owned(), self.cores.to_string());
         Record {
@@ -128,7 +131,7 @@ impl Case {
             ground: Ground::Model,
             seed: 0,
             fields,
-            variant: Labels::new(),
+            variant: labels([(FLUSH, flush.to_owned())]),
             metrics: FLUSH_REACH_COLUMNS.iter().zip(values).map(metric).collect(),
         }
     }

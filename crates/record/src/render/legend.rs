@@ -385,6 +385,9 @@ fn interval_lines(of: &Comparison) -> impl Iterator<Item = String> {
         Kind::Draws => "[low, high] of computed figures: over draws of all prices, as the record \
                         states"
             .to_owned(),
+        Kind::Prediction => "[low, high] of predictions: over draws of all prices, and what the \
+                             model leaves out"
+            .to_owned(),
     })
 }
 

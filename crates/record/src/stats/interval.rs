@@ -32,4 +32,6 @@ pub enum Kind {
     /// Quantiles of the results of draws of prices from their ranges. This is no confidence
     /// interval: prices are not samples.
     Draws,
+    /// Of a prediction: draws of prices, joined with what the model is known to leave out.
+    Prediction,
 }

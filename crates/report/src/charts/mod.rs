@@ -7,6 +7,7 @@ mod functions;
 mod matrix;
 mod order;
 mod parts;
+mod score;
 mod series;
 
 pub(crate) use matrix::matrix;
@@ -88,7 +89,7 @@ impl<'a> Drawn<'a> {
         let functions = self.functions(budget);
         let [marks, counts] = self.dots(&curves, budget);
         let mut panels = Panels { lead: None, open: Vec::new(), folded: Vec::new() };
-        for panel in [parts, wholes, functions, marks] {
+        for panel in [self.score(budget), parts, wholes, functions, marks] {
             match panels.lead {
                 _ if panel.charts.is_empty() => {}
                 _ if panel.charts.len() > FEW => panels.folded.push(panel),

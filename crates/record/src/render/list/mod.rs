@@ -215,6 +215,7 @@ fn how_to_read(of: &Comparison, reach: bool) -> Vec<String> {
             }
             Kind::Student => "the mean's interval (Student's t), as the record states".to_owned(),
             Kind::Draws => "the interval over draws of all prices, as the record states".to_owned(),
+            Kind::Prediction => "the prediction's interval, as the record states".to_owned(),
         };
         let of_kind = intervals().filter(|(_, other)| *other == kind);
         let widest = of_kind.filter_map(|(summary, _)| summary.reach()).fold(0.0, f64::max);
