@@ -18,13 +18,9 @@ use pageout_record::schema::{Labels, Record, RecordSet};
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Descriptions of policies, below a table.
+/// The meaning of a miss ratio, below a table.
 const ABOUT: &str = "\
-Of the accesses that the trace has, those whose page was not in memory; less is better.
-classic, mglru: the engine on these lists.
-lru, arc, s3fifo, sieve: the algorithms of their papers.
-min: Belady's MIN, which knows the future; no policy that brings in single pages has fewer misses.
-";
+Of the accesses that the trace has, those whose page was not in memory; less is better.";
 
 pub(crate) fn curve(args: &CurveArgs) -> Result<ExitCode, CliError> {
     let path = args.trace.as_deref();
@@ -114,8 +110,8 @@ fn table(set: &RecordSet, policies: &[Policy], columns: usize) -> String {
             limits.push(limit);
         }
     }
-    let policies: Vec<String> = policies.iter().map(Policy::text).collect();
-    let heads = ["limit", "4K pages"].into_iter().chain(policies.iter().map(String::as_str));
+    let names: Vec<String> = policies.iter().map(Policy::text).collect();
+    let heads = ["limit", "4K pages"].into_iter().chain(names.iter().map(String::as_str));
     let mut grid = Grid::new(heads.map(|head| (head, Align::Right)));
     // Small ratios have three digits.
     let ratios = set.records.iter().filter_map(|record| value(record, MISS_RATIO));
@@ -125,7 +121,7 @@ fn table(set: &RecordSet, policies: &[Policy], columns: usize) -> String {
         let of_limit: Vec<&Record> =
             set.records.iter().filter(|record| place(record).0 == limit).collect();
         let pages = of_limit.first().map_or_else(String::new, |first| figure(first, PAGES));
-        let ratios = policies.iter().map(|policy| {
+        let ratios = names.iter().map(|policy| {
             let point = of_limit.iter().find(|record| place(record).1 == *policy);
             let ratio = point.and_then(|point| value(point, MISS_RATIO));
             ratio.map_or_else(|| "-".to_owned(), |ratio| fixed(100.0 * ratio, decimals))
@@ -136,7 +132,26 @@ fn table(set: &RecordSet, policies: &[Policy], columns: usize) -> String {
         let trace = choice(&first.fields, "trace");
         format!("miss ratio of {trace}, % of {} accesses", figure(first, IN_TRACE))
     });
-    format!("{about}\n\n{}\n{ABOUT}", grid.text(columns))
+    format!("{about}\n\n{}\n{ABOUT}\n{}", grid.text(columns), meanings(policies))
+}
+
+/// Describes the policies of a table, a line for each kind.
+fn meanings(policies: &[Policy]) -> String {
+    let kinds: [(fn(&Policy) -> bool, &str); 3] = [
+        (|policy| matches!(policy, Policy::Engine(_)), "the engine on these lists"),
+        (|policy| matches!(policy, Policy::OnDemand(_)), "the algorithms of their papers"),
+        (
+            |policy| *policy == Policy::Min,
+            "Belady's MIN, which knows the future; no policy that brings in single pages has \
+             fewer misses",
+        ),
+    ];
+    let line = |(is_of, meaning): (fn(&Policy) -> bool, &str)| {
+        let names: Vec<_> =
+            policies.iter().filter(|policy| is_of(policy)).map(Policy::text).collect();
+        (!names.is_empty()).then(|| format!("{}: {meaning}.\n", names.join(", ")))
+    };
+    kinds.into_iter().filter_map(line).collect()
 }
 
 /// Returns a record's limit and policy.
