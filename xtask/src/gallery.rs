@@ -31,7 +31,7 @@ const PAGES: [Shown; 6] = [
     Shown(
         "miss-ratios",
         "Which policy suits a program's accesses, and how far is the best?",
-        "trace curve python-table",
+        "trace curve python-table --limit 10%..90%:10%",
     ),
     Shown(
         "access-map",

@@ -281,14 +281,24 @@ pub(crate) fn comparison(
     about: &[String],
     columns: usize,
 ) -> Result<String, CliError> {
+    Ok(compared(&compare_records(set, base, &DECLARED)?, set, shown, about, columns))
+}
+
+/// Prints a comparison of these records, and notes on it.
+pub(crate) fn compared(
+    of: &Comparison,
+    set: &RecordSet,
+    shown: Shown,
+    about: &[String],
+    columns: usize,
+) -> String {
     let is_aged =
         |record: &Record| record.scenario == TraceAged::NAME && !record.fields.contains_key(LIMIT);
     let host = |record: &&Record| record.ground == Ground::Host;
     let aged = set.records.iter().filter(host).any(is_aged).then(|| AGED.to_owned());
     let about: Vec<String> = about.iter().cloned().chain(aged).collect();
-    let compared = compare_records(set, base, &DECLARED)?;
-    let text = whole(&compared, set.records.iter(), shown, &about, columns);
-    Ok(text + &pictures(set.records.iter(), shown, columns))
+    let text = whole(of, set.records.iter(), shown, &about, columns);
+    text + &pictures(set.records.iter(), shown, columns)
 }
 
 /// Prints a comparison of records, with their notes and pictures.

@@ -26,8 +26,8 @@ impl Asked {
     }
 }
 
-/// All workloads but `hot-pages`, which takes long.
-const ALL: [Asked; 23] = [
+/// All workloads.
+const ALL: [Asked; 25] = [
     Asked::of_all("access-patterns", PATTERNS),
     Asked {
         name: "young-flush",
@@ -50,10 +50,9 @@ const ALL: [Asked; 23] = [
         machines: &["arm64-4k"],
     },
     Asked::of_all("stream-read", "stream-read order=0,4 lru=classic,mglru"),
-    Asked {
-        kernels: "7.3:no-batch 7.3:stock",
-        ..Asked::of_all("cgroup-tree", "cgroup-tree cgroups=1,4,8 lru=classic,mglru")
-    },
+    Asked::of_all("cgroup-tree", "cgroup-tree cgroups=1,4,8 lru=classic,mglru"),
+    Asked::of_all("node-move", "node-move order=0,4,9 processes=1,4"),
+    Asked::of_all("hot-pages", "hot-pages lru=classic,mglru --time-limit 2000"),
     Asked::of_all("swap-anon", "swap-anon content=same,random lru=classic,mglru"),
     Asked::of_all("swap-processes", "swap-anon processes=1,4,8"),
     Asked::of_all("pageout-shared", "pageout-shared"),
@@ -65,8 +64,7 @@ const ALL: [Asked; 23] = [
     Asked::of_all("reclaim-dirty", "reclaim-dirty order=0,4 again=no,yes"),
     Asked::of_all("fault-and-reclaim", "fault-and-reclaim faults=1,8 content=file,lazyfree"),
     Asked::of_all("reclaim-file", "reclaim-file lru=classic,mglru size=256MiB"),
-    // Linux 6.12 does not count what a cgroup swaps out, which this one reads.
-    Asked { kernels: "7.3:no-batch 7.3:stock", ..Asked::of_all("reclaim-shmem", SHMEM) },
+    Asked::of_all("reclaim-shmem", "reclaim-shmem lru=classic,mglru"),
     Asked::of_all("age-file", "age-file young=none,all size=256MiB"),
     Asked::of_all("mixed-mappings", "mixed-mappings lru=classic,mglru"),
     Asked::of_all("helper-calls", "helper-calls"),
@@ -78,8 +76,6 @@ const PATTERNS: &str = "access-patterns lru=classic,mglru pattern=sequential-rea
 
 const CLASSIC_PATTERNS: &str = "access-patterns pattern=sequential-read,random-read,hot-read,\
     sequential-write,random-write,hot-write";
-
-const SHMEM: &str = "reclaim-shmem lru=classic,mglru";
 
 /// Runs every workload twice, which must give the same, and compares with the stored records.
 pub(super) fn run(update: bool) -> Result<()> {

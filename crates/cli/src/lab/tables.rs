@@ -6,7 +6,9 @@ use crate::declared::DECLARED;
 use crate::error::CliError;
 use crate::options::{Form, Shown};
 use pageout_lab::{Built, Fetched, Kernel, Profiled};
-use pageout_record::compare::{Change, Comparison, Row, Summary, compare as compare_records};
+use pageout_record::compare::{
+    Change, Comparison, Row, Summary, Verdict, compare as compare_records,
+};
 use pageout_record::render::{self, Align, Grid, LIST_WIDTH, Options, exact};
 use pageout_record::schema::{Better, Labels, Metric, Record, RecordSet};
 use std::collections::BTreeSet;
@@ -56,14 +58,18 @@ fn is_alike(set: &RecordSet, fields: &Labels, metric: &Metric) -> bool {
     metric.better == Better::Neither && siblings.all(|record| record.metrics.contains(metric))
 }
 
-/// Writes the instructions or the time a page that each kernel saves; empty if no row has them.
+/// Writes the instructions or the time a page that each kernel saves; empty if every row says
+/// that no difference is shown.
 fn saved(of: &Comparison, columns: usize) -> String {
     UNITS.map(|unit| saved_of(of, unit, columns)).concat()
 }
 
 fn saved_of(of: &Comparison, unit: &str, columns: usize) -> String {
     let times = times(of, unit);
-    let Some(names) = telling(&times) else { return String::new() };
+    let changes = times.iter().flat_map(|row| row.others.iter().flatten());
+    let may_differ = |of: &Change| of.verdict != Verdict::NoDifference;
+    let names = telling(&times).filter(|_| changes.into_iter().any(may_differ));
+    let Some(names) = names else { return String::new() };
     let labels = names.iter().map(|name| ((*name).clone(), Align::Left));
     let metric = [("metric".to_owned(), Align::Left)].into_iter();
     let heads = of.others.iter().map(|other| (format!("{other} saves"), Align::Right));
@@ -218,7 +224,7 @@ pub(super) fn compared(
         alike.into_iter().chain(scans).chain(flushes::fewer(&comparison)).collect();
     if as_shown.format != Form::Table {
         let about = [origin(parts), notes, caution(set)].concat();
-        return crate::tables::comparison(&shown, base, as_shown, &about, columns);
+        return Ok(crate::tables::compared(&comparison, &shown, as_shown, &about, columns));
     }
     let options = Options { width: columns, full, ..Options::default() };
     let table = render::comparison(&comparison, options);
@@ -316,4 +322,41 @@ pub(super) fn folded(all: &[Profiled]) -> String {
         folded.lines().map(|line| format!("{title};{line}\n")).collect::<String>()
     };
     all.iter().map(lines).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::this_run::this_run;
+    use pageout_record::schema::{Basis, Ground};
+
+    /// Returns the table of what `patched` saves against `stock`, whose samples these are.
+    fn saves(stock: [f64; 3], patched: [f64; 3]) -> String {
+        let labels = |name: &str, value: &str| Labels::from_iter([(name.into(), value.into())]);
+        let record = |(kernel, samples): (&str, [f64; 3])| Record {
+            scenario: "reclaim-file".to_owned(),
+            ground: Ground::Linux,
+            seed: 0,
+            fields: labels("order", "4"),
+            variant: labels("kernel", kernel),
+            metrics: vec![Metric::new(
+                "reclaim",
+                UNITS[0],
+                Basis::Counted,
+                Better::Lower,
+                samples.to_vec(),
+            )],
+        };
+        let records = [("stock", stock), ("patched", patched)].map(record);
+        let set = RecordSet::new(this_run(), records.to_vec());
+        let base = labels("kernel", "stock");
+        saved(&compare_records(&set, &base, &DECLARED).expect("records of one kind"), 80)
+    }
+
+    #[test]
+    fn what_is_saved_is_not_told_where_no_difference_is_shown() {
+        let told = saves([500.0, 501.0, 502.0], [400.0, 401.0, 402.0]);
+        assert!(told.contains("patched saves") && told.contains("100"), "{told}");
+        assert_eq!(saves([500.0, 501.0, 502.0], [499.0, 501.0, 503.0]), "");
+    }
 }

@@ -68,18 +68,28 @@ void cgroup_remove(const char *path)
 	}
 }
 
-uint64_t cgroup_counter(const char *path, const char *counter)
+static uint64_t counter_in(const char *file, const char *counter)
 {
 	char text[8192], name[64];
 	unsigned long long value;
 	int length;
 
-	read_text(file_of(path, "memory.stat"), text, sizeof(text));
+	read_text(file, text, sizeof(text));
 	for (char *line = text; sscanf(line, " %63s %llu%n", name, &value, &length) == 2;
 	     line += length)
 		if (!strcmp(name, counter))
 			return value;
-	fail_with("%s/memory.stat lacks %s", path, counter);
+	fail_with("%s lacks %s", file, counter);
+}
+
+uint64_t cgroup_counter(const char *path, const char *counter)
+{
+	return counter_in(file_of(path, "memory.stat"), counter);
+}
+
+uint64_t machine_counter(const char *counter)
+{
+	return counter_in("/proc/vmstat", counter);
 }
 
 void cgroup_join(const char *path)

@@ -11,6 +11,8 @@ void cgroup_join(const char *path);
 
 /* A counter of memory.stat, as the kernel last added it up. */
 uint64_t cgroup_counter(const char *path, const char *counter);
+/* A counter of /proc/vmstat, of all cgroups. */
+uint64_t machine_counter(const char *counter);
 
 /* Counters, and what was added between two readings, both just after all was added up. */
 #define CGROUP_COUNTERS 7
