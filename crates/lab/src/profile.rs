@@ -61,7 +61,7 @@ pub enum ProfileError {
         expected: usize,
     },
     /// The profile has no call path.
-    #[error("the profile is empty: its root function never ran")]
+    #[error("the profile is empty: its root function never ran; --root SYMBOL names another one")]
     Empty,
 }
 

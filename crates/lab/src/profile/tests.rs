@@ -83,7 +83,10 @@ fn what_is_no_profile_is_told_by_line() {
         "the profile ends without `# lost-returns NUMBER`: the emulator was stopped too early";
     assert_eq!(told("r 1 1 0 0 0 0 0 0\n"), truncated);
     assert_eq!(told(""), truncated);
-    assert_eq!(told("# lost-returns 0\n"), "the profile is empty: its root function never ran");
+    assert_eq!(
+        told("# lost-returns 0\n"),
+        "the profile is empty: its root function never ran; --root SYMBOL names another one"
+    );
 }
 
 #[test]
