@@ -20,6 +20,7 @@ use super::super::digest::Name;
 use super::super::progress::Progress;
 use super::super::qemu::{COMMON, COUNTED};
 use super::super::target::Arch;
+use super::clock::Clock;
 use super::debugger::Debugger;
 use super::layout::{FOUND_HEAD, Found, LAYOUT, Listed, Orders, Ready};
 use super::symbols::Symbols;
@@ -126,7 +127,7 @@ pub(super) struct Machine<'a> {
     line: Vec<OsString>,
     addresses: Addresses,
     pub(super) symbols: Symbols,
-    /// The host's time after which a run is cut off.
+    /// The time that the emulator has a CPU for a run before it is cut off.
     pub(super) limit: Duration,
     pub(super) stop: &'a AtomicBool,
     /// Emulators that run nothing now.
@@ -303,6 +304,12 @@ impl<'a> Machine<'a> {
         })
     }
 
+    /// Runs a machine until it stops; `None` if it had a CPU for `limit`, or no result is wanted.
+    fn go_on(&self, emulator: &mut Emulator, limit: Duration) -> io::Result<Option<()>> {
+        let clock = Clock::start(emulator.child.id());
+        emulator.debugger.run(&|| clock.passed() > limit || self.is_stopped())
+    }
+
     fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
@@ -314,7 +321,7 @@ impl<'a> Machine<'a> {
         qemu_img(&["create", "-q", "-f", "qcow2", &image.display().to_string(), "64M"])?;
         let mut emulator = Emulator::start(&self.line, files, &self.title)?;
         self.on(&mut emulator, |debugger| debugger.stop_at(self.addresses.ready))?;
-        let why = match emulator.debugger.run(BOOT, &|| self.is_stopped()) {
+        let why = match self.go_on(&mut emulator, BOOT) {
             Ok(Some(())) => None,
             Ok(None) => Some("the workload does not begin in 300 s"),
             Err(_) => Some(
@@ -339,9 +346,10 @@ impl<'a> Machine<'a> {
     /// Runs from the workload's beginning to its end, with these orders.
     pub(super) fn run(&self, orders: &Orders) -> Result<Ran, MachineError> {
         let mut emulator = self.begin()?;
+        self.on(&mut emulator, |d| d.write(self.addresses.orders, &orders.bytes()))?;
+        let ended = self.go_on(&mut emulator, self.limit);
         let (found, is_cut_off) = self.on(&mut emulator, |debugger| {
-            debugger.write(self.addresses.orders, &orders.bytes())?;
-            let is_cut_off = debugger.run(self.limit, &|| self.is_stopped())?.is_none();
+            let is_cut_off = ended?.is_none();
             if is_cut_off {
                 debugger.interrupt()?;
             }

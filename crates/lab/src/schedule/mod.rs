@@ -3,6 +3,7 @@
 //! A kernel is built with [`Points`] and booted once to the beginning of a [`Program`]. Each seed
 //! runs from that state. A failure is run again, made small, and kept as a [`Schedule`].
 
+mod clock;
 mod debugger;
 mod fewer;
 mod layout;

@@ -1,0 +1,83 @@
+//! The time that an emulator had: the host's, without that in which others had its CPUs.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+/// A clock that stands while a process waits for a CPU, so that a busy host cuts nothing off.
+pub(super) struct Clock {
+    process: u32,
+    since: Instant,
+    waited: Duration,
+}
+
+impl Clock {
+    /// Starts the clock of a process.
+    pub(super) fn start(process: u32) -> Self {
+        Self { process, since: Instant::now(), waited: waited(process) }
+    }
+
+    /// Returns the time since the start.
+    pub(super) fn passed(&self) -> Duration {
+        let waited = waited(self.process).saturating_sub(self.waited);
+        self.since.elapsed().saturating_sub(waited)
+    }
+}
+
+/// Returns the time that the thread of a process waited which waited longest; none where the
+/// system does not tell.
+fn waited(process: u32) -> Duration {
+    let Ok(threads) = fs::read_dir(format!("/proc/{process}/task")) else {
+        return Duration::ZERO;
+    };
+    let told = |thread: fs::DirEntry| fs::read_to_string(thread.path().join("schedstat")).ok();
+    let waited = threads.flatten().filter_map(told).filter_map(|told| waited_by(&told));
+    waited.max().unwrap_or_default()
+}
+
+/// Parses the kernel's text of a thread: nanoseconds on a CPU, nanoseconds waiting for one, turns.
+fn waited_by(told: &str) -> Option<Duration> {
+    told.split_whitespace().nth(1)?.parse().ok().map(Duration::from_nanos)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Child, Command};
+    use std::thread::{available_parallelism, sleep};
+
+    struct Ended(Child);
+
+    impl Drop for Ended {
+        fn drop(&mut self) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+
+    #[test]
+    fn the_second_number_of_a_thread_is_its_waiting() {
+        assert_eq!(waited_by("7104 248 1924\n"), Some(Duration::from_nanos(248)));
+        assert_eq!(waited_by(""), None);
+        assert_eq!(waited(0), Duration::ZERO);
+    }
+
+    #[test]
+    fn a_process_that_others_keep_from_a_cpu_has_less_time_than_the_host() {
+        if fs::read_to_string("/proc/self/schedstat").is_err() {
+            return;
+        }
+        let loops = |niceness: &str| {
+            let mut command = Command::new("nice");
+            let command = command.args(["-n", niceness, "sh", "-c", "while :; do :; done"]);
+            Ended(command.spawn().unwrap())
+        };
+        let cpus = available_parallelism().unwrap().get();
+        let _others: Vec<Ended> = (0..2 * cpus).map(|_| loops("0")).collect();
+        let kept = loops("19");
+        let clock = Clock::start(kept.0.id());
+        let since = Instant::now();
+        sleep(Duration::from_millis(600));
+        let (passed, host) = (clock.passed(), since.elapsed());
+        assert!(passed < host - Duration::from_millis(100), "{passed:?} of {host:?}");
+    }
+}
