@@ -137,7 +137,8 @@ fn table(set: &RecordSet, policies: &[Policy], columns: usize) -> String {
 
 /// Describes the policies of a table, a line for each kind.
 fn meanings(policies: &[Policy]) -> String {
-    let kinds: [(fn(&Policy) -> bool, &str); 3] = [
+    type Is = fn(&Policy) -> bool;
+    let kinds: [(Is, &str); 3] = [
         (|policy| matches!(policy, Policy::Engine(_)), "the engine on these lists"),
         (|policy| matches!(policy, Policy::OnDemand(_)), "the algorithms of their papers"),
         (
@@ -146,7 +147,7 @@ fn meanings(policies: &[Policy]) -> String {
              fewer misses",
         ),
     ];
-    let line = |(is_of, meaning): (fn(&Policy) -> bool, &str)| {
+    let line = |(is_of, meaning): (Is, &str)| {
         let names: Vec<_> =
             policies.iter().filter(|policy| is_of(policy)).map(Policy::text).collect();
         (!names.is_empty()).then(|| format!("{}: {meaning}.\n", names.join(", ")))
