@@ -1,7 +1,7 @@
 //! The context of one CPU. It has its events, the batches of reclaim that runs on it, and in debug
 //! builds the ranks of the locks it holds.
 
-use crate::mglru::batch::MmWalk;
+use crate::lru::mglru::MmWalk;
 use crate::rank::HeldRanks;
 
 /// The number of events on this CPU that change no folio's state.

@@ -10,6 +10,9 @@ use core::sync::atomic::{
 };
 use pageout_paging::{Order, Pfn};
 
+/// The number of zones of physical memory.
+pub const MAX_NR_ZONES: usize = 3;
+
 bitflags::bitflags! {
     /// The state of a folio, with the kernel's names.
     #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -462,5 +465,31 @@ impl<'a> FolioGuard<'a> {
             self.folio.dirtied.store(false, Release);
         }
         self.folio.flags().contains(FolioFlags::DIRTY)
+    }
+}
+
+/// The kind of a mapping's pages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MappingKind {
+    /// Pages of a file, shared by every VMA that maps them (the kernel's `address_space`).
+    File,
+    /// Pages shared by every VMA that maps them, with no file behind them. A page that is not in
+    /// memory is in swap; one that was never stored to is zeros (Linux 7.3.4, mm/shmem.c: shared
+    /// anonymous mappings, memfd, tmpfs).
+    Shmem,
+    /// Anonymous memory of one process and those forked from it. Kernels have chained `anon_vma`s,
+    /// one for each process. One for the whole family only makes walks visit VMAs that map none of
+    /// a folio.
+    Anon,
+}
+
+impl MappingKind {
+    /// Returns the flags that every folio of such a mapping has.
+    pub fn folio_flags(self) -> FolioFlags {
+        match self {
+            Self::File => FolioFlags::empty(),
+            Self::Shmem => FolioFlags::SWAPBACKED,
+            Self::Anon => FolioFlags::ANON | FolioFlags::SWAPBACKED,
+        }
     }
 }

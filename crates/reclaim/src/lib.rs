@@ -18,119 +18,88 @@
 //! |---|---|---|
 //! | the handle | `engine`, `tuning` | [`MmState::on`], [`Tuning::recommended`] |
 //! | the caller's memory | `memory` | [`Memory::carve`] |
-//! | tables | `mm_state`, `folio`, `vma`, `mm`, `mapping`, `cpu`, `lock` | [`MmState::new`] |
+//! | tables | `mm_state`, `folio`, `cpu`, `lock` | [`MmState::new`] |
 //! | what it stands on | `world`, `notifier` | [`World`] |
-//! | address spaces | `mmap`, `space`, `map` | [`Engine::mmap`], [`Engine::fork`] |
+//!
+//! All else is in rooms. Each uses only the rooms above it in this list, and shows the others only
+//! what its first file names.
+//!
+//! | for | room | start at |
+//! |---|---|---|
+//! | cgroups: their tree, charges, protection | `cgroup` | [`MmState::memcg`] |
+//! | VMAs, mappings, reverse maps, PMD leaves | `mm` | [`Engine::mmap`] |
+//! | files, shared memory, swap | `page_cache` ([`cache`], [`swap`]) | [`Engine::add_to_swap`] |
+//! | lists, refaults, generations | `lru` ([`mglru`]) | [`Engine::mark_accessed`] |
+//! | taking entries out, what is owed, writing | `unmap` | [`Engine::try_to_unmap`], [`TlbBatch`] |
+//! | what goes, requests, counters | `reclaim` | [`Engine::balance`], [`Engine::memory_reclaim`] |
+//! | moving folios to other frames | `compaction` | [`Engine::migrate_range`] |
+//! | the calls of processes | `space` | [`Engine::fork`], [`Engine::truncate`] |
 //! | page faults | `fault` | [`Engine::handle_fault`] |
-//! | files' pages, swap, writing | [`cache`], [`swap`], `writeback` | [`Engine::write_done`] |
-//! | shared memory | `shmem` | [`MappingKind::Shmem`], [`Engine::truncate`] |
-//! | was it used, and what then | `referenced`, `decision` | [`Engine::folio_referenced`] |
-//! | taking entries out | `unmap`, `tlb_batch` | [`Engine::try_to_unmap`] |
-//! | large folios, PMD leaves, splitting | `split`, `huge`, `deposit` | [`Tuning::pmd_leaves`] |
-//! | moving folios to other frames | `migrate`, `compaction` | [`Engine::migrate_range`] |
-//! | lists and refaults | `lru_list`, `lruvec`, `lru`, `workingset` | [`Engine::mark_accessed`] |
-//! | cgroups | `memcg`, `hierarchy`, `charge`, `protection` | [`Engine::add_memcg`] |
-//! | reclaim | `reclaim`, `scan`, `balance`, `shrink` | [`Engine::balance`] |
-//! | requests, and counters | `memory_reclaim`, `stats`, `vmstat` | [`Engine::memory_reclaim`] |
-//! | generations, and `lru_gen` | [`mglru`] | [`Engine::lru_gen_command`] |
 #![no_std]
 #![forbid(unsafe_code)]
 
-mod balance;
-pub mod cache;
-mod charge;
+#[cfg(test)]
+mod bare;
+mod cgroup;
 mod compaction;
 #[doc = include_str!("../contract.md")]
 pub mod contract {}
 mod corruption;
 mod cpu;
-mod decision;
-mod deposit;
 mod engine;
 mod fault;
 mod folio;
 mod folio_list;
-mod free;
 mod guards;
-mod hierarchy;
-mod huge;
 mod id;
 mod life;
 mod list;
 mod lock;
 mod lru;
-mod lru_list;
-mod lruvec;
-mod map;
-mod mapping;
-mod memcg;
 mod memory;
-mod memory_reclaim;
-pub mod mglru;
-mod migrate;
 mod mm;
 mod mm_state;
-mod mmap;
 mod notifier;
-mod pages;
-mod protection;
+mod page_cache;
 mod rank;
 mod recency;
 mod reclaim;
-mod referenced;
-mod rmap;
-mod scan;
-mod shmem;
-mod shrink;
 mod space;
-mod split;
-mod stats;
-pub mod swap;
 mod testing;
-mod tlb_batch;
-mod tree;
 mod tuning;
 mod unmap;
-mod vma;
 mod vmstat;
-mod workingset;
 mod world;
-mod writeback;
 
-pub use cache::dirty::DirtyFolios;
-pub use cache::{Exists, ShadowEntry};
-pub use compaction::Compacted;
+pub use lru::mglru;
+pub use page_cache::{cache, swap};
+
+pub use cgroup::Memcg;
+pub use compaction::{Compacted, Migrated, Targets};
 pub use corruption::Corruption;
 pub use cpu::{CpuCtx, Events};
-pub use decision::{FolioRef, folio_check_references, lru_gen_check_references};
 pub use engine::Engine;
 pub use fault::{Access, Fault, FaultKind};
-pub use folio::{Folio, FolioFlags, FolioGuard, LruFlags};
-pub use hierarchy::MemcgBusy;
+pub use folio::{Folio, FolioFlags, FolioGuard, LruFlags, MappingKind};
 pub use id::{FolioId, MappingId, MemcgId, MmId, SwapSlot, VmaId};
 pub use lock::{Lock, ReadGuard, WriteGuard};
-pub use lru_list::LruList;
-pub use map::{MapAs, MapError, Zapped};
-pub use mapping::{Mapping, MappingKind};
-pub use memcg::Memcg;
+pub use lru::{LruList, MemcgBusy};
 pub use memory::{BadId, Limits, Memory, MemoryError, OutOfMemory, OutOfTable, Sizes, TableKind};
-pub use migrate::{Migrated, Targets};
-pub use mm::Mm;
-pub use mm_state::{AddFolioError, MmState, NewFolio, RemoveError};
-pub use mmap::MmapError;
+pub use mm::{MapAs, MapError, Mapping, Mm, MmapError, NewFolio, NewVma, RemoveError};
+pub use mm::{VmFlags, Vma, Zapped};
+pub use mm_state::{AddFolioError, MmState};
 pub use notifier::Subscribers;
+pub use page_cache::cache::dirty::DirtyFolios;
+pub use page_cache::cache::{Exists, ShadowEntry};
+pub use page_cache::{Shadow, Slot};
 pub use pageout_uapi::{Errno, ReclaimRequest};
 pub use recency::Recency;
-pub use reclaim::ReclaimOptions;
-pub use referenced::{Referenced, Refs};
-pub use scan::{Agent, ScanControl};
+pub use reclaim::{Agent, FolioRef, ReclaimOptions, Referenced, Refs, ScanControl};
+pub use reclaim::{folio_check_references, lru_gen_check_references};
 pub use space::{Advice, SpaceError, TruncateError};
-pub use swap::Slot;
-pub use tlb_batch::{FREE_BATCH, ReleaseError, TlbBatch, flush_tlb_batched_pending};
 pub use tuning::{Aging, FlushTiming, PmdLeaves, Thp, Tuning, UnmapGranularity, Unmapping};
-pub use unmap::Unmapped;
-pub use vma::{NewVma, VmFlags, Vma};
+pub use unmap::{
+    FREE_BATCH, ReleaseError, TlbBatch, TransferError, Unmapped, flush_tlb_batched_pending,
+};
 pub use vmstat::{Counter, VmStat};
-pub use workingset::Shadow;
 pub use world::{Backing, Frames, FreeBlocks, Io, Place, Submitted, World};
-pub use writeback::TransferError;

@@ -1,7 +1,8 @@
 //! The generations of a table's entries.
 
-use core::sync::atomic::{AtomicU32, Ordering::AcqRel, Ordering::Acquire};
-use core::sync::atomic::{Ordering::Relaxed, Ordering::Release};
+use core::sync::atomic::{
+    AtomicU32, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
+};
 
 /// The generation of an entry of a table: odd while the entry is in use.
 #[derive(Debug, Default)]

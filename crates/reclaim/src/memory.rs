@@ -1,15 +1,12 @@
 //! The caller's memory: the size that an engine needs, and the tables it works in.
 
-use crate::cache::ShadowEntry;
-use crate::cache::tags::words_for;
+use crate::cgroup::Memcg;
 use crate::folio::Folio;
 use crate::id::MemcgId;
-use crate::mapping::Mapping;
-use crate::memcg::Memcg;
-use crate::mglru::BloomFilter;
-use crate::mm::Mm;
-use crate::swap::Slot;
-use crate::vma::Vma;
+use crate::lru::mglru::BloomFilter;
+use crate::mm::{Mapping, Mm, Vma};
+use crate::page_cache::cache::ShadowEntry;
+use crate::page_cache::{Slot, words_for};
 use core::fmt;
 use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};

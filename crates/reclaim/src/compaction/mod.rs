@@ -6,16 +6,20 @@
 //! every block of pages may be scanned: neither mobility types nor skip hints are kept. Nothing
 //! runs in the background.
 
-use crate::compaction::scan::Compaction;
 use crate::engine::Engine;
 use crate::id::MemcgId;
 use crate::vmstat::Counter;
 use crate::world::{FreeBlocks, World};
 use core::sync::atomic::Ordering::Relaxed;
 use pageout_paging::{Order, Pfn};
+use scan::Compaction;
 
+mod migrate;
 mod scan;
-pub(crate) mod state;
+mod state;
+
+pub use migrate::{Migrated, Targets};
+pub(crate) use state::CompactionState;
 
 /// The number of rounds of reclaim before compaction is tried without enough free memory
 /// (`MAX_RECLAIM_RETRIES`).

@@ -1,12 +1,12 @@
 //! The two scanners: one finds folios to move, from the bottom up; the other finds free frames to
 //! move them to, from the top down.
 
-use crate::compaction::Compacted;
-use crate::compaction::state::CompactionState;
+use super::Compacted;
+use super::migrate::{BATCH, Targets};
+use super::state::CompactionState;
 use crate::engine::Engine;
 use crate::folio_list::FolioList;
 use crate::id::MemcgId;
-use crate::migrate::{BATCH, Targets};
 use crate::vmstat::Counter;
 use crate::world::{FreeBlocks, World};
 use core::sync::atomic::Ordering::Relaxed;

@@ -1,10 +1,9 @@
 //! Fault-around: maps pages of a file that are in memory already before they are accessed.
 
 use super::{At, FaultKind};
-use crate::folio::FolioFlags;
+use crate::folio::{FolioFlags, MappingKind};
 use crate::id::FolioId;
-use crate::mapping::MappingKind;
-use crate::vma::VmFlags;
+use crate::mm::VmFlags;
 use crate::world::World;
 use pageout_paging::{Format, Level, LockedTable, Mmu, Pfn, Pte, Table, VirtAddr, VirtRange};
 

@@ -2,11 +2,10 @@
 
 use super::{Access, At, Fault, FaultKind, MINOR, Outcome};
 use crate::corruption::Corruption;
-use crate::folio::{Folio, FolioFlags, FolioGuard};
+use crate::folio::{Folio, FolioFlags, FolioGuard, MappingKind};
 use crate::id::{FolioId, MappingNr};
-use crate::mapping::MappingKind;
+use crate::mm::{VmFlags, frames};
 use crate::rank::Ranked;
-use crate::vma::VmFlags;
 use crate::vmstat::Counter;
 use crate::world::{Io, Place, Submitted, World};
 use pageout_paging::contig::{set_pte, set_ptes};
@@ -263,10 +262,4 @@ impl<'e, W: World> At<'_, 'e, W> {
 /// shmem_get_folio: `folio->mapping` after the lock).
 pub(super) fn is_indexed(folio: &Folio) -> bool {
     folio.flags().contains(FolioFlags::INDEXED)
-}
-
-/// Returns the frames of a folio.
-#[inline]
-pub(crate) fn frames(folio: &Folio) -> core::ops::Range<Pfn> {
-    folio.pfn()..folio.pfn().add(folio.nr_pages() as u64)
 }

@@ -1,10 +1,10 @@
 //! PMD leaves: faults that make them, and faults on them.
 
 use super::file::is_indexed;
-use super::{Access, At, Fault, Locked, MINOR, Outcome, WorldTables, prot_of};
+use super::{Access, At, Fault, Locked, MINOR, Outcome};
 use crate::folio::FolioFlags;
-use crate::huge::{leaf_at, leaf_start, set_leaf_if_vacant};
 use crate::id::FolioId;
+use crate::mm::{WorldTables, leaf_at, leaf_start, prot_of, set_leaf_if_vacant};
 use crate::tuning::{PmdLeaves, Thp};
 use crate::world::World;
 use pageout_paging::mmu::Invalidate;

@@ -7,7 +7,6 @@
 //! more references than it knows of.
 
 mod alloc;
-
 mod anon;
 mod around;
 mod cow;
@@ -16,22 +15,20 @@ mod leaf;
 mod present;
 mod shmem;
 mod swapin;
+
 use crate::engine::Engine;
-use crate::folio::FolioFlags;
+use crate::folio::{FolioFlags, MappingKind};
 use crate::id::{FolioId, MappingNr, MmId, VmaId};
-use crate::mapping::MappingKind;
 use crate::memory::{BadId, OutOfMemory};
-use crate::mm::Mm;
+use crate::mm::{Mm, VmFlags, Vma, prot_of};
 use crate::mm_state::MmState;
 use crate::rank::{Rank, Ranked};
-use crate::vma::{VmFlags, Vma};
 use crate::vmstat::Counter;
 use crate::world::World;
 use core::sync::atomic::Ordering::Relaxed;
-pub(crate) use file::frames;
 use pageout_paging::contig::gather;
 use pageout_paging::mmu::Asid;
-use pageout_paging::pte::{Entry, Prot, SwapKind};
+use pageout_paging::pte::{Entry, SwapKind};
 use pageout_paging::walk::{self, Descent, TableFrames};
 use pageout_paging::{Format, Level, LockedTable, Pfn, Pte, Table, VirtAddr};
 
@@ -157,27 +154,6 @@ fn permits(flags: VmFlags, access: Access) -> bool {
         Access::Write => VmFlags::WRITE,
         Access::Exec => VmFlags::EXEC,
     })
-}
-
-/// Returns the protection for entries of a VMA. Entries permit stores only if the VMA does and
-/// `write` is set.
-pub(crate) fn prot_of(flags: VmFlags, write: bool) -> Prot {
-    let none = !flags.intersects(VmFlags::READ | VmFlags::WRITE | VmFlags::EXEC);
-    let write = write && flags.contains(VmFlags::WRITE);
-    Prot { write, exec: flags.contains(VmFlags::EXEC), none }
-}
-
-/// A supply of page tables: the world's frames.
-pub(crate) struct WorldTables<'a, W>(pub(crate) &'a W);
-
-impl<W: World> TableFrames for WorldTables<'_, W> {
-    fn take(&mut self) -> Option<Pfn> {
-        self.0.alloc_table()
-    }
-
-    fn give_back(&mut self, frame: Pfn) {
-        self.0.free_table(frame);
-    }
 }
 
 /// The same supply, which also notes if it ran out.

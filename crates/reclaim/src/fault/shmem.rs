@@ -1,9 +1,9 @@
 //! Faults on pages of shared memory: in its index, swapped out, or never stored to.
 
 use super::{At, Fault, FaultKind};
-use crate::cache::index::Found;
 use crate::folio::FolioFlags;
 use crate::id::{FolioId, MappingNr, SwapSlot};
+use crate::page_cache::Found;
 use crate::world::{Place, World};
 use pageout_paging::Order;
 

@@ -1,9 +1,9 @@
 //! Faults on pages that were swapped out.
 
-use super::file::frames;
 use super::{Access, At, Fault, FaultKind, Outcome};
 use crate::folio::FolioFlags;
 use crate::id::{FolioId, SwapSlot};
+use crate::mm::frames;
 use crate::world::{Place, World};
 use pageout_paging::contig::set_pte;
 use pageout_paging::pte::SwapEntry;

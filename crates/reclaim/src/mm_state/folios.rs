@@ -1,16 +1,29 @@
 //! Folios, and the frames that belong to them.
 
-use super::entries::AddFolioError;
-use super::free_list::FreeList;
-use crate::folio::Folio;
+use crate::folio::{Folio, MAX_NR_ZONES};
 use crate::id::{FolioId, NONE};
-use crate::memory::{OutOfTable, TableKind};
-use crate::mglru::MAX_NR_ZONES;
+use crate::memory::{BadId, OutOfTable, TableKind};
+use crate::mm_state::free_list::FreeList;
 use core::array;
 use core::sync::atomic::{
     AtomicU8, AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
 };
 use pageout_paging::{Order, Pfn};
+
+/// The reason why a folio was not added.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum AddFolioError {
+    /// The table of folios is full, or the folio's frames lie outside of the table of frames or are
+    /// not aligned to its size.
+    #[error(transparent)]
+    OutOfTable(#[from] OutOfTable),
+    /// The mapping has ended.
+    #[error(transparent)]
+    BadId(#[from] BadId),
+    /// A frame of the run belongs to a folio (EEXIST).
+    #[error("a frame belongs to another folio")]
+    FrameInUse,
+}
 
 /// The tables of frames, of pages and of folios.
 #[derive(Debug)]

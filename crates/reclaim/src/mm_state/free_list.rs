@@ -10,7 +10,7 @@ pub(crate) struct FreeList(AtomicU32);
 
 impl FreeList {
     /// Makes a list of all entries of a table, in order, from the link of each.
-    pub(super) fn of<'a>(links: impl ExactSizeIterator<Item = &'a AtomicU32>) -> Self {
+    pub(crate) fn of<'a>(links: impl ExactSizeIterator<Item = &'a AtomicU32>) -> Self {
         let len = links.len() as u32;
         for (i, link) in (1..).zip(links) {
             link.store(if i < len { i } else { NONE }, Relaxed);
@@ -27,7 +27,7 @@ impl FreeList {
 
     /// Takes the first entry off. `next` finds an entry's link.
     #[inline]
-    pub(super) fn take<'a>(&self, next: impl Fn(usize) -> &'a AtomicU32) -> Option<u32> {
+    pub(crate) fn take<'a>(&self, next: impl Fn(usize) -> &'a AtomicU32) -> Option<u32> {
         let id = self.first()?;
         self.0.store(next(id as usize).load(Relaxed), Relaxed);
         Some(id)
@@ -35,7 +35,7 @@ impl FreeList {
 
     /// Puts an entry before the others.
     #[inline]
-    pub(super) fn put(&self, link: &AtomicU32, id: u32) {
+    pub(crate) fn put(&self, link: &AtomicU32, id: u32) {
         link.store(self.0.load(Relaxed), Relaxed);
         self.0.store(id, Relaxed);
     }

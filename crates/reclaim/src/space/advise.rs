@@ -1,19 +1,16 @@
 //! Advice of a process about its own memory (madvise).
 
 use super::protect::{KEEP_WRITE, replace};
+use super::{SpaceError, after, read, set_absent};
 use crate::engine::Engine;
 use crate::folio::{Folio, FolioFlags, LruFlags};
 use crate::folio_list::FolioList;
-use crate::huge::{leaf_at, rewrite_leaf};
 use crate::id::{FolioId, MmId, SwapSlot};
-use crate::mm::Mm;
+use crate::mm::{Mm, VmFlags, Vma, is_pages, leaf_at, pages, rewrite_leaf, run};
 use crate::recency::Recency;
-use crate::scan::{Agent, ScanControl};
-use crate::shrink::ReclaimStat;
-use crate::space::{SpaceError, after, pages, read, run, set_absent};
-use crate::tlb_batch::flush_tlb_batched_pending;
+use crate::reclaim::{Agent, ReclaimStat, ScanControl};
 use crate::tuning::Tuning;
-use crate::vma::{VmFlags, Vma};
+use crate::unmap::flush_tlb_batched_pending;
 use crate::world::World;
 use pageout_paging::pte::Entry;
 use pageout_paging::walk::{Span, spans};
@@ -73,7 +70,7 @@ impl<W: World> Engine<'_, W> {
 
     fn may_advise(&self, mm: &Mm, range: &VirtRange, advice: Advice) -> Result<(), SpaceError> {
         let maps = self.maps;
-        if !crate::mmap::is_pages::<W::Format>(range) {
+        if !is_pages::<W::Format>(range) {
             return Err(SpaceError::BadRange);
         }
         if !maps.covers(mm, range) {

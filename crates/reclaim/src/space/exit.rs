@@ -34,7 +34,7 @@ impl<W: World> Engine<'_, W> {
         self.free_spare_tables();
         self.leave_copies(mm);
         drop(guard);
-        self.put_mm(nr);
+        self.end_mm(nr);
     }
 }
 

@@ -1,15 +1,12 @@
 //! Fork: a child that shares its parent's pages until either writes.
 
+use super::{SpaceError, after, flush_mm, read, set_absent};
 use crate::engine::Engine;
-use crate::fault::{WorldTables, prot_of};
 use crate::folio::FolioFlags;
-use crate::huge::leaf_at;
 use crate::id::{MmId, MmNr, SwapSlot};
 use crate::memory::OutOfMemory;
-use crate::mm::Mm;
-use crate::space::{SpaceError, after, flush_mm, read, run, set_absent};
-use crate::tlb_batch::flush_tlb_batched_pending;
-use crate::vma::Vma;
+use crate::mm::{Mm, Vma, WorldTables, leaf_at, prot_of, run};
+use crate::unmap::flush_tlb_batched_pending;
 use crate::world::World;
 use core::sync::atomic::Ordering::Relaxed;
 use pageout_paging::batch::BatchFlags;

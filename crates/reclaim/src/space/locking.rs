@@ -1,13 +1,11 @@
 //! The calls mlock and munlock.
 
-use super::{SpaceError, after, pages, read, run};
+use super::{SpaceError, after, read};
 use crate::engine::Engine;
 use crate::folio::{FolioFlags, LruFlags};
 use crate::folio_list::FolioList;
-use crate::huge::leaf_at;
 use crate::id::{FolioId, MmId, VmaId};
-use crate::mm::Mm;
-use crate::vma::VmFlags;
+use crate::mm::{Mm, VmFlags, leaf_at, pages, run};
 use crate::world::World;
 use pageout_paging::batch::BatchFlags;
 use pageout_paging::walk::{Span, spans};

@@ -5,7 +5,7 @@
 //! mappings, so that no folio is freed, or found clean, while a CPU can still reach it.
 
 mod advise;
-
+mod entry;
 mod exit;
 mod fork;
 mod locking;
@@ -13,22 +13,18 @@ mod protect;
 mod remap;
 mod truncate;
 mod zap;
+
 use crate::engine::Engine;
-use crate::huge::leaf_start;
 use crate::id::VmaId;
 use crate::memory::{BadId, OutOfMemory, OutOfTable};
-use crate::mm::Mm;
+use crate::mm::{Mm, Vma, is_pages, leaf_start};
 use crate::mm_state::MmState;
-use crate::mmap::is_pages;
 use crate::world::World;
 pub use advise::Advice;
-use pageout_paging::batch::{BatchFlags, folio_pte_batch_flags};
 use pageout_paging::contig::set_ptes;
 use pageout_paging::pte::SwapEntry;
 use pageout_paging::walk::{Descent, descend};
-use pageout_paging::{
-    Env, Format, Level, LockedTable, Pfn, Pte, Run, Table, VirtAddr, VirtRange, tlb,
-};
+use pageout_paging::{Env, Format, Level, LockedTable, Pfn, Pte, Table, VirtAddr, VirtRange, tlb};
 pub use truncate::TruncateError;
 
 /// The reason why a call that changes an address space was refused.
@@ -65,38 +61,9 @@ fn flush_mm<E: Env>(env: &E, mm: &Mm) {
     }
 }
 
-/// Returns the number of pages in a range.
-pub(crate) fn pages<F: Format>(range: &VirtRange) -> usize {
-    ((range.end.get() - range.start.get()) >> F::PAGE_SHIFT) as usize
-}
-
 /// Returns the address `nr` pages after `addr`.
 fn after<F: Format>(addr: VirtAddr, nr: usize) -> VirtAddr {
     addr.add((nr as u64) << F::PAGE_SHIFT)
-}
-
-/// Returns the number of entries from `addr`, which `pte` maps, that are one run of one folio, up
-/// to `end` or the table's end. Without a folio, it is 1.
-pub(crate) fn run<E: Env>(
-    maps: &MmState<'_>,
-    pt: &LockedTable<'_, E>,
-    addr: VirtAddr,
-    end: VirtAddr,
-    pte: &mut Pte,
-    flags: BatchFlags,
-) -> usize {
-    let pfn = E::Format::pfn(*pte);
-    let Some(folio) = maps.folio_of(pfn).map(|id| maps.folio(id)) else {
-        return 1;
-    };
-    let first = E::Format::index(Level::Pte, addr);
-    let in_folio = folio.nr_pages() - pfn.offset_from(folio.pfn()) as usize;
-    let in_table = E::Format::PTES - first;
-    let nr = in_folio.min(in_table).min(pages::<E::Format>(&(addr..end)));
-    match nr {
-        1 => 1,
-        _ => folio_pte_batch_flags::<E::Format, _>(pt.table(), Run { first, nr }, pte, flags),
-    }
 }
 
 impl<W: World> Engine<'_, W> {
@@ -183,5 +150,18 @@ impl<W: World> Engine<'_, W> {
             set_absent(&pt, addr, pte);
         }
         drop(pt);
+    }
+}
+
+impl<W: World> Engine<'_, W> {
+    /// Splits the leaf that maps `addr`, if the PMD table in `frame` has one there (Linux 7.3.4,
+    /// __split_huge_pmd).
+    pub(crate) fn split_leaf(&mut self, frame: Pfn, of: (&Mm, &Vma), addr: VirtAddr) {
+        let pt = self.lock_table(frame);
+        let taken = self.split_huge_pmd(&pt, of, addr);
+        drop(pt);
+        if let Some(id) = taken {
+            self.put_folio(id, 1);
+        }
     }
 }

@@ -1,14 +1,11 @@
 //! Changes of protection: mprotect, and userfaultfd's write protection.
 
+use super::{SpaceError, after, forget_lent, read, set_absent};
 use crate::engine::Engine;
-use crate::fault::prot_of;
-use crate::huge::{keep_state, leaf_at, rewrite_leaf};
 use crate::id::MmId;
 use crate::memory::OutOfMemory;
-use crate::mm::Mm;
-use crate::space::{SpaceError, after, forget_lent, read, run, set_absent};
-use crate::tlb_batch::flush_tlb_batched_pending;
-use crate::vma::VmFlags;
+use crate::mm::{Mm, VmFlags, keep_state, leaf_at, prot_of, rewrite_leaf, run};
+use crate::unmap::flush_tlb_batched_pending;
 use crate::world::World;
 use pageout_paging::batch::BatchFlags;
 use pageout_paging::contig::{get_and_clear_ptes, set_ptes};

@@ -1,17 +1,13 @@
 //! Moves and resizes of mapped ranges (mremap).
 
 use super::protect::KEEP_WRITE;
+use super::{SpaceError, after, forget_lent, read, set_absent};
 use crate::engine::Engine;
-use crate::fault::WorldTables;
-use crate::huge::leaf_start;
 use crate::id::{MmId, VmaId};
 use crate::memory::OutOfMemory;
-use crate::mm::Mm;
+use crate::mm::{Mm, Vma, WorldTables, is_pages, leaf_start, pages, run};
 use crate::mm_state::MmState;
-use crate::mmap::is_pages;
-use crate::space::{SpaceError, after, forget_lent, read, run, set_absent};
-use crate::tlb_batch::flush_tlb_batched_pending;
-use crate::vma::Vma;
+use crate::unmap::flush_tlb_batched_pending;
 use crate::world::World;
 use pageout_paging::contig::get_and_clear_ptes;
 use pageout_paging::pte::Entry;
@@ -125,13 +121,13 @@ impl<W: World> Engine<'_, W> {
 
 /// Returns an error if a range would end past the last page offset.
 fn fits_mapping<W: World>(pgoff: u64, range: &VirtRange) -> Result<(), SpaceError> {
-    let end = pgoff.checked_add(super::pages::<W::Format>(range) as u64);
+    let end = pgoff.checked_add(pages::<W::Format>(range) as u64);
     end.map(|_| ()).ok_or(SpaceError::BadRange)
 }
 
 /// Returns the number of pages of `old` that fit into `new`.
 fn pages_moved<W: World>(old: &VirtRange, new: &VirtRange) -> usize {
-    super::pages::<W::Format>(old).min(super::pages::<W::Format>(new))
+    pages::<W::Format>(old).min(pages::<W::Format>(new))
 }
 
 /// Returns the addresses from `to` on, with the level of the table for each, that the entries in
@@ -183,7 +179,7 @@ fn has_tables<W: World>(world: &W, mm: &Mm, range: &VirtRange, to: VirtAddr) -> 
 /// lie in the range as a whole and be aligned there as well. The place must have nothing, not even
 /// an empty table.
 fn moves_whole<W: World>(world: &W, mm: &Mm, part: &VirtRange, at: VirtAddr) -> bool {
-    super::pages::<W::Format>(part) == W::Format::nr_pages(Level::Pmd)
+    pages::<W::Format>(part) == W::Format::nr_pages(Level::Pmd)
         && leaf_start::<W::Format>(at) == at
         && matches!(descend(world, mm.root(), at), Descent::Absent(_))
 }

@@ -1,16 +1,13 @@
 //! Truncation: removal of the pages of a file, or of shared memory, from some page on.
 
 use super::zap::Batch;
-use crate::cache::index::unlink;
-use crate::cache::index::{Found, IndexWalk, forget_shadows, set_past};
 use crate::engine::Engine;
-use crate::folio::FolioFlags;
+use crate::folio::{FolioFlags, MappingKind};
 use crate::id::{FolioId, MappingId, MappingNr};
-use crate::mapping::MappingKind;
 use crate::memory::BadId;
-use crate::mm::Mm;
+use crate::mm::{Mm, Vma};
+use crate::page_cache::{Found, IndexWalk, forget_shadows, set_past, unlink};
 use crate::rank::Rank;
-use crate::vma::Vma;
 use crate::world::World;
 use core::ops::Range;
 use pageout_paging::walk::{Span, spans};

@@ -1,13 +1,11 @@
 //! Removal of everything from a range: munmap, MADV_DONTNEED, exit.
 
+use super::{SpaceError, after, read, set_absent};
 use crate::engine::Engine;
 use crate::folio::FolioFlags;
-use crate::huge::LeafTaken;
 use crate::id::{FolioId, MmId, SwapSlot};
-use crate::mm::Mm;
-use crate::space::{SpaceError, after, pages, read, run, set_absent};
-use crate::tlb_batch::flush_tlb_batched_pending;
-use crate::vma::{VmFlags, Vma};
+use crate::mm::{Mm, VmFlags, Vma, pages, run};
+use crate::unmap::{LeafTaken, flush_tlb_batched_pending};
 use crate::world::World;
 use pageout_paging::batch::BatchFlags;
 use pageout_paging::contig::get_and_clear_ptes;

@@ -1,0 +1,74 @@
+//! The freeing of folios.
+
+use crate::engine::Engine;
+use crate::folio::FolioFlags;
+use crate::folio_list::FolioList;
+use crate::id::FolioId;
+use crate::world::World;
+use core::sync::atomic::Ordering::Relaxed;
+use pageout_paging::Env;
+
+impl<W: World> Engine<'_, W> {
+    /// Gives up references that the engine has, as [`Engine::release`] does.
+    pub(crate) fn put_folio(&mut self, id: FolioId, refs: u32) {
+        let folio = self.maps.folio(id);
+        if folio.flags().contains(FolioFlags::SWAPCACHE)
+            && folio.mapcount() == 0
+            && let Some(guard) = self.try_lock_folio(id)
+        {
+            self.try_to_free_swap(&guard);
+        }
+        if folio.put(refs) {
+            self.free_folio(id);
+        }
+    }
+
+    /// Frees a folio without references, and its frames. No flush may be owed any more for an entry
+    /// that mapped it.
+    ///
+    /// # Panics
+    /// If there is a reference. In debug builds, if the folio is in the swap cache, which holds
+    /// one.
+    fn free_folio(&mut self, id: FolioId) {
+        self.lru_del(id);
+        let mut dead = FolioList::default();
+        dead.push(self.maps, id);
+        self.free_folios(dead);
+    }
+
+    /// Frees folios that have no references and are off every list, all at once.
+    ///
+    /// # Panics
+    /// As [`Engine::free_folio`].
+    pub(crate) fn free_folios(&mut self, dead: FolioList) {
+        let maps = self.maps;
+        maps.uncharge(dead.iter(maps).map(|id| maps.folio(id)));
+        for id in dead.iter(maps) {
+            let folio = maps.folio(id);
+            assert_eq!(folio.refs(), 0, "a folio that is freed is used nowhere");
+            let cached = folio.flags().contains(FolioFlags::SWAPCACHE);
+            debug_assert!(!cached, "the swap cache holds a reference");
+            maps.folios.forget_frames(folio);
+            maps.mapping_at(folio.mapping()).named.fetch_sub(1, Relaxed);
+            self.world.free(folio.pfn(), folio.order());
+        }
+        self.put_folios(dead.iter(maps));
+    }
+}
+
+impl<E: Env> Engine<'_, E> {
+    /// Frees a folio that is on no list, and whose last reference the caller holds. The caller
+    /// keeps its frames.
+    ///
+    /// # Panics
+    /// If there are other references, such as that of an entry that maps it.
+    pub fn remove_folio(&mut self, id: FolioId) {
+        let maps = self.maps;
+        let folio = maps.folio(id);
+        assert_eq!(folio.refs(), 1, "a folio that is freed is used nowhere");
+        maps.uncharge([folio].into_iter());
+        maps.folios.forget_frames(folio);
+        maps.mapping_at(folio.mapping()).named.fetch_sub(1, Relaxed);
+        self.put_folios([id].into_iter());
+    }
+}

@@ -1,0 +1,182 @@
+//! Puts folios on the LRU lists of a cgroup and takes them off.
+
+use crate::engine::Engine;
+use crate::folio::{Folio, FolioFlags, LruFlags, MAX_NR_ZONES};
+use crate::id::{FolioId, MemcgId};
+use crate::lock::WriteGuard;
+use crate::lru::lru_list::{LruList, Zones, kind_of};
+use crate::lru::mglru::gen_from_seq;
+use crate::lru::mglru::generation::End;
+use crate::mm_state::MmState;
+use crate::rank::{Rank, Ranked};
+use core::sync::atomic::Ordering::Relaxed;
+use pageout_paging::{Env, Rules};
+
+/// The guard of a lruvec's lock, with the lruvec's cgroup.
+#[derive(Debug)]
+pub(crate) struct LruGuard<'a> {
+    pub(crate) memcg: MemcgId,
+    /// True if evictable folios join a generation, not a classic list.
+    pub(in crate::lru) generations: bool,
+    _lock: Ranked<'a, WriteGuard<'a>>,
+}
+
+impl MmState<'_> {
+    /// Returns the pages on a list of a cgroup and of all below it.
+    pub fn lru_size(&self, memcg: MemcgId, list: LruList) -> u64 {
+        self.memcg(memcg).lruvec.subtree_size(list)
+    }
+
+    /// Returns the pages on a list of a cgroup itself.
+    #[inline]
+    pub fn lru_size_own(&self, memcg: MemcgId, list: LruList) -> u64 {
+        self.memcg(memcg).lruvec.size(list, ..=MAX_NR_ZONES - 1)
+    }
+
+    /// Returns the folios on a list of a cgroup itself, head first. The caller keeps others from
+    /// changing the list meanwhile.
+    pub fn lru_folios(&self, memcg: MemcgId, list: LruList) -> impl Iterator<Item = FolioId> {
+        self.memcg(memcg).lruvec.lists[list as usize].iter(self.folios.table)
+    }
+}
+
+impl<'e, E: Env> Engine<'e, E> {
+    /// Locks the lists of one cgroup.
+    pub(crate) fn lock_lruvec(&self, memcg: MemcgId) -> LruGuard<'e> {
+        let maps = self.maps;
+        let lock = self.lock_write(Rank::Lru, &maps.memcg(memcg).lruvec.lock);
+        let in_use = maps.lru_gen(memcg).enabled.load(Relaxed);
+        let generations = E::Rules::joins_generation(in_use, maps.lru_gen_switching());
+        LruGuard { memcg, generations, _lock: lock }
+    }
+
+    /// Locks the lists that the folio is on or would be put on. While the lock is held, the folio
+    /// stays charged to the same cgroup.
+    pub(crate) fn lock_lruvec_of(&self, folio: &Folio) -> LruGuard<'e> {
+        loop {
+            let guard = self.lock_lruvec(folio.memcg());
+            if folio.memcg() == guard.memcg {
+                return guard;
+            }
+            drop(guard);
+        }
+    }
+}
+
+impl MmState<'_> {
+    /// Puts a folio that is on no list at the head of the list of its flags.
+    #[inline]
+    pub(in crate::lru) fn lru_link(&self, guard: &LruGuard<'_>, id: FolioId) {
+        let list = self.lru_place(guard, id);
+        self.resize(guard, list, &self.in_zones(self.folio(id)));
+    }
+
+    /// Does the same, but leaves the list's sizes to the caller.
+    #[inline]
+    pub(in crate::lru) fn lru_place(&self, guard: &LruGuard<'_>, id: FolioId) -> LruList {
+        let folio = self.folio(id);
+        self.settle(folio);
+        let list = self.lru_gen_add(guard, id, false);
+        list.unwrap_or_else(|| self.lru_place_classic(guard, id))
+    }
+
+    #[inline]
+    fn lru_place_classic(&self, guard: &LruGuard<'_>, id: FolioId) -> LruList {
+        let list = LruList::of(self.folio(id));
+        self.memcg(guard.memcg).lruvec.lists[list as usize].push_head(self.folios.table, id);
+        list
+    }
+
+    /// Does the same for a folio of a generation. It joins the generation that is `age` before the
+    /// youngest, or the oldest one, at the tail.
+    #[inline]
+    pub(crate) fn lru_place_aged(&self, guard: &LruGuard<'_>, id: FolioId, age: u64) -> LruList {
+        let folio = self.folio(id);
+        self.settle(folio);
+        if folio.lru().contains(LruFlags::UNEVICTABLE) {
+            return self.lru_place_classic(guard, id);
+        }
+        let lrugen = self.lru_gen(guard.memcg);
+        let seq = (lrugen.max_seq() - age).max(lrugen.min_seq(kind_of(folio)));
+        self.lru_gen_join(guard, id, gen_from_seq(seq), End::Tail)
+    }
+
+    /// Puts a folio that is on no list at the tail of the list of its flags, where reclaim takes it
+    /// next.
+    #[inline]
+    pub(in crate::lru) fn lru_link_tail(&self, guard: &LruGuard<'_>, id: FolioId) {
+        let folio = self.folio(id);
+        self.settle(folio);
+        let list = self.lru_gen_add(guard, id, true).unwrap_or_else(|| {
+            let list = LruList::of(folio);
+            self.memcg(guard.memcg).lruvec.lists[list as usize].push_tail(self.folios.table, id);
+            list
+        });
+        self.resize(guard, list, &self.in_zones(folio));
+    }
+
+    /// Marks the folio as being on a list; as unevictable if it is mlocked.
+    #[inline]
+    fn settle(&self, folio: &Folio) {
+        debug_assert!(!folio.lru().contains(LruFlags::LRU), "a folio is on one list");
+        if folio.flags().contains(FolioFlags::MLOCKED) {
+            folio.update_lru(LruFlags::LRU | LruFlags::UNEVICTABLE, LruFlags::ACTIVE);
+        } else {
+            folio.update_lru(LruFlags::LRU, LruFlags::UNEVICTABLE);
+        }
+    }
+
+    /// Takes a folio off the list it is on.
+    #[inline]
+    pub(in crate::lru) fn lru_unlink(&self, guard: &LruGuard<'_>, id: FolioId) {
+        let list = self.lru_displace(guard, id);
+        self.resize(guard, list, &self.in_zones(self.folio(id)).map(|nr| -nr));
+    }
+
+    /// Does the same, but leaves the list's sizes to the caller.
+    #[inline]
+    pub(in crate::lru) fn lru_displace(&self, guard: &LruGuard<'_>, id: FolioId) -> LruList {
+        let folio = self.folio(id);
+        debug_assert!(folio.lru().contains(LruFlags::LRU), "a folio to take off is on a list");
+        let list = self.lru_gen_del(guard, id).unwrap_or_else(|| {
+            let list = LruList::of(folio);
+            self.memcg(guard.memcg).lruvec.lists[list as usize].remove(self.folios.table, id);
+            list
+        });
+        folio.update_lru(LruFlags::empty(), LruFlags::LRU);
+        list
+    }
+
+    /// Returns the pages of a folio, in its zone.
+    #[inline]
+    pub(crate) fn in_zones(&self, folio: &Folio) -> Zones {
+        let mut zones = Zones::default();
+        zones[self.zone_of(folio)] = folio.nr_pages() as i64;
+        zones
+    }
+
+    /// Adds to the sizes of each list that changes.
+    #[inline]
+    pub(in crate::lru) fn resize_all(&self, guard: &LruGuard<'_>, lists: &[Zones; 5]) {
+        for (list, by) in LruList::ALL.into_iter().zip(lists) {
+            if *by != Zones::default() {
+                self.resize(guard, list, by);
+            }
+        }
+    }
+
+    /// Adds to a list's sizes. A negative size wraps around.
+    #[inline]
+    pub(crate) fn resize(&self, guard: &LruGuard<'_>, list: LruList, by: &Zones) {
+        #[cfg(test)]
+        self.lru_gen(guard.memcg).size_updates.fetch_add(1, Relaxed);
+        let own = &self.memcg(guard.memcg).lruvec.nr_pages[list as usize];
+        for (own, by) in own.iter().zip(by) {
+            own.store(own.load(Relaxed).wrapping_add_signed(*by), Relaxed);
+        }
+        let all: i64 = by.iter().sum();
+        for memcg in self.ancestors(guard.memcg) {
+            memcg.lruvec.subtree[list as usize].fetch_add(all as u64, Relaxed);
+        }
+    }
+}

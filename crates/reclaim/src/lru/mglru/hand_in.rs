@@ -1,0 +1,31 @@
+//! Handing in of the changes that a CPU's walks batched.
+
+use super::batch::MmWalk;
+use crate::engine::Engine;
+use crate::id::MemcgId;
+use core::mem;
+use pageout_paging::Env;
+
+impl<E: Env> Engine<'_, E> {
+    /// Hands in the changes that walks on this CPU batched. All of them are of folios of `memcg`
+    /// (`reset_batch_size`).
+    pub(crate) fn reset_batch_size(&mut self, memcg: MemcgId) {
+        if let Some(mut walk) = self.cpu.walk.take_if(|walk| walk.batched > 0) {
+            debug_assert_eq!(walk.memcg, memcg, "one cgroup's folios are batched at a time");
+            self.hand_in(&mut walk);
+            self.cpu.walk = Some(walk);
+        }
+    }
+
+    /// Hands in the changes that a walk batched.
+    pub(crate) fn hand_in(&mut self, walk: &mut MmWalk) {
+        if walk.batched == 0 {
+            return;
+        }
+        walk.batched = 0;
+        let deltas = mem::take(&mut walk.nr_pages);
+        let guard = self.lock_lruvec(walk.memcg);
+        self.maps.lru_gen_add_sizes(&guard, &deltas);
+        drop(guard);
+    }
+}

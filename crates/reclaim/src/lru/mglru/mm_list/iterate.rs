@@ -1,0 +1,294 @@
+//! Changes of a cgroup's list of address spaces, and the iterations of its walks.
+
+use super::{ALL, MmList};
+use crate::engine::Engine;
+use crate::id::{MemcgId, MmId, MmNr, NONE};
+use crate::lock::WriteGuard;
+use crate::lru::mglru::batch::{MmStats, MmWalk};
+use crate::lru::mglru::bloom::{BloomFilter, PmdEntry};
+use crate::memory::BadId;
+use crate::mm_state::MmState;
+use crate::rank::{Rank, Ranked};
+use core::iter::successors;
+use core::mem;
+use core::sync::atomic::{AtomicU32, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+use pageout_paging::Env;
+
+/// The next action of a walk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Next {
+    /// Walk this address space. It is not removed until the walk asks for the next one.
+    Mm(MmNr),
+    /// Open a new generation: this walk reached the end of the iteration.
+    Open,
+    /// Stop: the iteration has ended.
+    Done,
+}
+
+impl<'e, E: Env> Engine<'e, E> {
+    fn lock_mm_list(&self, memcg: MemcgId) -> Ranked<'e, WriteGuard<'e>> {
+        self.lock_write(Rank::MmList, &self.maps.memcg(memcg).mm_list.lock)
+    }
+
+    /// Moves a process to another cgroup. Its charges stay where they are.
+    ///
+    /// # Errors
+    /// [`BadId`] if the address space has ended.
+    pub fn set_memcg(&mut self, id: MmId, memcg: MemcgId) -> Result<(), BadId> {
+        let mm = self.maps.mm(id)?;
+        if mm.memcg() != memcg {
+            self.lru_gen_del_mm(MmNr(id.nr));
+            mm.store_memcg(memcg);
+            self.lru_gen_add_mm(MmNr(id.nr));
+        }
+        Ok(())
+    }
+}
+
+impl MmState<'_> {
+    /// Notes that a CPU begins to run in an address space, so that the next walk visits it. Context
+    /// switches call it (Linux 7.3.4, `lru_gen_use_mm`).
+    ///
+    /// # Errors
+    /// [`BadId`] if the address space has ended.
+    #[inline]
+    pub fn lru_gen_use_mm(&self, id: MmId) -> Result<(), BadId> {
+        let ran = &self.mm(id)?.walked.ran;
+        // Reads first, so that a context switch does not take the line from other CPUs for nothing.
+        if !ran.load(Relaxed) {
+            ran.store(true, Relaxed);
+        }
+        Ok(())
+    }
+}
+
+impl<E: Env> Engine<'_, E> {
+    /// Lists an address space in its cgroup (Linux 7.3.4, `lru_gen_add_mm`).
+    pub(crate) fn lru_gen_add_mm(&mut self, id: MmNr) {
+        let maps = self.maps;
+        let mm = maps.mm_at(id);
+        let list = &maps.memcg(mm.memcg()).mm_list;
+        let guard = self.lock_mm_list(mm.memcg());
+        debug_assert_eq!(mm.walked.memcg.load(Relaxed), MemcgId::NONE.0, "it is on one list");
+        mm.walked.memcg.store(mm.memcg().0, Relaxed);
+        let last = list.last.swap(id.0, Relaxed);
+        mm.walked.prev.store(last, Relaxed);
+        mm.walked.next.store(NONE, Relaxed);
+        maps.link_after(list, last).store(id.0, Relaxed);
+        let _ = list.newcomer.compare_exchange(NONE, id.0, Relaxed, Relaxed);
+        drop(guard);
+    }
+
+    /// Takes an address space off its list, if it is on one (Linux 7.3.4, `lru_gen_del_mm`).
+    fn lru_gen_del_mm(&mut self, id: MmNr) {
+        let maps = self.maps;
+        let place = &maps.mm_at(id).walked;
+        let memcg = MemcgId(place.memcg.swap(MemcgId::NONE.0, Relaxed));
+        if memcg == MemcgId::NONE {
+            return;
+        }
+        let list = &maps.memcg(memcg).mm_list;
+        let guard = self.lock_mm_list(memcg);
+        let [prev, next] = [&place.prev, &place.next].map(|link| link.load(Relaxed));
+        let _ = list.given.compare_exchange(id.0, prev, Relaxed, Relaxed);
+        let _ = list.newcomer.compare_exchange(id.0, next, Relaxed, Relaxed);
+        maps.link_after(list, prev).store(next, Relaxed);
+        match next {
+            NONE => list.last.store(prev, Relaxed),
+            next => maps.mm_at(MmNr(next)).walked.prev.store(prev, Relaxed),
+        }
+        drop(guard);
+    }
+
+    /// Takes an address space that is about to end off its list, and waits until walks have left
+    /// it.
+    pub(crate) fn lru_gen_exit_mm(&mut self, id: MmNr) {
+        self.lru_gen_del_mm(id);
+        while self.maps.mm_at(id).walked.walkers.load(Acquire) > 0 {
+            self.world.relax();
+        }
+    }
+}
+
+impl MmState<'_> {
+    /// Returns the link to the next entry of a list: after `NONE`, to the first.
+    fn link_after<'a>(&'a self, list: &'a MmList, id: u32) -> &'a AtomicU32 {
+        if id == NONE { &list.first } else { &self.mm_at(MmNr(id)).walked.next }
+    }
+}
+
+impl<E: Env> Engine<'_, E> {
+    /// Returns the next address space of the iteration. The walk leaves the one it has `walked`.
+    /// Walks of the same generation share the iteration (Linux 7.3.4, `iterate_mm_list`).
+    pub(crate) fn iterate_mm_list(&mut self, walk: &mut MmWalk, walked: Option<MmNr>) -> Next {
+        let maps = self.maps;
+        let list = &maps.memcg(walk.memcg).mm_list;
+        let guard = self.lock_mm_list(walk.memcg);
+        debug_assert!(list.seq() + 1 >= walk.seq, "a generation is opened by an iteration's end");
+        let begins = list.given.load(Relaxed) == NONE;
+        let next = if walk.seq <= list.seq() { Next::Done } else { maps.get_next_mm(list, walk) };
+        if walked.is_some() || next == Next::Open {
+            list.add_stats(mem::take(&mut walk.stats));
+        }
+        drop(guard);
+        if begins && matches!(next, Next::Mm(_)) {
+            self.reset_filter(walk.memcg, walk.seq + 1);
+        }
+        if let Some(walked) = walked {
+            maps.mm_at(walked).walked.walkers.fetch_sub(1, Release);
+        }
+        next
+    }
+}
+
+impl MmState<'_> {
+    fn get_next_mm(&self, list: &MmList, walk: &mut MmWalk) -> Next {
+        loop {
+            let id = self.link_after(list, list.given.load(Relaxed)).load(Relaxed);
+            list.given.store(id, Relaxed);
+            if id == NONE {
+                list.seq.store(list.seq() + 1, Relaxed);
+                return Next::Open;
+            }
+            let mm = self.mm_at(MmNr(id));
+            let newcomer = list.newcomer.load(Relaxed);
+            if newcomer == ALL || newcomer == id {
+                // Those after it joined later still, so that the mark moves to the next.
+                list.newcomer.store(mm.walked.next.load(Relaxed), Relaxed);
+                walk.force_scan = true;
+            }
+            let ran = mm.walked.ran.load(Relaxed);
+            if !walk.force_scan && !ran {
+                continue;
+            }
+            mm.walked.ran.store(false, Relaxed);
+            if !mm.is_exiting() {
+                mm.walked.walkers.fetch_add(1, Relaxed);
+                return Next::Mm(MmNr(id));
+            }
+        }
+    }
+}
+
+impl<E: Env> Engine<'_, E> {
+    /// Ends an iteration without a walk. Returns true if this call ended it (Linux 7.3.4,
+    /// `iterate_mm_list_nowalk`).
+    pub(crate) fn iterate_mm_list_nowalk(&mut self, memcg: MemcgId, seq: u64) -> bool {
+        let list = &self.maps.memcg(memcg).mm_list;
+        let guard = self.lock_mm_list(memcg);
+        debug_assert!(list.seq() + 1 >= seq, "a generation is opened by an iteration's end");
+        let opens = seq > list.seq();
+        if opens {
+            list.given.store(NONE, Relaxed);
+            list.newcomer.store(ALL, Relaxed);
+            list.seq.store(list.seq() + 1, Relaxed);
+        }
+        drop(guard);
+        opens
+    }
+}
+
+impl MmState<'_> {
+    /// Returns a cgroup's address spaces in the order in which they joined. The caller keeps others
+    /// from changing the list meanwhile.
+    pub fn lru_gen_mms(&self, memcg: MemcgId) -> impl Iterator<Item = MmId> {
+        let named = |link: &AtomicU32| Some(link.load(Relaxed)).filter(|id| *id != NONE);
+        let first = named(&self.memcg(memcg).mm_list.first);
+        let after = move |id: &u32| named(&self.mm_at(MmNr(*id)).walked.next);
+        successors(first, after).map(|nr| self.mm_id(MmNr(nr)))
+    }
+
+    /// Returns the numbers of the filters that a cgroup has.
+    pub fn lru_gen_filters(&self, memcg: MemcgId) -> impl Iterator<Item = u32> {
+        let filters = &self.memcg(memcg).mm_list.filters;
+        filters.iter().map(|filter| filter.load(Relaxed)).filter(|id| *id != NONE)
+    }
+
+    /// Returns the counts of all walks of a cgroup's address spaces so far.
+    pub fn mm_stats(&self, memcg: MemcgId) -> MmStats {
+        let [leaf_total, leaf_young, nonleaf_found, nonleaf_added] =
+            [0, 1, 2, 3].map(|i| self.memcg(memcg).mm_list.stats[i].load(Relaxed));
+        MmStats { leaf_total, leaf_young, nonleaf_found, nonleaf_added }
+    }
+
+    /// Returns the number of bits set, of 2^15, in the filter that the next walk of a cgroup's
+    /// address spaces reads. There are two for each PTE table worth walking, unless some coincide.
+    /// Returns `None` if no walk made the filter yet or there is no memory for it, so that all
+    /// tables are walked.
+    pub fn filter_population(&self, memcg: MemcgId) -> Option<u32> {
+        self.filter(memcg, self.lru_gen(memcg).max_seq()).map(BloomFilter::population)
+    }
+
+    /// Returns the filter of a generation, or `None` if there is no memory for it.
+    fn filter(&self, memcg: MemcgId, seq: u64) -> Option<&BloomFilter> {
+        let id = self.memcg(memcg).mm_list.filter(seq).load(Acquire);
+        (id != NONE).then(|| &self.lru.filters[id as usize])
+    }
+
+    /// Returns true if the filter of a generation names a PTE table. Without a filter, all are
+    /// named (`test_bloom_filter`).
+    #[inline]
+    pub(crate) fn filter_contains(&self, memcg: MemcgId, seq: u64, entry: PmdEntry) -> bool {
+        self.filter(memcg, seq).is_none_or(|filter| filter.contains(entry))
+    }
+
+    /// Inserts a PTE table into the filter of a generation, if it has one (`update_bloom_filter`).
+    pub(crate) fn filter_insert(&self, memcg: MemcgId, seq: u64, entry: PmdEntry) {
+        if let Some(filter) = self.filter(memcg, seq) {
+            filter.insert(entry);
+        }
+    }
+}
+
+impl<E: Env> Engine<'_, E> {
+    /// Empties the filter of a generation, or takes a free one if it has none
+    /// (`reset_bloom_filter`).
+    fn reset_filter(&mut self, memcg: MemcgId, seq: u64) {
+        let maps = self.maps;
+        if let Some(filter) = maps.filter(memcg, seq) {
+            filter.clear();
+        } else if let Some(id) = self.take_filter() {
+            maps.lru.filters[id as usize].clear();
+            // If the first of an iteration leaves the list, another walk may begin the iteration
+            // again.
+            let mine = maps.memcg(memcg).mm_list.filter(seq);
+            if mine.compare_exchange(NONE, id, Release, Relaxed).is_err() {
+                self.put_filter(id);
+            }
+        }
+    }
+
+    /// Gives back the filters of a cgroup that is removed, and which no walk visits any more.
+    pub(in crate::lru) fn put_filters(&mut self, memcg: MemcgId) {
+        for filter in &self.maps.memcg(memcg).mm_list.filters {
+            let id = filter.swap(NONE, Relaxed);
+            if id != NONE {
+                self.put_filter(id);
+            }
+        }
+    }
+}
+
+impl<E: Env> Engine<'_, E> {
+    /// Takes a free Bloom filter. Its content is as the last owner left it.
+    fn take_filter(&mut self) -> Option<u32> {
+        let maps = self.maps;
+        self.take_entry(&maps.lru.free_filters, |i| &maps.lru.filters[i].next)
+    }
+
+    fn put_filter(&mut self, id: u32) {
+        let maps = self.maps;
+        let link = &maps.lru.filters[id as usize].next;
+        self.put_entry(&maps.lru.free_filters, link, id);
+    }
+}
+
+impl MmState<'_> {
+    /// Returns the numbers of the filters that no cgroup has. The caller keeps others from taking
+    /// them.
+    pub fn lru_gen_free_filters(&self) -> impl Iterator<Item = u32> {
+        let named = |link: &AtomicU32| Some(link.load(Relaxed)).filter(|id| *id != NONE);
+        let after = move |id: &u32| named(&self.lru.filters[*id as usize].next);
+        successors(self.lru.free_filters.first(), after)
+    }
+}

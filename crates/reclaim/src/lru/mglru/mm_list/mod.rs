@@ -1,0 +1,93 @@
+//! The address spaces that a cgroup's walks visit, and the state of their iterations.
+//!
+//! An iteration gives each address space to one walk; several walks share the iteration. The walk
+//! that finds its end opens a new generation. An iteration skips address spaces in which no CPU ran
+//! since the last one, except those that joined since.
+
+pub(super) mod iterate;
+
+use super::MIN_NR_GENS;
+use super::batch::MmStats;
+use crate::id::{MemcgId, NONE};
+use crate::lock::Lock;
+use core::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
+
+/// The number of filters of a cgroup: one that is read, and one that is filled
+/// (`NR_BLOOM_FILTERS`).
+const NR_BLOOM_FILTERS: u64 = 2;
+
+/// The value of [`MmList::newcomer`] if all of them joined since the last iteration.
+const ALL: u32 = NONE - 1;
+
+/// A cgroup's address spaces in the order in which they joined, and the state of their iterations
+/// (the kernel's `lru_gen_mm_list`, with the `lru_gen_mm_state` of the one node). It changes only
+/// under `lock`.
+#[derive(Debug, Default)]
+pub(crate) struct MmList {
+    lock: Lock,
+    first: AtomicU32,
+    last: AtomicU32,
+    /// The generation up to which iterations have ended.
+    seq: AtomicU64,
+    /// The address space given out last, or `NONE` between iterations.
+    given: AtomicU32,
+    /// The first that joined since the last iteration and was not given out yet; see [`ALL`].
+    newcomer: AtomicU32,
+    stats: [AtomicU64; 4],
+    filters: [AtomicU32; NR_BLOOM_FILTERS as usize],
+}
+
+/// The place of an address space on such a list.
+#[derive(Debug, Default)]
+pub(crate) struct Membership {
+    prev: AtomicU32,
+    next: AtomicU32,
+    /// The number of walks in the address space. It is not removed before they leave.
+    walkers: AtomicU16,
+    /// The cgroup whose list it is on.
+    memcg: AtomicU16,
+    /// True if a CPU ran in it since it was last given out.
+    ran: AtomicBool,
+}
+
+impl Membership {
+    /// Sets the place of an address space that is on no list.
+    pub(crate) fn init(&self) {
+        self.walkers.store(0, Relaxed);
+        self.memcg.store(MemcgId::NONE.0, Relaxed);
+        self.ran.store(false, Relaxed);
+    }
+}
+
+impl MmList {
+    /// Sets an empty list that was never walked.
+    pub(crate) fn init(&self) {
+        for link in [&self.first, &self.last, &self.given].into_iter().chain(&self.filters) {
+            link.store(NONE, Relaxed);
+        }
+        self.newcomer.store(ALL, Relaxed);
+        self.seq.store(MIN_NR_GENS, Relaxed);
+        self.stats.iter().for_each(|n| n.store(0, Relaxed));
+    }
+
+    pub(in crate::lru) fn is_empty(&self) -> bool {
+        self.first.load(Relaxed) == NONE
+    }
+
+    /// Returns the generation up to which iterations have ended.
+    pub(crate) fn seq(&self) -> u64 {
+        self.seq.load(Relaxed)
+    }
+
+    fn add_stats(&self, stats: MmStats) {
+        let MmStats { leaf_total, leaf_young, nonleaf_found, nonleaf_added } = stats;
+        let counted = [leaf_total, leaf_young, nonleaf_found, nonleaf_added];
+        for (sum, n) in self.stats.iter().zip(counted) {
+            sum.store(sum.load(Relaxed) + n, Relaxed);
+        }
+    }
+
+    fn filter(&self, seq: u64) -> &AtomicU32 {
+        &self.filters[(seq % NR_BLOOM_FILTERS) as usize]
+    }
+}

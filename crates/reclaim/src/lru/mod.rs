@@ -1,0 +1,18 @@
+//! The LRU lists, classic and by generations: the folios on them, and the cgroups that have them.
+
+mod free;
+mod lists;
+mod lru_list;
+mod lruvec;
+pub mod mglru;
+mod online;
+mod state;
+mod workingset;
+
+pub(crate) use lists::Isolate;
+pub use lru_list::LruList;
+pub(crate) use lru_list::{ANON, FILE, SWAP_CLUSTER_MAX, kind_of};
+pub(crate) use lruvec::Lruvec;
+pub(crate) use lruvec::place::LruGuard;
+pub use online::MemcgBusy;
+pub(crate) use state::LruState;

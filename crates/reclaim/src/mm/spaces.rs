@@ -1,0 +1,105 @@
+//! Address spaces, their VMAs, and the mappings whose pages these map.
+
+use super::mapping::Mapping;
+use super::mm_struct::Mm;
+use super::vma::Vma;
+use crate::folio::Folio;
+use crate::id::{MappingId, MappingNr, MmId, MmNr, NONE, VmaId};
+use crate::memory::{BadId, TableKind};
+use crate::mm_state::{FreeList, MmState};
+use core::sync::atomic::Ordering::Relaxed;
+
+/// The tables of VMAs, of address spaces and of mappings.
+#[derive(Debug)]
+pub(crate) struct Spaces<'m> {
+    pub(super) vmas: &'m [Vma],
+    pub(super) mms: &'m [Mm],
+    pub(super) mappings: &'m [Mapping],
+    pub(super) free_vmas: FreeList,
+    pub(super) free_mms: FreeList,
+    pub(super) free_mappings: FreeList,
+}
+
+impl<'m> Spaces<'m> {
+    /// Makes tables whose entries are all free.
+    pub(crate) fn new(vmas: &'m [Vma], mms: &'m [Mm], mappings: &'m [Mapping]) -> Self {
+        for mapping in mappings {
+            mapping.vmas.store(NONE, Relaxed);
+            mapping.named.store(0, Relaxed);
+            mapping.generation.clear();
+        }
+        mms.iter().for_each(|mm| mm.generation.clear());
+        Self {
+            vmas,
+            mms,
+            mappings,
+            free_vmas: FreeList::of(vmas.iter().map(Vma::free_link)),
+            free_mms: FreeList::of(mms.iter().map(|mm| &mm.state)),
+            free_mappings: FreeList::of(mappings.iter().map(|mapping| &mapping.orders)),
+        }
+    }
+}
+
+impl<'m> MmState<'m> {
+    /// Returns a VMA.
+    #[inline]
+    pub fn vma(&self, id: VmaId) -> &'m Vma {
+        &self.spaces.vmas[id.0 as usize]
+    }
+
+    /// Returns an address space.
+    ///
+    /// # Errors
+    /// [`BadId`] if it has ended.
+    #[inline]
+    pub fn mm(&self, id: MmId) -> Result<&'m Mm, BadId> {
+        let mm = self.spaces.mms.get(id.index());
+        mm.filter(|mm| mm.generation.now() == id.generation).ok_or(BadId(TableKind::Mms))
+    }
+
+    /// Returns a mapping.
+    ///
+    /// # Errors
+    /// [`BadId`] if it has ended.
+    #[inline]
+    pub fn mapping(&self, id: MappingId) -> Result<&'m Mapping, BadId> {
+        let mapping = self.spaces.mappings.get(id.index());
+        let live = mapping.filter(|mapping| mapping.generation.now() == id.generation);
+        live.ok_or(BadId(TableKind::Mappings))
+    }
+
+    /// Returns the mapping in which [`Folio::index`] is an offset.
+    #[inline]
+    pub fn mapping_of(&self, folio: &Folio) -> MappingId {
+        self.mapping_id(folio.mapping())
+    }
+
+    /// Returns the address space of a VMA.
+    pub fn mm_of(&self, vma: &Vma) -> MmId {
+        self.mm_id(vma.mm())
+    }
+
+    /// Returns the entry of an address space.
+    #[inline]
+    pub(crate) fn mm_at(&self, nr: MmNr) -> &'m Mm {
+        &self.spaces.mms[nr.0 as usize]
+    }
+
+    /// Returns the entry of a mapping.
+    #[inline]
+    pub(crate) fn mapping_at(&self, nr: MappingNr) -> &'m Mapping {
+        &self.spaces.mappings[nr.0 as usize]
+    }
+
+    /// Returns the id of the address space that an entry has now.
+    #[inline]
+    pub(crate) fn mm_id(&self, nr: MmNr) -> MmId {
+        MmId { nr: nr.0, generation: self.mm_at(nr).generation.now() }
+    }
+
+    /// Returns the id of the mapping that an entry has now.
+    #[inline]
+    pub(crate) fn mapping_id(&self, nr: MappingNr) -> MappingId {
+        MappingId { nr: nr.0, generation: self.mapping_at(nr).generation.now() }
+    }
+}

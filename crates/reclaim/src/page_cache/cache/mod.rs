@@ -1,0 +1,42 @@
+//! The file index. It leads from a file and a page offset to the folio that holds the page. A page
+//! of shared memory may lead to its swap slot. It also has the shadows of evicted folios.
+//!
+//! The index is a hash table with one chain for each bucket, under one lock. Consecutive folios of
+//! a file are in consecutive buckets, and their shadows in consecutive entries, so that a sweep
+//! reads memory in order. A file remembers the orders that its folios ever had, and a look-up tries
+//! each of them. A slot stands in the chain where a folio of one page would.
+
+pub(crate) mod dirty;
+pub(super) mod index;
+pub(super) mod shadow;
+pub(super) mod tags;
+
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+
+/// The shadow of an evicted folio of a file, in 24 bytes. The table of shadows is bounded: a new
+/// shadow replaces an old one. If the old one's page comes back, it looks as if it had never been
+/// in memory.
+#[derive(Debug, Default)]
+pub struct ShadowEntry {
+    /// The hash of file, order and page offset; 0 for an unused entry. If two hashes collide, the
+    /// refault distance of one folio is judged by the shadow of the other.
+    key: AtomicU64,
+    /// The shadow (see `workingset`).
+    shadow: AtomicU64,
+    /// The time at which it was stored, to find the oldest of a set.
+    stored: AtomicU32,
+}
+
+impl ShadowEntry {
+    pub(super) fn clear(&self) {
+        self.key.store(0, Relaxed);
+    }
+}
+
+/// The error that the index already has a page of the file (EEXIST).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("the file index already has a folio there")]
+pub struct Exists;
+
+/// The bit that the numbers of slots have in the chains of the index, and those of folios have not.
+pub(crate) const SLOT: u32 = 1 << 31;

@@ -1,0 +1,56 @@
+//! Charging folios to cgroups, with reclaim where a limit is reached.
+
+use super::scan::Agent;
+use super::try_to_free::ReclaimOptions;
+use crate::cgroup::counters;
+use crate::engine::Engine;
+use crate::id::{FolioId, MemcgId};
+use crate::memory::OutOfMemory;
+use crate::vmstat::Counter;
+use crate::world::World;
+
+/// The number of times that a charge, or user space's request, tries again after reclaim that freed
+/// nothing (`MAX_RECLAIM_RETRIES`).
+pub(super) const MAX_RECLAIM_RETRIES: u32 = 16;
+
+/// The size in pages above which a charge does not insist (2^`PAGE_ALLOC_COSTLY_ORDER`).
+const COSTLY: u64 = 8;
+
+impl<W: World> Engine<'_, W> {
+    /// Charges a folio to a cgroup and all above. If one is at its limit, reclaims from it, as long
+    /// as that frees something or retries are left (Linux 7.3.4, `try_charge_memcg`; without its
+    /// per-CPU stock).
+    ///
+    /// # Errors
+    /// [`OutOfMemory::Limit`]; nothing is charged then.
+    ///
+    /// # Panics
+    /// In debug builds, if the folio is charged.
+    pub fn charge(&mut self, id: FolioId, memcg: MemcgId) -> Result<(), OutOfMemory> {
+        let maps = self.maps;
+        let folio = maps.folio(id);
+        debug_assert!(!folio.is_charged(), "a folio is charged once");
+        let nr = folio.nr_pages() as u64;
+        let mut retries = MAX_RECLAIM_RETRIES;
+        while let Err(full) = maps.try_charge(memcg, nr) {
+            maps.memcg(full).vmstat.add(Counter::EventMax, 1);
+            let options = ReclaimOptions { may_swap: true, swappiness: None, agent: Agent::Direct };
+            let freed = self.try_to_free_mem_cgroup_pages(full, nr, options);
+            let limit = maps.memcg(full);
+            let room = limit.max().saturating_sub(limit.usage()) >= nr;
+            if room || (freed > 0 && nr <= COSTLY) {
+                continue;
+            }
+            if retries == 0 {
+                maps.memcg(full).vmstat.add(Counter::EventOom, 1);
+                return Err(OutOfMemory::Limit(full));
+            }
+            retries -= 1;
+        }
+        folio.set_memcg(memcg);
+        for counter in counters(folio) {
+            maps.memcg(memcg).vmstat.add(*counter, nr);
+        }
+        Ok(())
+    }
+}
