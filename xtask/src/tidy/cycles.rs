@@ -14,18 +14,20 @@ use super::{shape, tokens};
 
 /// The most files of a crate that may import each other in a circle.
 const MOST: usize = 4;
+/// The most files of a crate of the engine.
+const MOST_OF_ENGINE: usize = 3;
 
 /// The words of a path: `crate`, `a`, `B`.
-type Words = Vec<String>;
+pub(super) type Words = Vec<String>;
 
 /// The file of a module.
 #[derive(Debug)]
-struct Module {
-    file: String,
+pub(super) struct Module {
+    pub(super) file: String,
     /// The path of the module in the crate, from the root.
-    place: Words,
+    pub(super) place: Words,
     /// The names that `use` brings in, each with its path.
-    brings: BTreeMap<String, Words>,
+    pub(super) brings: BTreeMap<String, Words>,
     /// The paths that the file names. A path that it only re-exports is not among them.
     names: BTreeSet<Words>,
 }
@@ -43,9 +45,10 @@ pub(super) fn check(
         let of_tests = |path: &String| tests.contains(path) || path.contains("/tests/");
         let sources = sources.iter().filter(|source| !of_tests(&source.path));
         let modules: Vec<_> = sources.filter_map(|source| Module::read(source, &code)).collect();
-        for cycle in cycles(&modules).into_iter().filter(|cycle| cycle.len() > MOST) {
+        let most = if package.is_of_engine() { MOST_OF_ENGINE } else { MOST };
+        for cycle in cycles(&modules).into_iter().filter(|cycle| cycle.len() > most) {
             let (nr, files) = (cycle.len(), cycle.join(", "));
-            let what = format!("{nr} files import each other, more than {MOST}: {files}");
+            let what = format!("{nr} files import each other, more than {most}: {files}");
             findings.push(Finding::new(&folder, 0, what));
         }
     }
@@ -71,7 +74,10 @@ fn cycles(modules: &[Module]) -> Vec<Vec<&str>> {
 }
 
 /// Returns the module that declares the item at a path from the root, through any re-exports.
-fn declaring<'m>(places: &BTreeMap<&[String], &'m Module>, path: &[String]) -> Option<&'m Module> {
+pub(super) fn declaring<'m>(
+    places: &BTreeMap<&[String], &'m Module>,
+    path: &[String],
+) -> Option<&'m Module> {
     let mut path = path.to_vec();
     // An endless chain of re-exports does not compile.
     for _ in 0..8 {
@@ -87,7 +93,7 @@ fn declaring<'m>(places: &BTreeMap<&[String], &'m Module>, path: &[String]) -> O
 
 impl Module {
     /// Reads a file below `code`; returns `None` if it is elsewhere or not Rust.
-    fn read(source: &Source, code: &str) -> Option<Self> {
+    pub(super) fn read(source: &Source, code: &str) -> Option<Self> {
         let place = source.path.strip_prefix(code)?.strip_suffix(".rs")?;
         let mut place: Words = place.split('/').map(str::to_owned).collect();
         if place.last().is_some_and(|last| ["mod", "lib", "main"].contains(&last.as_str())) {
@@ -102,7 +108,7 @@ impl Module {
     }
 
     /// Returns a path of this file as a path from the root; `None` if the path leads above it.
-    fn absolute(&self, path: &[String]) -> Option<Words> {
+    pub(super) fn absolute(&self, path: &[String]) -> Option<Words> {
         let up = path.iter().take_while(|word| *word == "super").count();
         let (start, rest) = match path.first()?.as_str() {
             "crate" => (&[][..], &path[1..]),
@@ -116,7 +122,7 @@ impl Module {
 /// The names that a file brings in and uses, test code left out.
 #[derive(Default)]
 struct Paths {
-    brings: BTreeMap<String, Words>,
+    pub(super) brings: BTreeMap<String, Words>,
     names: BTreeSet<Words>,
 }
 

@@ -11,6 +11,7 @@ mod finding;
 mod links;
 mod places;
 mod prose;
+mod rooms;
 mod shape;
 mod source;
 mod text;
@@ -42,6 +43,7 @@ pub(crate) fn run() -> Result<()> {
     }
     findings.extend(walls::check(&workspace));
     findings.extend(cycles::check(&workspace, &sources, &test_files));
+    findings.extend(rooms::check(&sources, &test_files));
     findings.extend(unsafety::crate_roots(&workspace, &sources));
     findings.extend(text::crates_are_on_the_map(&workspace, &sources));
     findings.extend(links::check(&sources, &paths));

@@ -128,6 +128,11 @@ impl Package {
         manifest.strip_suffix("/Cargo.toml").unwrap_or(&manifest).to_owned()
     }
 
+    /// Returns true for a crate that an operating system links.
+    pub(super) fn is_of_engine(&self) -> bool {
+        ENGINE.contains(&self.name.as_str())
+    }
+
     /// Returns the root files of its library and binaries, from the workspace root.
     pub(super) fn roots(&self) -> Vec<String> {
         let is_code =
@@ -153,11 +158,11 @@ pub(super) fn check(workspace: &Workspace) -> Vec<Finding> {
                 find(format!("{} may not depend on {name}", package.name));
             }
             let conditional = dependency.optional || dependency.target.is_some();
-            if conditional && !is_dev && ENGINE.contains(&package.name.as_str()) {
+            if conditional && !is_dev && package.is_of_engine() {
                 find(format!("the engine needs {name} always or never"));
             }
         }
-        if ENGINE.contains(&package.name.as_str()) && !package.features.is_empty() {
+        if package.is_of_engine() && !package.features.is_empty() {
             find("the engine has no Cargo features".to_owned());
         }
     }
