@@ -290,17 +290,17 @@ impl<'ast> Visit<'ast> for Code {
         }
         match item {
             Item::Const(item) => {
-                self.note(&item.vis, &item.ident, |types| types.visit_type(&item.ty))
+                self.note(&item.vis, &item.ident, |types| types.visit_type(&item.ty));
             }
             Item::Enum(item) => {
-                self.note(&item.vis, &item.ident, |types| types.visit_item_enum(item))
+                self.note(&item.vis, &item.ident, |types| types.visit_item_enum(item));
             }
             Item::Fn(item) => {
-                self.note(&item.vis, &item.sig.ident, |types| types.visit_signature(&item.sig))
+                self.note(&item.vis, &item.sig.ident, |types| types.visit_signature(&item.sig));
             }
             Item::Mod(item) => self.note(&item.vis, &item.ident, |_| ()),
             Item::Static(item) => {
-                self.note(&item.vis, &item.ident, |types| types.visit_type(&item.ty))
+                self.note(&item.vis, &item.ident, |types| types.visit_type(&item.ty));
             }
             Item::Struct(item) => self.note(&item.vis, &item.ident, |_| ()),
             Item::Trait(item) => {
@@ -308,7 +308,7 @@ impl<'ast> Visit<'ast> for Code {
                 self.note(&item.vis, &item.ident, |types| types.visit_item_trait(item));
             }
             Item::Type(item) => {
-                self.note(&item.vis, &item.ident, |types| types.visit_type(&item.ty))
+                self.note(&item.vis, &item.ident, |types| types.visit_type(&item.ty));
             }
             Item::Impl(ItemImpl { self_ty, .. }) => {
                 self.inside = match &**self_ty {
