@@ -14,7 +14,7 @@ use pageout_record::stats::{Interval, Kind};
 use std::fmt::Write;
 
 /// The scenario of the records that compare predictions with the threads' numbers.
-pub(super) const SCORE: &str = "reproduce score";
+const SCORE: &str = "reproduce score";
 /// Their metric.
 const FACTOR: &str = "ours / theirs";
 

@@ -122,7 +122,7 @@ impl Module {
 /// The names that a file brings in and uses, test code left out.
 #[derive(Default)]
 struct Paths {
-    pub(super) brings: BTreeMap<String, Words>,
+    brings: BTreeMap<String, Words>,
     names: BTreeSet<Words>,
 }
 
