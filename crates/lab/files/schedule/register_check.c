@@ -12,6 +12,7 @@
  */
 #include "../reports/guest.h"
 
+#include <linux/mempolicy.h>
 #include <sys/swap.h>
 #include <sys/wait.h>
 
@@ -146,15 +147,17 @@ static void store_by(struct thread *t, enum kind kind, int number, enum way way)
 
 /*
  * Goes on loading from a page, and storing to it, while other CPUs reclaim it, write it back or
- * migrate it: this CPU's TLB keeps what it is not asked to flush. The last load goes another way.
+ * migrate it: this CPU's TLB keeps what it is not asked to flush. Some accesses, and the last load,
+ * go another way: a mapping that is left must not lead to what the page was before.
  */
 static void load_and_store(struct thread *t, enum kind kind, int number)
 {
-	enum way way = draw_way(t, kind);
-	int stores = draw(t, 2), left = 1 + draw(t, way == MAPPED || way == ALIAS ? MOST_ACCESSES : 2);
+	enum way most = draw_way(t, kind), way;
+	int stores = draw(t, 2), left = 1 + draw(t, most == MAPPED || most == ALIAS ? MOST_ACCESSES : 2);
 
 	lock(&pages[kind][number]);
 	for (; left; left--) {
+		way = draw(t, 8) ? most : draw_way(t, kind);
 		load(kind, number, ways[way], load_by(t, kind, number, way));
 		if (stores)
 			store_by(t, kind, number, way);
@@ -339,7 +342,10 @@ static void page_out(struct thread *t, enum kind kind, int first, int count)
 	advise(by_alias ? alias : base[kind], first, count, MADV_PAGEOUT);
 }
 
-/* To another node, where the machine has several; some may not be there, or be in use. */
+/*
+ * To another node, where the machine has several; some may not be there, or be in use. A page of the
+ * file is mapped twice: such pages are migrated only if all are asked for.
+ */
 static void migrate(struct thread *t, enum kind kind, int first, int count)
 {
 	void *each[PAGES];
@@ -349,7 +355,7 @@ static void migrate(struct thread *t, enum kind kind, int first, int count)
 		each[i] = (void *)word(base[kind], first + i);
 		nodes[i] = node;
 	}
-	if (syscall(SYS_move_pages, 0, (long)count, each, nodes, results, 0) < 0)
+	if (syscall(SYS_move_pages, 0, (long)count, each, nodes, results, MPOL_MF_MOVE_ALL) < 0)
 		must(errno == ENOSYS || errno == ENODEV || errno == ENOENT);
 }
 
@@ -362,7 +368,7 @@ static const struct {
 	int draws;
 } operations[OPERATIONS] = {
 	[ACCESS] = { "load and store", 500 },
-	[PAGEOUT] = { "MADV_PAGEOUT", 160 },
+	[PAGEOUT] = { "MADV_PAGEOUT", 196 },
 	[COLD] = { "MADV_COLD", 20 },
 	[EMPTY] = { "empty", 50 },
 	[FREE_OR_SYNC] = { "MADV_FREE or fsync", 60 },
@@ -370,10 +376,10 @@ static const struct {
 	[MOVE] = { "mremap", 25 },
 	[DROP] = { "drop", 30 },
 	[MAP] = { "munmap and mmap", 30 },
-	[RECLAIM] = { "memory.reclaim", 60 },
+	[RECLAIM] = { "memory.reclaim", 24 },
 	[FORK] = { "fork", 8 },
-	[MIGRATE] = { "move_pages", 26 },
-	[COMPACT] = { "compact", 6 },
+	[MIGRATE] = { "move_pages", 30 },
+	[COMPACT] = { "compact", 2 },
 };
 
 static enum operation draw_operation(struct thread *t)
@@ -506,12 +512,13 @@ static void use_large_folios(void)
 
 /*
  * Takes what the initial RAM disk left at the end of memory. Pages would come from there, and stay:
- * compaction moves pages up.
+ * compaction moves pages up. Nothing maps it, since fork() and clear_refs would go through it.
  */
 static void take_end_of_memory(void)
 {
-	must(mmap(NULL, END_OF_MEMORY, PROT_READ | PROT_WRITE,
-		  MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0) != MAP_FAILED);
+	int end = memfd_create("end of memory", 0);
+
+	must(end >= 0 && !fallocate(end, 0, 0, END_OF_MEMORY));
 }
 
 /* A page that reads as zeros afterwards is wrong, unless it was emptied. Faults map the file in the search. */
