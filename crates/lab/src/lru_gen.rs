@@ -61,7 +61,7 @@ impl Lab<'_> {
                     file_size: MEMORY,
                     pages: Pages::Ours,
                     limit: limit.unwrap_or(Duration::from_secs(SECONDS)),
-                    plugin: None,
+                    counting: None,
                     host: host.clone(),
                 };
                 vec![job]

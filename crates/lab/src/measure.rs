@@ -136,8 +136,8 @@ pub(super) struct Job {
     /// The pages that a profile is divided by.
     pub(super) pages: Pages,
     pub(super) limit: Duration,
-    /// The folder of the plugins and what is counted, if a plugin counts.
-    pub(super) plugin: Option<(PathBuf, Counting)>,
+    /// The work that a plugin counts, if there is one.
+    pub(super) counting: Option<Counting>,
     pub(super) host: Host,
 }
 
@@ -147,6 +147,8 @@ pub(super) struct Host {
     guest: Guest,
     /// The emulator's own name and version.
     emulator: String,
+    /// The folder of the objects that it loads.
+    objects: PathBuf,
 }
 
 /// The counts of a plugin.
@@ -262,12 +264,9 @@ impl Lab<'_> {
             Some(root) => Some(Counting::Under(root.clone())),
             None => bench.counting(runs.counts),
         };
-        let is_counted = runs.cpus.iter().any(|cpu| *cpu != Cpu::Host);
-        let counts = is_counted && runs.plan.iter().any(|bench| counting(bench).is_some());
-        let plugins = counts.then(|| plugin::compiled(&self.cache, self.progress)).transpose()?;
-        let plugin = |bench: &Bench, cpu: Cpu| match cpu {
+        let counting = |bench: &Bench, cpu: Cpu| match cpu {
             Cpu::Host => None,
-            Cpu::Max | Cpu::NeoverseN1 => plugins.clone().zip(counting(bench)),
+            Cpu::Max | Cpu::NeoverseN1 => counting(bench),
         };
         let jobs = |wanted: &[Wanted], sources: &Sources| {
             let selftests = match runs.plan.iter().any(Bench::is_selftest) {
@@ -284,8 +283,8 @@ impl Lab<'_> {
             };
             let work = self.jobs(wanted, &runs.cpus, |kernel, config, cpu, host| {
                 let job = |(place, bench): (usize, &Bench)| {
-                    let plugin = plugin(bench, cpu);
-                    let clock = Clock::of(cpu, plugin.as_ref().map(|(_, counting)| counting));
+                    let counting = counting(bench, cpu);
+                    let clock = Clock::of(cpu, counting.as_ref());
                     Job {
                         config,
                         cpu,
@@ -298,8 +297,8 @@ impl Lab<'_> {
                         parameters: bench.workload.parameters(),
                         file_size: bench.mapped(),
                         pages: bench.workload.pages(),
-                        limit: runs.limit.unwrap_or_else(|| patience(bench, plugin.is_some())),
-                        plugin,
+                        limit: runs.limit.unwrap_or_else(|| patience(bench, counting.is_some())),
+                        counting,
                         host: host.clone(),
                     }
                 };
@@ -378,7 +377,8 @@ impl Lab<'_> {
                 Entry::Vacant(place) => {
                     let guest = Guest::open(arch, &self.cache, self.progress)?;
                     let emulator = version(arch.qemu()).map_err(BuildError::from)?;
-                    place.insert(Host { guest, emulator })
+                    let objects = plugin::compiled(&self.cache, self.progress)?;
+                    place.insert(Host { guest, emulator, objects })
                 }
             };
             for cpu in cpus.iter().filter(|cpu| cpu.runs(arch)) {
@@ -420,8 +420,9 @@ impl Lab<'_> {
             root: job.made.as_ref().and_then(|made| made.root.as_deref()),
         };
         job.host.guest.write_initrd(&carried, &initrd)?;
-        let plugin = match &job.plugin {
-            Some((folder, counting)) => {
+        let folder = &*job.host.objects;
+        let plugin = match &job.counting {
+            Some(counting) => {
                 if let Counting::Under(root) = counting {
                     write_symbols(built, root, &symbols)?;
                 }
@@ -430,7 +431,10 @@ impl Lab<'_> {
             None => None,
         };
         let log = self.cache.log(&format!("{}-{config}-{cpu}", built.kernel.build))?;
-        let pinned = (cpu == Cpu::Host).then(|| timed::pinned(job.cpus)).transpose()?;
+        let before = match cpu {
+            Cpu::Host => timed::pinned(job.cpus)?,
+            Cpu::Max | Cpu::NeoverseN1 => plugin::with_clock(folder).into(),
+        };
         let emulated = Machine {
             config,
             cpu,
@@ -439,7 +443,7 @@ impl Lab<'_> {
             image: &built.image(),
             initrd: &initrd,
             parameters: &[&job.parameters[..], &built.kernel.parameters].concat(),
-            pinned: pinned.as_deref(),
+            before: &before,
             plugin,
         };
         let command = emulated.command();
@@ -454,8 +458,8 @@ impl Lab<'_> {
                 return Err(error.into());
             }
         };
-        let read = |(_, counting): &(_, Counting)| read_counts(&title, &out, counting);
-        let counts = job.plugin.as_ref().map(read).transpose()?;
+        let read = |counting| read_counts(&title, &out, counting);
+        let counts = job.counting.as_ref().map(read).transpose()?;
         let warned = (ended.warnings > 0).then(|| log.keep().ok()).flatten();
         let (records, answers) = (ended.records, ended.answers);
         let emulator = job.host.emulator.clone();

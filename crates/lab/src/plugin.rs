@@ -1,5 +1,5 @@
-//! The emulator's plugins: one counts under a function, by call path; one in the regions of a
-//! workload.
+//! The objects that the emulator loads: the clock that it sees, and plugins, of which one counts
+//! under a function, by call path, and one in the regions of a workload.
 
 use std::ffi::OsString;
 use std::fs;
@@ -17,7 +17,7 @@ use super::progress::Progress;
 const COMPILER: &str = "gcc";
 const OPTIONS: [&str; 4] = ["-O2", "-shared", "-fPIC", "-fvisibility=hidden"];
 /// The programs that are compiled; the other files are their headers.
-const PROGRAMS: [&str; 2] = ["profile", "regions"];
+const PROGRAMS: [&str; 3] = ["clock", "profile", "regions"];
 
 /// The work that is counted.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -31,7 +31,7 @@ pub(super) enum Counting {
 /// A plugin with its arguments.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plugin<'a> {
-    /// The folder of the compiled plugins.
+    /// The folder of the compiled objects.
     pub(super) folder: &'a Path,
     pub(super) counting: &'a Counting,
     /// The file of symbols: lines of an address and the name of the function there. Counts of
@@ -44,7 +44,7 @@ pub(super) struct Plugin<'a> {
 impl<'a> Plugin<'a> {
     /// Returns the value of the emulator's option `-plugin`.
     pub(super) fn argument(&self) -> OsString {
-        let [profile, regions] = PROGRAMS.map(|name| self.folder.join(format!("{name}.so")));
+        let [_, profile, regions] = PROGRAMS.map(|name| object(self.folder, name));
         let bytes = |path: &'a Path| path.as_os_str().as_encoded_bytes();
         let (object, mut values) = match self.counting {
             Counting::Under(root) => {
@@ -60,6 +60,18 @@ impl<'a> Plugin<'a> {
         }
         argument
     }
+}
+
+fn object(folder: &Path, program: &str) -> PathBuf {
+    folder.join(format!("{program}.so"))
+}
+
+/// Returns the words before an emulator's command by which it sees the folder's clock, not the
+/// host's: what its TLBs keep does not follow from the host's speed.
+pub(super) fn with_clock(folder: &Path) -> [OsString; 2] {
+    let mut preload = OsString::from("LD_PRELOAD=");
+    preload.push(object(folder, PROGRAMS[0]));
+    ["env".into(), preload]
 }
 
 /// Doubles the commas of a value: single ones separate the emulator's options.
@@ -84,7 +96,7 @@ pub(super) fn text_symbols(system_map: &str) -> String {
     symbols.iter().map(|(address, name)| format!("{address} {name}\n")).collect()
 }
 
-/// Returns the folder of the plugins, after compiling them unless they are in the cache.
+/// Returns the folder of the objects, after compiling them unless they are in the cache.
 pub(super) fn compiled(cache: &Cache, progress: &dyn Progress) -> Result<PathBuf, InitrdError> {
     let files = assets::PLUGIN.iter().flat_map(|(name, text)| [name, text]);
     let key = Name::default().part(version(COMPILER)?).parts(OPTIONS).parts(files);
@@ -232,6 +244,36 @@ mod tests {
             }
             assert_eq!(said.lines().count(), instructions.len(), "{arch}");
         }
+    }
+
+    /// Prints the milliseconds between ten questions for the time.
+    const TIME: &str = r#"
+        #include <stdio.h>
+        #include <sys/time.h>
+
+        int main(void)
+        {
+            struct timeval first, now;
+
+            gettimeofday(&first, NULL);
+            for (int i = 0; i < 10; i++)
+                gettimeofday(&now, NULL);
+            printf("%ld", (now.tv_sec - first.tv_sec) * 1000 + (now.tv_usec - first.tv_usec) / 1000);
+            return 0;
+        }
+    "#;
+
+    #[test]
+    fn time_passes_by_questions_whatever_the_host_does() {
+        let directory = tempfile::tempdir().unwrap();
+        compile(directory.path()).unwrap();
+        fs::write(directory.path().join("time.c"), TIME).unwrap();
+        let mut compiler = Command::new(COMPILER);
+        compiler.current_dir(&directory).args(["-o", "time", "time.c"]);
+        assert!(compiler.status().unwrap().success());
+        let [env, clock] = with_clock(directory.path());
+        let time = Command::new(env).arg(clock).arg(directory.path().join("time")).output();
+        assert_eq!(String::from_utf8(time.unwrap().stdout).unwrap(), "10");
     }
 
     #[test]

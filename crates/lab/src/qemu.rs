@@ -64,8 +64,8 @@ pub(super) struct Machine<'a> {
     pub(super) initrd: &'a Path,
     /// Boot parameters besides our own.
     pub(super) parameters: &'a [String],
-    /// The host's CPUs that it runs on, as `taskset -c` takes them, if not on all.
-    pub(super) pinned: Option<&'a str>,
+    /// The words before its command: by them it is pinned to CPUs of the host, or given a clock.
+    pub(super) before: &'a [OsString],
     /// The plugin that counts its instructions, if there is one.
     pub(super) plugin: Option<Plugin<'a>>,
 }
@@ -99,10 +99,7 @@ impl Machine<'_> {
             (_, cpu) => cpu.name(),
         };
         let memory = format!("{}M", memory(self.config, self.file_size) >> 20);
-        let mut command: Vec<OsString> = Vec::new();
-        if let Some(pinned) = self.pinned {
-            command.extend(["taskset", "-c", pinned].map(Into::into));
-        }
+        let mut command = self.before.to_vec();
         command.push(arch.qemu().into());
         command.extend(["-M", machine, "-cpu", cpu, "-m", &memory].map(Into::into));
         // Each CPU is a package: of a package's cores, the table that the kernel reads has only the
@@ -136,10 +133,11 @@ mod tests {
 
     fn line(config: Config, cpu: Cpu, file_size: u64, parameters: &[String]) -> String {
         let (image, initrd) = (Path::new("/k/Image"), Path::new("/r/initrd"));
-        let pinned = (cpu == Cpu::Host).then_some("2-3");
+        let taskset = ["taskset".into()];
+        let before: &[OsString] = if cpu == Cpu::Host { &taskset } else { &[] };
         let plugin = None;
         let machine =
-            Machine { config, cpu, cpus: 2, file_size, image, initrd, parameters, pinned, plugin };
+            Machine { config, cpu, cpus: 2, file_size, image, initrd, parameters, before, plugin };
         let words: Vec<_> =
             machine.command().into_iter().map(|word| word.into_string().unwrap()).collect();
         words.join(" ")
@@ -178,7 +176,7 @@ mod tests {
     #[test]
     fn the_line_of_this_machines_own_cpus() {
         let line = |config| line(config, Cpu::Host, 1 << 30, &[]);
-        let expected = "taskset -c 2-3 qemu-system-x86_64 -M q35 -cpu host -m 2560M \
+        let expected = "taskset qemu-system-x86_64 -M q35 -cpu host -m 2560M \
             -smp 2,sockets=2 -accel kvm -display none -monitor none -serial stdio -parallel none \
             -no-reboot -nodefaults -no-user-config -kernel /k/Image -initrd /r/initrd \
             -append console=ttyS0 loglevel=5 panic=-1";

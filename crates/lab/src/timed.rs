@@ -1,6 +1,7 @@
 //! Boots on this machine's own processor, by KVM: whether they can be had, their order, the CPUs
 //! that they are pinned to, and the figures of all boots of a run.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 
@@ -44,14 +45,15 @@ pub(super) fn check(cpus: u8) -> Result<(), NotTimed> {
     pinned(cpus).map(drop)
 }
 
-/// Returns the CPUs of this machine for a machine with so many, as `taskset -c` takes them: the
-/// last ones that this process may use, since the first one has most interrupts.
+/// Returns the words before an emulator's command that pin a machine with so many CPUs to the last
+/// ones that this process may use, since the first one has most interrupts.
 ///
 /// # Errors
 ///
 /// [`NotTimed::Cpus`] if there are fewer, and [`NotTimed::Allowed`] if they are not known.
-pub(super) fn pinned(cpus: u8) -> Result<String, NotTimed> {
-    last(&allowed_cpus().map_err(NotTimed::Allowed)?, cpus)
+pub(super) fn pinned(cpus: u8) -> Result<Vec<OsString>, NotTimed> {
+    let last = last(&allowed_cpus().map_err(NotTimed::Allowed)?, cpus)?;
+    Ok(["taskset", "-c", &last].map(Into::into).into())
 }
 
 fn last(there: &[usize], wanted: u8) -> Result<String, NotTimed> {

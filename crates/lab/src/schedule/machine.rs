@@ -17,6 +17,7 @@ use super::super::build::Built;
 use super::super::cache::{Cache, CacheError};
 use super::super::child::{self, NotRun, version};
 use super::super::digest::Name;
+use super::super::plugin::{compiled, with_clock};
 use super::super::progress::Progress;
 use super::super::qemu::{COMMON, COUNTED};
 use super::super::target::Arch;
@@ -153,10 +154,17 @@ impl Drop for Emulator {
     }
 }
 
-/// Returns the emulator's command line besides the arguments that name files of one run.
-fn line(built: &Built, workload: &Program, initrd: &Path, cpus: u8) -> Vec<OsString> {
+/// Returns the emulator's command line besides the arguments that name files of one run. `objects`
+/// is the folder of the objects that it loads.
+fn line(
+    built: &Built,
+    workload: &Program,
+    (initrd, objects): (&Path, &Path),
+    cpus: u8,
+) -> Vec<OsString> {
     let smp = format!("{cpus},sockets={cpus}");
-    let mut line: Vec<OsString> = vec![Arch::X86_64.qemu().into()];
+    let mut line: Vec<OsString> = with_clock(objects).into();
+    line.push(Arch::X86_64.qemu().into());
     let memory = format!("{}M", workload.memory_mib());
     line.extend(["-M", "q35", "-cpu", "max", "-m", &memory, "-smp", &smp].map(Into::into));
     line.extend(COUNTED.into_iter().chain(COMMON).map(Into::into));
@@ -274,7 +282,8 @@ impl<'a> Machine<'a> {
             over: address("pageout_schedule_over")?,
         };
         let initrd = workload.initrd(cache, progress)?;
-        let line = line(built, workload, &initrd, cpus);
+        let objects = compiled(cache, progress).map_err(ProgramError::from)?;
+        let line = line(built, workload, (&initrd, &objects), cpus);
         let words = line.iter().map(|word| word.as_encoded_bytes());
         let key = Name::default().part(version(Arch::X86_64.qemu())?).parts(words);
         let mut machine = Self {
