@@ -147,17 +147,15 @@ static void store_by(struct thread *t, enum kind kind, int number, enum way way)
 
 /*
  * Goes on loading from a page, and storing to it, while other CPUs reclaim it, write it back or
- * migrate it: this CPU's TLB keeps what it is not asked to flush. Some accesses, and the last load,
- * go another way: a mapping that is left must not lead to what the page was before.
+ * migrate it: this CPU's TLB keeps what it is not asked to flush. The last load goes another way.
  */
 static void load_and_store(struct thread *t, enum kind kind, int number)
 {
-	enum way most = draw_way(t, kind), way;
-	int stores = draw(t, 2), left = 1 + draw(t, most == MAPPED || most == ALIAS ? MOST_ACCESSES : 2);
+	enum way way = draw_way(t, kind);
+	int stores = draw(t, 2), left = 1 + draw(t, way == MAPPED || way == ALIAS ? MOST_ACCESSES : 2);
 
 	lock(&pages[kind][number]);
 	for (; left; left--) {
-		way = draw(t, 8) ? most : draw_way(t, kind);
 		load(kind, number, ways[way], load_by(t, kind, number, way));
 		if (stores)
 			store_by(t, kind, number, way);
