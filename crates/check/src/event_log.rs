@@ -1,8 +1,10 @@
 //! The log of an execution, in steps that a person can follow.
 
-use super::world::WATCHED;
 use pageout_paging::Pfn;
 use pageout_record::schema::{Sequence, Step, StepKind};
+
+/// The parts of the world that are shown after each step.
+pub const WATCHED: [&str; 2] = ["page table", "TLBs may hold"];
 
 /// An event of an agent. Like events on neighbouring pages are merged into one.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -2,7 +2,7 @@
 //! them.
 
 use super::access::Access;
-use super::event_log::{self, Event, Logged};
+use super::event_log::{self, Event, Logged, WATCHED};
 use super::format::Machine;
 use super::property::{Property, Violation};
 use super::registers::{Kind, Registers};
@@ -24,9 +24,6 @@ pub const FIRST_FRAME: Pfn = Pfn::new(64);
 
 /// The number of page frames.
 pub const FRAMES: usize = 16;
-
-/// The parts of the world that are shown after each step.
-pub const WATCHED: [&str; 2] = ["page table", "TLBs may hold"];
 
 /// The place of a page table.
 struct Place {

@@ -23,6 +23,7 @@ mod observe;
 mod options;
 mod other_file;
 mod output;
+mod page;
 mod paths;
 mod predict;
 mod progress;

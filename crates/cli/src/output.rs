@@ -3,7 +3,7 @@
 use crate::declared::DECLARED;
 use crate::error::CliError;
 use crate::options::Output;
-use crate::report;
+use crate::page;
 use crate::terminal::{COLUMNS, columns};
 use pageout_record::render::wrapped;
 use pageout_record::schema::{Labels, RecordFile, RecordSet, acts_on_display, shown};
@@ -77,7 +77,7 @@ pub(crate) fn emit_file(
 ) -> Result<(), CliError> {
     if let Some(path) = &output.html {
         let text = wrapped(&text(COLUMNS)?, COLUMNS);
-        report::write(path, records, &tables()?, answer, Some(&text))?;
+        page::write(path, records, &tables()?, answer, Some(&text))?;
     }
     let content = if output.json {
         records.to_json()?.into_bytes()

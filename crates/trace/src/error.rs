@@ -8,8 +8,10 @@ use std::path::PathBuf;
 use super::event::{PAGE_LIMIT, PageRange};
 use super::filter::{FilterShape, MAX_FILTER};
 use super::header::MAX_EPOCH_REFERENCES;
-use super::rules::{STEPS, STEPS_PER_AREA, STEPS_PER_BYTE};
-use super::wire::{MAX_ARGUMENTS, MAX_FILES, MAX_STRING, MAX_STRINGS, VERSION};
+use super::limits::{
+    MAX_ARGUMENTS, MAX_FILES, MAX_STRING, MAX_STRINGS, STEPS, STEPS_PER_AREA, STEPS_PER_BYTE,
+};
+use super::wire::VERSION;
 
 /// An error in reading a trace. Offsets are bytes of the file consumed when the fault was found.
 #[derive(Debug, thiserror::Error)]

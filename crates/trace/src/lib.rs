@@ -23,6 +23,7 @@ mod header;
 mod import;
 mod info;
 mod lackey;
+mod limits;
 mod lines;
 pub mod oracle_general;
 mod output;

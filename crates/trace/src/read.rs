@@ -13,9 +13,10 @@ use super::event::{Event, FileId};
 use super::filter::FilterShape;
 use super::header::{Header, Totals};
 use super::import::{Seeming, named};
+use super::limits::MAX_ARGUMENTS;
 use super::places::Pages;
 use super::rules::Rules;
-use super::wire::{Broken, Checked, Lead, MAGIC, MAX_ARGUMENTS, Tag, Take, VERSION, WINDOW_LOG};
+use super::wire::{Broken, Checked, Lead, MAGIC, Tag, Take, VERSION, WINDOW_LOG};
 
 /// The number of bytes decompressed at once: a block of zstd's.
 const BUFFER: usize = 128 << 10;
@@ -323,7 +324,7 @@ fn read_header(stream: &mut impl Take) -> Result<Header, Broken> {
     for _ in 0..arguments {
         let argument = stream.take_string()?;
         bytes += argument.len() as u64;
-        if bytes > super::wire::MAX_STRINGS {
+        if bytes > super::limits::MAX_STRINGS {
             return Err(Fault::Strings.into());
         }
         command.push(argument);

@@ -5,14 +5,9 @@ use super::areas::Areas;
 use super::error::Fault;
 use super::event::{Event, Page, PageRange};
 use super::header::{Ending, Header, MAX_EPOCH_REFERENCES, Totals};
-use super::wire::{MAX_ARGUMENTS, MAX_FILES, MAX_STRING, MAX_STRINGS};
-
-/// Steps that any trace may take: a record is one, and each area that it affects is another.
-pub(crate) const STEPS: u64 = 1 << 26;
-/// Additional steps for each byte of the file: real programs' traces have about one.
-pub(crate) const STEPS_PER_BYTE: u64 = 256;
-/// Steps for each area that a change of mappings affects: each is looked up, some are split.
-pub(crate) const STEPS_PER_AREA: u64 = 16;
+use super::limits::{
+    MAX_ARGUMENTS, MAX_FILES, MAX_STRING, MAX_STRINGS, STEPS, STEPS_PER_AREA, STEPS_PER_BYTE,
+};
 
 /// The number of pages that are known to be mapped without a search; a power of two.
 const KNOWN: usize = 1024;

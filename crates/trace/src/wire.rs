@@ -7,20 +7,13 @@ use std::io::{self, BufRead, Read, Write};
 use super::error::Fault;
 use super::event::{Kind, Mapping, Page, PageRange, Permissions};
 use super::header::Ending;
+use super::limits::MAX_STRING;
 
 /// The first bytes of every trace. As in PNG, the bytes after the name show a file that was
 /// mangled as text.
 pub(crate) const MAGIC: [u8; 8] = *b"\x89PGT\r\n\x1a\n";
 /// The format's version; it follows the magic as a little-endian `u16`.
 pub(crate) const VERSION: u16 = 2;
-/// The longest string, in bytes: the longest argument that Linux allows (`MAX_ARG_STRLEN`).
-pub(crate) const MAX_STRING: u64 = 128 << 10;
-/// The most bytes of all strings of a trace together.
-pub(crate) const MAX_STRINGS: u64 = 16 << 20;
-/// The most files that a trace names.
-pub(crate) const MAX_FILES: usize = 1 << 18;
-/// The most arguments of a command.
-pub(crate) const MAX_ARGUMENTS: u64 = 1 << 16;
 /// log2 of the decompressor's window in bytes, for which a reader needs memory.
 pub(crate) const WINDOW_LOG: u32 = 21;
 

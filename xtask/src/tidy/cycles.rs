@@ -13,9 +13,7 @@ use super::walls::Workspace;
 use super::{shape, tokens};
 
 /// The most files of a crate that may import each other in a circle.
-const MOST: usize = 4;
-/// The most files of a crate of the engine.
-const MOST_OF_ENGINE: usize = 3;
+const MOST: usize = 3;
 
 /// The words of a path: `crate`, `a`, `B`.
 pub(super) type Words = Vec<String>;
@@ -45,10 +43,9 @@ pub(super) fn check(
         let of_tests = |path: &String| tests.contains(path) || path.contains("/tests/");
         let sources = sources.iter().filter(|source| !of_tests(&source.path));
         let modules: Vec<_> = sources.filter_map(|source| Module::read(source, &code)).collect();
-        let most = if package.is_of_engine() { MOST_OF_ENGINE } else { MOST };
-        for cycle in cycles(&modules).into_iter().filter(|cycle| cycle.len() > most) {
+        for cycle in cycles(&modules).into_iter().filter(|cycle| cycle.len() > MOST) {
             let (nr, files) = (cycle.len(), cycle.join(", "));
-            let what = format!("{nr} files import each other, more than {most}: {files}");
+            let what = format!("{nr} files import each other, more than {MOST}: {files}");
             findings.push(Finding::new(&folder, 0, what));
         }
     }

@@ -1,7 +1,7 @@
 //! Checks of each patch of a series, and their outcomes.
 
 use super::ktap::{Outcome, Point, Subtest};
-use super::of_kernel;
+use super::tables::of_kernel;
 use crate::declared::DECLARED;
 use crate::error::CliError;
 use crate::this_run::this_run;

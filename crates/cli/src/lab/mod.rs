@@ -30,7 +30,7 @@ use pageout_lab::{
     Bench, Cache, Config, Cpu, Fetch, Kernel, KernelError, Lab, LabError, Measured, Needs,
     PatchSet, Runs, Source,
 };
-use pageout_record::schema::{Labels, RecordSet};
+use pageout_record::schema::RecordSet;
 use progress::ShownProgress;
 use request::{Request, kernel_or_scenario};
 use std::path::Path;
@@ -107,7 +107,7 @@ fn compare(args: &CompareArgs) -> Result<(), CliError> {
     let plan = request.plan_or(&COMPARED)?;
     let runs = args.counting.runs(plan, &args.running)?;
     let measured = measure(&kernels, &runs, &args.patched.building)?;
-    let base = of_kernel(&kernels[0].name);
+    let base = tables::of_kernel(&kernels[0].name);
     let set = RecordSet::new(this_run(), measured.records.clone());
     output::emit(&args.output, &set, &[(&set, &base)], |set, columns| {
         let parts = tables::parts(&kernels, &measured.built, &measured.emulators);
@@ -159,11 +159,6 @@ fn measure(kernels: &[Kernel], runs: &Runs, building: &Building) -> Result<Measu
     let measured = lab.run(kernels, &configs, runs)?;
     warn(&measured);
     Ok(measured)
-}
-
-/// Returns the labels of a kernel's variant in records.
-fn of_kernel(name: &str) -> Labels {
-    [("kernel".to_owned(), name.to_owned())].into()
 }
 
 /// Names the kernels that warned, on standard error.

@@ -19,6 +19,11 @@ Times of cpu host were measured on this machine, by KVM. Each value is the media
 /// The unit of counted instructions, and that of time.
 const UNITS: [&str; 2] = ["instructions/4K page", "ns/4K page"];
 
+/// Returns the labels of a kernel's variant in records.
+pub(super) fn of_kernel(name: &str) -> Labels {
+    [("kernel".to_owned(), name.to_owned())].into()
+}
+
 /// Returns the set without metrics that are the same on every kernel and have no better direction:
 /// scans, entries and the like, which show that kernels decide alike.
 fn differing(set: &RecordSet) -> RecordSet {

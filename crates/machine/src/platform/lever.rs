@@ -1,7 +1,6 @@
 //! Prices that are moved while all others stay, to find the price from which on a change pays.
 
 use super::prices::{InvalidationPrices, Prices};
-use super::{Draw, Platform};
 use crate::time::Time;
 
 /// A price, or all prices of one operation, that a machine can have at a multiple of its value.
@@ -14,9 +13,6 @@ pub enum Lever {
     /// An atomic read-modify-write of an entry.
     Atomic,
 }
-
-/// The number of draws from which the range of a sum of prices is computed.
-const DRAWS: u64 = 1000;
 
 impl Lever {
     /// Every lever.
@@ -46,20 +42,5 @@ impl Lever {
             Self::Instruction => price == "instruction",
             Self::Atomic => price == "rmw",
         }
-    }
-}
-
-impl Platform {
-    /// Returns the 5th and the 95th percentile of a lever's duration. A single price has them from
-    /// its file; for a sum of prices they come from draws.
-    pub fn range_of(&self, lever: Lever, cores: u16) -> [Time; 2] {
-        let mut moved = self.prices.iter().filter(|price| lever.moves(price.name));
-        if let (Some(price), None) = (moved.next(), moved.next()) {
-            return [price.low, price.high].map(Time::from_ps);
-        }
-        let drawn = |seed| lever.time(&self.prices(Draw::Seeded(seed)), cores);
-        let mut drawn: Vec<Time> = (0..DRAWS).map(drawn).collect();
-        drawn.sort_unstable();
-        [5, 95].map(|percent| drawn[(DRAWS as usize - 1) * percent / 100])
     }
 }

@@ -9,6 +9,7 @@ mod parse;
 mod price;
 mod prices;
 mod provenance;
+mod range;
 mod shape;
 
 #[cfg(test)]

@@ -3,8 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::result::{Change, Comparison, Row};
+use super::result::Comparison;
 use super::role::Role;
+use super::row::{Change, Row};
 use super::verdict::Verdict;
 use crate::schema::{Better, Labels, Metric};
 

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::result::{Change, Row};
+use super::row::{Change, Row};
 use super::verdict::Verdict;
 
 /// The verdict on one variant against the base.

@@ -2,8 +2,8 @@
 
 use super::group::Samples;
 use super::levels::ALPHA;
-use super::result::{Change, Row, Test};
 use super::role::Role;
+use super::row::{Change, Row, Test};
 use crate::schema::Basis;
 use crate::stats::{SignedRank, holm, mann_whitney, smallest_p, smallest_signed_rank_p};
 use serde::Serialize;

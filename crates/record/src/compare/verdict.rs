@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::result::{Change, Row, Summary};
+use super::row::{Change, Row, Summary};
 use super::significance::Tested;
 use crate::schema::Better;
 

@@ -13,7 +13,7 @@ use super::recording::{Finished, Recording, begin};
 use super::script::program_in;
 use super::until::Until;
 use super::valgrind::read;
-use crate::wire::MAX_ARGUMENTS;
+use crate::limits::MAX_ARGUMENTS;
 
 /// A child that waits until its log is opened.
 pub(super) struct Child {
