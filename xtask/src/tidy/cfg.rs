@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     fn found(path: &str, text: &str) -> Vec<String> {
-        let source = Source { path: path.to_owned(), text: text.to_owned() };
+        let source = Source::new(path.to_owned(), text.to_owned());
         let tokens = flatten(text).unwrap();
         check(&source, &tokens).into_iter().map(|finding| finding.what).collect()
     }

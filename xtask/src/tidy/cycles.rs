@@ -97,7 +97,7 @@ impl Module {
             place.pop();
         }
         let mut paths = Paths::default();
-        paths.visit_file(&syn::parse_file(&source.text).ok()?);
+        paths.visit_file(source.rust().as_ref().ok()?);
         let Paths { brings, mut names } = paths;
         // Any other single word is a name of this file's own, even if it is like a module's.
         names.retain(|path| path.len() > 1 || path[0] == "super" || brings.contains_key(&path[0]));
@@ -191,7 +191,7 @@ mod tests {
 
     fn found(files: &[(&str, &str)]) -> Vec<String> {
         let read = |(path, text): &(&str, &str)| {
-            let source = Source { path: format!("c/src/{path}"), text: (*text).to_owned() };
+            let source = Source::new(format!("c/src/{path}"), (*text).to_owned());
             Module::read(&source, "c/src/").unwrap()
         };
         let modules: Vec<_> = files.iter().map(read).collect();

@@ -38,8 +38,8 @@ mod tests {
     use super::*;
 
     fn found(text: &str) -> Vec<String> {
-        let source = Source { path: ROOTS[0].to_owned(), text: text.to_owned() };
-        let findings = check(&source, &syn::parse_file(text).unwrap());
+        let source = Source::new(ROOTS[0].to_owned(), text.to_owned());
+        let findings = check(&source, source.rust().as_ref().unwrap());
         findings.into_iter().map(|finding| finding.what).collect()
     }
 

@@ -182,10 +182,8 @@ mod tests {
     use super::*;
 
     fn found(files: &[(&str, &str)]) -> Vec<String> {
-        let source = |(path, text): &(&str, &str)| Source {
-            path: (*path).to_owned(),
-            text: (*text).to_owned(),
-        };
+        let source =
+            |(path, text): &(&str, &str)| Source::new((*path).to_owned(), (*text).to_owned());
         let sources: Vec<Source> = files.iter().map(source).collect();
         let paths: Vec<String> = files.iter().map(|(path, _)| (*path).to_owned()).collect();
         check(&sources, &paths).iter().map(ToString::to_string).collect()

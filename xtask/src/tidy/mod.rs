@@ -95,10 +95,10 @@ fn check(source: &Source, is_test: bool) -> Vec<Finding> {
             }
             Err(error) => findings.push(Finding::new(&source.path, 0, error.to_string())),
         }
-        match syn::parse_file(&source.text) {
+        match source.rust() {
             Ok(file) => {
-                findings.extend(shape::check(source, &file, is_test));
-                findings.extend(engine::check(source, &file));
+                findings.extend(shape::check(source, file, is_test));
+                findings.extend(engine::check(source, file));
             }
             Err(error) => findings.push(Finding::new(&source.path, 0, error.to_string())),
         }
@@ -116,8 +116,7 @@ mod tests {
 
     #[test]
     fn a_page_that_is_linked_or_printed_is_not_counted_again() {
-        let source =
-            |path: &str, text: &str| Source { path: path.to_owned(), text: text.to_owned() };
+        let source = |path: &str, text: &str| Source::new(path.to_owned(), text.to_owned());
         let sources = [
             source("docs/contract.md", "a"),
             source("crates/reclaim/contract.md", "a"),

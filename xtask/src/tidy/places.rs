@@ -24,7 +24,7 @@ mod tests {
     #[test]
     fn unfinished_work_is_found() {
         let text = "fn f() {\n    todo!()\n}\nfn g() {\n    h(dbg!(1)); // todo!\n}\n";
-        let source = Source { path: "a.rs".to_owned(), text: text.to_owned() };
+        let source = Source::new("a.rs".to_owned(), text.to_owned());
         let findings = check(&source, &flatten(text).unwrap());
         let expected = [Finding::new("a.rs", 2, "todo!"), Finding::new("a.rs", 5, "dbg!")];
         assert_eq!(findings, expected);

@@ -191,7 +191,7 @@ mod tests {
     use super::*;
 
     fn found(path: &str, text: &str) -> Vec<String> {
-        let source = Source { path: path.to_owned(), text: text.to_owned() };
+        let source = Source::new(path.to_owned(), text.to_owned());
         check(&source).iter().map(ToString::to_string).collect()
     }
 

@@ -91,7 +91,7 @@ impl House {
 
     fn place<'s>(&self, source: &'s Source) -> Option<Place<'s>> {
         let mut code = Code::default();
-        code.visit_file(&syn::parse_file(&source.text).ok()?);
+        code.visit_file(source.rust().as_ref().ok()?);
         let module = Module::read(source, self.code)?;
         Some(Place { source, room: self.room(source), module, code, words: words(source) })
     }
@@ -383,10 +383,8 @@ mod tests {
     const HOUSE: House = House { code: "c/src/", rooms: &["low", "high"], holders: &["tables.rs"] };
 
     fn found(files: &[(&str, &str)]) -> Vec<String> {
-        let source = |(path, text): &(&str, &str)| Source {
-            path: format!("c/src/{path}"),
-            text: (*text).into(),
-        };
+        let source =
+            |(path, text): &(&str, &str)| Source::new(format!("c/src/{path}"), (*text).into());
         let sources: Vec<_> = files.iter().map(source).collect();
         let findings = HOUSE.check(&sources, &BTreeSet::new());
         findings.iter().map(|finding| finding.to_string().replace("c/src/", "")).collect()

@@ -48,7 +48,7 @@ pub(super) fn test_files(sources: &[Source]) -> BTreeSet<String> {
         if source.path.split('/').any(|part| part == "tests" || part == "tests.rs") {
             files.insert(source.path.clone());
         }
-        let Ok(file) = syn::parse_file(&source.text) else {
+        let Ok(file) = source.rust() else {
             continue;
         };
         for item in &file.items {
@@ -157,12 +157,12 @@ mod tests {
     use super::*;
 
     fn source(path: &str, text: String) -> Source {
-        Source { path: path.to_owned(), text }
+        Source::new(path.to_owned(), text)
     }
 
     fn found(text: &str) -> Vec<String> {
         let source = source("a.rs", text.to_owned());
-        let findings = check(&source, &syn::parse_file(text).unwrap(), false);
+        let findings = check(&source, source.rust().as_ref().unwrap(), false);
         source.excuse(findings).iter().map(ToString::to_string).collect()
     }
 

@@ -1,5 +1,6 @@
 //! The files of the tree, and the exceptions they carry.
 
+use std::cell::OnceCell;
 use std::fs;
 
 use anyhow::{Context, Result};
@@ -12,6 +13,8 @@ pub(super) struct Source {
     /// The path from the workspace root, with `/`.
     pub(super) path: String,
     pub(super) text: String,
+    /// The text as Rust, once a check asked for it.
+    rust: OnceCell<syn::Result<syn::File>>,
 }
 
 /// An exception comment.
@@ -40,13 +43,22 @@ pub(super) fn read(paths: &[String]) -> Result<Vec<Source>> {
         }
         let bytes = fs::read(&full).with_context(|| format!("cannot read {path}"))?;
         if let Ok(text) = String::from_utf8(bytes) {
-            sources.push(Source { path: path.clone(), text });
+            sources.push(Source::new(path.clone(), text));
         }
     }
     Ok(sources)
 }
 
 impl Source {
+    pub(super) const fn new(path: String, text: String) -> Self {
+        Self { path, text, rust: OnceCell::new() }
+    }
+
+    /// Returns the text as Rust.
+    pub(super) fn rust(&self) -> &syn::Result<syn::File> {
+        self.rust.get_or_init(|| syn::parse_file(&self.text))
+    }
+
     pub(super) fn is_rust(&self) -> bool {
         self.path.ends_with(".rs")
     }
@@ -102,7 +114,7 @@ mod tests {
     use super::*;
 
     fn source(text: &str) -> Source {
-        Source { path: "a.rs".to_owned(), text: text.to_owned() }
+        Source::new("a.rs".to_owned(), text.to_owned())
     }
 
     #[test]

@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     fn found(path: &str, text: &str) -> Vec<String> {
-        let source = Source { path: path.to_owned(), text: text.to_owned() };
+        let source = Source::new(path.to_owned(), text.to_owned());
         check(&source, &BTreeSet::from([9])).iter().map(ToString::to_string).collect()
     }
 
@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn the_map_names_every_crate() {
         let workspace = Workspace::with(&[("pageout-lab", "crates/lab"), ("xtask", "xtask")]);
-        let map = |text: &str| Source { path: MAP.to_owned(), text: text.to_owned() };
+        let map = |text: &str| Source::new(MAP.to_owned(), text.to_owned());
         assert_eq!(crates_are_on_the_map(&workspace, &[]), [Finding::new(MAP, 0, "missing")]);
         let full = crates_are_on_the_map(&workspace, &[map("`lab`: kernels. `xtask`: tasks.\n")]);
         assert_eq!(full, []);
@@ -137,9 +137,11 @@ mod tests {
     #[test]
     fn the_map_stays_short() {
         let workspace = Workspace::with(&[]);
-        let map = |words: usize| Source {
-            path: MAP.to_owned(),
-            text: format!("{}\n```\nof a drawing\n```\n", "word ".repeat(words)),
+        let map = |words: usize| {
+            Source::new(
+                MAP.to_owned(),
+                format!("{}\n```\nof a drawing\n```\n", "word ".repeat(words)),
+            )
         };
         assert_eq!(crates_are_on_the_map(&workspace, &[map(MAP_WORDS)]), []);
         let long = crates_are_on_the_map(&workspace, &[map(MAP_WORDS + 1)]);

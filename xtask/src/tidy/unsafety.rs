@@ -75,7 +75,7 @@ mod tests {
     const TABLE: &str = "crates/paging/src/table/host.rs";
 
     fn found(path: &str, text: &str) -> Vec<String> {
-        let source = Source { path: path.to_owned(), text: text.to_owned() };
+        let source = Source::new(path.to_owned(), text.to_owned());
         let tokens = flatten(text).unwrap();
         check(&source, &tokens).into_iter().map(|finding| finding.what).collect()
     }
@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn crate_roots_forbid_unsafe_code() {
         let workspace = Workspace::with(&[(PAGING, "crates/paging"), ("pageout", "crates/cli")]);
-        let root = |path: &str, text: &str| Source { path: path.into(), text: text.into() };
+        let root = |path: &str, text: &str| Source::new(path.into(), text.into());
         let sources = [
             root("crates/paging/src/lib.rs", "//! Tables.\n\n#![deny(unsafe_code)]\n"),
             root("crates/cli/src/lib.rs", "#![deny(unsafe_code)]\n"),

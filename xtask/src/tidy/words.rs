@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     fn count(text: &str) -> usize {
-        check(&Source { path: "a.md".to_owned(), text: text.to_owned() }).len()
+        check(&Source::new("a.md".to_owned(), text.to_owned())).len()
     }
 
     #[test]
@@ -164,7 +164,7 @@ mod tests {
     }
 
     fn heads_of(path: &str, text: &str) -> Vec<usize> {
-        let source = Source { path: path.to_owned(), text: text.to_owned() };
+        let source = Source::new(path.to_owned(), text.to_owned());
         let quoted = quoted_lines(&flatten(text).unwrap());
         heads(&source, &quoted).into_iter().map(|finding| finding.line).collect()
     }
