@@ -65,8 +65,8 @@ pub enum Flush {
 impl Flush {
     /// Returns the flush of a number.
     pub(crate) fn of(number: u32) -> Result<YoungFlush, Error> {
-        let all = [YoungFlush::Sync, YoungFlush::Nosync, YoungFlush::None];
-        all.get(number as usize).copied().ok_or(Error::Flush)
+        // `ALL` is in the order of the numbers above.
+        YoungFlush::ALL.get(number as usize).copied().ok_or(Error::Flush)
     }
 }
 
