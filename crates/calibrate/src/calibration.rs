@@ -64,7 +64,7 @@ pub fn calibrate(
     let cpu = this_machine::cpu();
     let raw = Raw { effort, loads, lines, kernel, shootdowns };
     let (mut prices, mut left_out) = raw.prices();
-    let has = |name| Prices::names(architecture).any(|(own, _)| own == name);
+    let has = |name| Prices::names(architecture).any(|own| own.name == name);
     prices.retain(|price| has(price.name));
     left_out.retain(|(name, _)| has(name));
     let (seen, reach) = (raw.seen(), raw.reach());

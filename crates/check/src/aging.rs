@@ -67,7 +67,8 @@ pub fn aging<R: Rules, F: Small>() -> Result<u64, Box<Counterexample>> {
         let alone = walk::<R, F>(&case, YoungAlgorithm::PerEntry).0;
         let found_young = |page: u64| case.young >> page & 1 == 1 && !alone.young[page as usize];
         let worth = (0..case.pages).any(found_young);
-        for algorithm in [YoungAlgorithm::Batched, YoungAlgorithm::Line] {
+        let in_batches = |algorithm: &YoungAlgorithm| *algorithm != YoungAlgorithm::PerEntry;
+        for algorithm in YoungAlgorithm::ALL.into_iter().filter(in_batches) {
             let (left, start, steps) = walk::<R, F>(&case, algorithm);
             let found = match () {
                 () if (&left.young, &left.folios) != (&alone.young, &alone.folios) => Some((

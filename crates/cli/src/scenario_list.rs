@@ -8,22 +8,9 @@ use pageout_record::schema::Ground;
 pub(crate) fn briefly() -> Vec<(String, String)> {
     let briefly = |scenario: Scenario| {
         let only = if scenario.runs_on(Ground::Host) { "" } else { " (--ground model)" };
-        (scenario.name().to_owned(), format!("{}{only}", brief(scenario)))
+        (scenario.name().to_owned(), format!("{}{only}", scenario.brief()))
     };
     Scenario::ALL.map(briefly).into()
-}
-
-/// Describes a scenario in a few words.
-const fn brief(scenario: Scenario) -> &'static str {
-    match scenario {
-        Scenario::ReclaimFile => "reclaim of a clean mapped file",
-        Scenario::AgeFile => "one aging pass over a clean mapped file",
-        Scenario::ReclaimShmem => "reclaim of shared memory, to swap",
-        Scenario::MadvFree => "reclaim of anonymous memory after MADV_FREE",
-        Scenario::AgingRounds => "generations of a file that is used in rounds",
-        Scenario::Trace => "accesses of a real program, with or without a limit",
-        Scenario::PageoutShared => "swap-in and pageout in turn",
-    }
 }
 
 /// Returns each scenario with its fields and their defaults.

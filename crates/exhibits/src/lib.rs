@@ -7,8 +7,6 @@
 
 pub mod audit;
 mod bug;
-mod faulty;
 pub mod harness;
 
-pub use bug::Bug;
-pub use faulty::Faulty;
+pub use bug::{Bug, Faulty};

@@ -1,7 +1,7 @@
 //! Programs under a memory limit: the engine never beats the bound, and variants decide alike.
 
 use pageout_experiment::variant::Variant;
-use pageout_host::replay::Replay;
+use pageout_host::scenarios::replay::Replay;
 use pageout_host::residency::ReplayError;
 use pageout_paging::young::YoungAlgorithm;
 use pageout_reclaim::{FlushTiming, UnmapGranularity};

@@ -46,12 +46,7 @@ pub(super) static SELFTEST: &str = QUEUE_7_3[0].1;
 /// The template of the script that measures a real machine.
 pub(super) static SCRIPT: &str = text!("script/measure.sh");
 
-// Whole folders, in the order of their files' names: `INIT`, the test machine's first process;
-// `BENCH`, the benchmark; `SCENARIOS`, the manifests of its scenarios; `WORKLOAD`, what a workload
-// with a manifest has besides; `PROGRAM`, what one that is not in C has; `WORKLOADS`, those that
-// come with the lab; `PLUGIN`, the emulator's; `SERIES`, our patches for Linux 6.12; `BEFORE_7_3`,
-// those that take batches out of Linux 7.3; `QUESTIONS_7_3`, those that ask it; `QUEUE_7_3`, those
-// that make it faster.
+// Whole folders, in the order of their files' names: `build.rs` describes each.
 include!(concat!(env!("OUT_DIR"), "/lab.rs"));
 
 #[cfg(test)]

@@ -75,6 +75,44 @@ impl Release {
         }
     }
 
+    /// Describes its kernels: a heading, then their names, each with what it is.
+    pub const fn described(self) -> (&'static str, &'static [(&'static str, &'static str)]) {
+        match self {
+            Self::Linux7_3 => (
+                "Kernels of Linux 7.3, which checks young bits and unmaps in batches",
+                &[
+                    ("stock", "Debian's linux-source-7.3, or the tree of --tree"),
+                    ("no-young", "stock before the young check of the classic LRU was batched"),
+                    ("no-mglru", "stock before the young checks of MGLRU were batched"),
+                    ("no-unmap", "stock before the unmapping of file folios was batched"),
+                    ("no-batch", "stock before all three"),
+                    (
+                        "young-flush, no-young-tlbi, no-young-flush",
+                        "stock with another flush after a young bit is cleared (docs/lab.md)",
+                    ),
+                    (
+                        "no-unmap-defer, clean-entries",
+                        "stock with other flushes where reclaim unmaps (docs/lab.md)",
+                    ),
+                    (
+                        "q1 to q20",
+                        "stock with the first patches of a queue that makes its reclaim faster",
+                    ),
+                ],
+            ),
+            Self::Linux6_12 => (
+                "Kernels of Linux 6.12, with --kernel 6.12 or as 6.12:NAME",
+                &[
+                    ("stock", "Debian's linux-source-6.12"),
+                    ("s1", "stock with our backport's batched young check of the classic LRU"),
+                    ("s2", "s1 with file folios unmapped in batches"),
+                    ("s3", "s2 with MGLRU's young checks in batches"),
+                    ("s4", "s3 with the flush after a young clear as a boot parameter"),
+                ],
+            ),
+        }
+    }
+
     /// Returns the patches that make the kernel of a name out of this release; `None` if no kernel
     /// of the release has that name.
     pub(super) fn patches(self, build: &str) -> Option<Vec<Patch>> {
@@ -187,6 +225,11 @@ mod tests {
             assert_eq!(Release::named(release.name()), Some(release));
             let known = |name: &&str| release.patches(name).is_some();
             assert!(release.before_and_after().iter().all(known));
+            let (_, described) = release.described();
+            let words = described.iter().flat_map(|(names, _)| names.split([',', ' ']));
+            let described: Vec<&str> = words.filter(|word| !["", "to"].contains(word)).collect();
+            assert!(described.iter().all(known), "{described:?}");
+            assert_eq!(described.last(), release.names().last().map(|last| &**last).as_ref());
         }
         assert!(Release::Linux7_3.kernels().contains("no-unmap, no-batch"));
     }

@@ -456,7 +456,7 @@ fn cases(flushes: bool, guests: bool) -> Vec<Case> {
         ("x86-server-class", FormatName::X86_64),
     ] {
         for lru in [Lru::Classic, Lru::Mglru] {
-            for flush in [YoungFlush::Sync, YoungFlush::Nosync, YoungFlush::None] {
+            for flush in YoungFlush::ALL {
                 for shootdown in [FlushTiming::Immediate, FlushTiming::Deferred] {
                     let seed = 1;
                     let case =

@@ -19,6 +19,11 @@ pub enum YoungFlush {
     None,
 }
 
+impl YoungFlush {
+    /// Every choice, in the order of tables.
+    pub const ALL: [Self; 3] = [Self::Sync, Self::Nosync, Self::None];
+}
+
 /// The choices for PTEs and for PMD leaves.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct FlushPolicy {

@@ -1,13 +1,27 @@
 //! Help of `lab`.
 
 use super::text::{Help, Section};
-use pageout_lab::Workload;
+use pageout_lab::{Release, Workload};
 use pageout_refusal::one_of;
 use std::sync::Arc;
 
 const LISTED: Section = Section::Prose("`pageout lab --help` lists kernels and scenarios.");
 
 pub(super) fn lab() -> Help {
+    let mut notes: Vec<Section> = Release::ALL.map(kernels_of).into();
+    notes.extend([
+        own_kernels(),
+        scenarios(),
+        Section::Prose(
+            "--workload FILE takes a C program of yours in place of a scenario, or a directory \
+             with one, a shell script or a static binary; its manifest declares fields and \
+             metrics (docs/lab.md, \"A workload of yours\").",
+        ),
+        Section::Prose(
+            "The emulated machine is deterministic: its clock counts one nanosecond for each \
+             instruction, so its times are instructions.",
+        ),
+    ]);
     Help {
         brief: vec![Section::terms(
             "Arguments of its commands, in this order (all: `pageout lab --help`)",
@@ -17,21 +31,7 @@ pub(super) fn lab() -> Help {
                 ("FIELD=VALUE", "order=0,4  lru=classic,mglru  young=none  size=1GiB"),
             ],
         )],
-        notes: vec![
-            kernels_7_3(),
-            kernels_6_12(),
-            own_kernels(),
-            scenarios(),
-            Section::Prose(
-                "--workload FILE takes a C program of yours in place of a scenario, or a directory \
-                 with one, a shell script or a static binary; its manifest declares fields and \
-                 metrics (docs/lab.md, \"A workload of yours\").",
-            ),
-            Section::Prose(
-                "The emulated machine is deterministic: its clock counts one nanosecond for each \
-                 instruction, so its times are instructions.",
-            ),
-        ],
+        notes,
         examples: &[
             "pageout lab source # once: Linux 7.3",
             "pageout lab compare --patch my.patch",
@@ -52,39 +52,10 @@ pub(super) fn lab() -> Help {
     }
 }
 
-fn kernels_7_3() -> Section {
-    Section::terms(
-        "Kernels of Linux 7.3, which checks young bits and unmaps in batches",
-        &[
-            ("stock", "Debian's linux-source-7.3, or the tree of --tree"),
-            ("no-young", "stock before the young check of the classic LRU was batched"),
-            ("no-mglru", "stock before the young checks of MGLRU were batched"),
-            ("no-unmap", "stock before the unmapping of file folios was batched"),
-            ("no-batch", "stock before all three"),
-            (
-                "young-flush, no-young-tlbi, no-young-flush",
-                "stock with another flush after a young bit is cleared (docs/lab.md)",
-            ),
-            (
-                "no-unmap-defer, clean-entries",
-                "stock with other flushes where reclaim unmaps (docs/lab.md)",
-            ),
-            ("q1 to q20", "stock with the first patches of a queue that makes its reclaim faster"),
-        ],
-    )
-}
-
-fn kernels_6_12() -> Section {
-    Section::terms(
-        "Kernels of Linux 6.12, with --kernel 6.12 or as 6.12:NAME",
-        &[
-            ("stock", "Debian's linux-source-6.12"),
-            ("s1", "stock with our backport's batched young check of the classic LRU"),
-            ("s2", "s1 with file folios unmapped in batches"),
-            ("s3", "s2 with MGLRU's young checks in batches"),
-            ("s4", "s3 with the flush after a young clear as a boot parameter"),
-        ],
-    )
+/// Returns the kernels that are made of a release.
+fn kernels_of(release: Release) -> Section {
+    let (heading, kernels) = release.described();
+    Section::terms(heading, kernels)
 }
 
 fn own_kernels() -> Section {

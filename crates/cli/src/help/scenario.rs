@@ -2,6 +2,7 @@
 
 use super::text::{Help, Section};
 use crate::scenario_list;
+use pageout_experiment::variant::AXES;
 
 pub(super) fn first_screen() -> Help {
     Help {
@@ -98,39 +99,7 @@ fn scenarios_with_fields() -> Section {
 }
 
 fn axes() -> Section {
-    Section::terms(
-        "Axes of a variant; scenarios that only age have young and flush",
-        &[
-            (
-                "young",
-                "Check of young bits: per-entry (as kernels did), batched (as Linux 7.3) or line \
-                 (ours: eight entries at a time) [default: line]",
-            ),
-            (
-                "unmap",
-                "Removal of entries: per-entry, or batched where that is sound [default: batched]",
-            ),
-            (
-                "shootdown",
-                "Time at which other CPUs are interrupted for removed entries: immediate, or \
-                 deferred to one flush for a batch of folios. deferred-Ncpus, such as \
-                 deferred-8cpus, defers on machines of at least N CPUs [default: deferred]",
-            ),
-            (
-                "flush",
-                "Flush after a young bit was cleared: none, nosync (invalidate), sync (and wait), \
-                 or architecture, as kernels do: none on x86-64, nosync on arm64-4k, sync for PMD \
-                 leaves. On ground host, flushes are counted, not executed \
-                 [default: architecture]",
-            ),
-            (
-                "lru",
-                "Lists by which folios age: classic (active and inactive) or mglru (generations, \
-                 with page-table walks and look-around; without flushes of young bits) \
-                 [default: classic]",
-            ),
-        ],
-    )
+    Section::terms("Axes of a variant; scenarios that only age have young and flush", &AXES)
 }
 
 fn figures() -> Section {

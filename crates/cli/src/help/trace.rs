@@ -1,6 +1,8 @@
 //! Help of `trace`.
 
 use super::text::{Help, Section};
+use pageout_experiment::kinds::Choice;
+use pageout_host::curve::Policy;
 
 pub(super) fn trace() -> Help {
     Help {
@@ -115,6 +117,12 @@ pub(super) fn export() -> Help {
     }
 }
 
+/// Returns the names of the policies that work page by page.
+fn on_demand() -> Vec<&'static str> {
+    let by_page = Policy::NAMES.iter().filter(|(_, policy)| matches!(policy, Policy::OnDemand(_)));
+    by_page.map(|(name, _)| *name).collect()
+}
+
 pub(super) fn curve() -> Help {
     Help {
         notes: vec![
@@ -131,7 +139,7 @@ pub(super) fn curve() -> Help {
                         "classic, mglru",
                         "The engine, as `pageout run trace limit=` runs it with order=0.",
                     ),
-                    ("lru, arc, s3fifo, sieve", "The algorithms of their papers, page by page."),
+                    (&on_demand().join(", "), "The algorithms of their papers, page by page."),
                     (
                         "min",
                         "Belady's MIN, which knows the future. No policy that loads single pages \

@@ -5,13 +5,14 @@ use crate::options::{Output, Shown};
 use clap::{Parser, Subcommand, ValueEnum};
 use pageout_experiment::declare::values;
 use pageout_experiment::fields::FieldError;
-use pageout_experiment::kinds::Kind;
+use pageout_experiment::kinds::{Choice, Kind};
 use pageout_experiment::scenarios::MemoryLimit;
 use pageout_host::curve::Policy;
 use pageout_trace::{
     DEFAULT_EPOCH_REFERENCES, FilterShape, Format, MAX_EPOCH_REFERENCES, Recorder,
 };
 use std::ffi::OsString;
+use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -92,7 +93,7 @@ pub(crate) struct CurveArgs {
     #[arg(long, value_name = "LIMITS", default_value = "5%..100%")]
     pub limit: Limits,
     /// Replacement policies
-    #[arg(long, value_name = "POLICIES", default_value = "classic,mglru,lru,arc,s3fifo,sieve,min")]
+    #[arg(long, value_name = "POLICIES", default_value_t = Policies::all())]
     pub policy: Policies,
     #[command(flatten)]
     pub shown: Shown,
@@ -120,6 +121,18 @@ impl FromStr for Limits {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Policies(pub Vec<Policy>);
+
+impl Policies {
+    fn all() -> Self {
+        Self(Policy::NAMES.iter().map(|(_, policy)| *policy).collect())
+    }
+}
+
+impl fmt::Display for Policies {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.iter().map(Policy::text).collect::<Vec<_>>().join(","))
+    }
+}
 
 impl FromStr for Policies {
     type Err = String;

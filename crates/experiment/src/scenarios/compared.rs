@@ -1,7 +1,6 @@
 //! The variants that are compared of a scenario by default.
 
-use crate::variant::{Lru, Variant};
-use pageout_paging::tlb::YoungFlush;
+use crate::variant::{FLUSHES, Lru, Variant};
 use pageout_paging::young::YoungAlgorithm;
 use pageout_reclaim::FlushTiming;
 
@@ -40,10 +39,9 @@ impl Compared {
 }
 
 fn flushes(lru: Option<Lru>) -> Vec<Variant> {
-    let flushes = [None, Some(YoungFlush::Sync), Some(YoungFlush::Nosync), Some(YoungFlush::None)];
     let lists = lru.map_or_else(|| vec![Lru::Classic, Lru::Mglru], |lru| vec![lru]);
     let on =
-        |lru| flushes.map(|flush| Variant { flush, ..Variant::of(YoungAlgorithm::Line).on(lru) });
+        |lru| FLUSHES.map(|flush| Variant { flush, ..Variant::of(YoungAlgorithm::Line).on(lru) });
     lists.into_iter().flat_map(on).collect()
 }
 

@@ -285,7 +285,10 @@ impl Variant {
                 "shootdown" => variant.shootdown = shootdown(choice)?,
                 "flush" => variant.flush = FLUSH.choice(choice)?,
                 "lru" => variant.lru = LRU.choice(choice)?,
-                _ => return Err(UnknownName::new("variant axis", axis, AXES).into()),
+                _ => {
+                    let names = AXES.map(|(name, _)| name);
+                    return Err(UnknownName::new("variant axis", axis, names).into());
+                }
             }
             if seen.contains(&axis) {
                 return Err(VariantError::Twice(axis.to_owned()));
@@ -307,8 +310,36 @@ struct Axis<T: 'static> {
     name_of: fn(T) -> &'static str,
 }
 
-/// The axes' names.
-const AXES: [&str; 5] = [YOUNG.name, UNMAP.name, "shootdown", FLUSH.name, LRU.name];
+/// The axes, each with a description of its choices.
+pub const AXES: [(&str, &str); 5] = [
+    (
+        YOUNG.name,
+        "Check of young bits: per-entry (as kernels did), batched (as Linux 7.3) or line \
+         (ours: eight entries at a time) [default: line]",
+    ),
+    (
+        UNMAP.name,
+        "Removal of entries: per-entry, or batched where that is sound [default: batched]",
+    ),
+    (
+        "shootdown",
+        "Time at which other CPUs are interrupted for removed entries: immediate, or \
+         deferred to one flush for a batch of folios. deferred-Ncpus, such as \
+         deferred-8cpus, defers on machines of at least N CPUs [default: deferred]",
+    ),
+    (
+        FLUSH.name,
+        "Flush after a young bit was cleared: none, nosync (invalidate), sync (and wait), \
+         or architecture, as kernels do: none on x86-64, nosync on arm64-4k, sync for PMD \
+         leaves. On ground host, flushes are counted, not executed [default: architecture]",
+    ),
+    (
+        LRU.name,
+        "Lists by which folios age: classic (active and inactive) or mglru (generations, \
+         with page-table walks and look-around; without flushes of young bits) \
+         [default: classic]",
+    ),
+];
 
 const YOUNG: Axis<YoungAlgorithm> =
     Axis { name: "young", choices: &YoungAlgorithm::ALL, name_of: algorithm_name };
@@ -317,14 +348,22 @@ const UNMAP: Axis<UnmapGranularity> = Axis {
     choices: &[UnmapGranularity::PerEntry, UnmapGranularity::Batched],
     name_of: unmap_name,
 };
-const FLUSH: Axis<Option<YoungFlush>> = Axis {
-    name: "flush",
-    choices: &[None, Some(YoungFlush::Sync), Some(YoungFlush::Nosync), Some(YoungFlush::None)],
-    name_of: flush_name,
-};
+const FLUSH: Axis<Option<YoungFlush>> =
+    Axis { name: "flush", choices: &FLUSHES, name_of: flush_name };
 
 const LRU: Axis<Lru> =
     Axis { name: "lru", choices: &[Lru::Classic, Lru::Mglru], name_of: lru_name };
+
+/// The choices of `flush`: the architecture's own policy, then each that may be forced.
+pub(crate) const FLUSHES: [Option<YoungFlush>; 1 + YoungFlush::ALL.len()] = {
+    let mut all = [None; 1 + YoungFlush::ALL.len()];
+    let mut k = 0;
+    while k < YoungFlush::ALL.len() {
+        all[k + 1] = Some(YoungFlush::ALL[k]);
+        k += 1;
+    }
+    all
+};
 
 impl<T: Copy> Axis<T> {
     fn choice(&self, name: &str) -> Result<T, VariantError> {

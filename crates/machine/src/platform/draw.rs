@@ -19,22 +19,6 @@ pub enum Draw {
     Moved(Lever, u64),
 }
 
-/// Prices that a faster clock lowers together.
-const CLOCKED: [&str; 12] = [
-    "access",
-    "l2_hit",
-    "walk_level",
-    "fault",
-    "rmw",
-    "instruction",
-    "switch",
-    "relax",
-    "compress_page",
-    "decompress_page",
-    "tlbi_issue",
-    "dsb_idle",
-];
-
 /// The 95th percentile of [`deviation`], in its unit.
 const P95: f64 = 1.65;
 
@@ -63,8 +47,7 @@ impl Draw {
             Self::Nominal | Self::Moved(..) => return price.value,
         };
         let own = deviation(seed, price.name);
-        let clocked = CLOCKED.contains(&price.name);
-        let deviation = if clocked {
+        let deviation = if price.clocked {
             (own + deviation(seed, "clock")) * std::f64::consts::FRAC_1_SQRT_2
         } else {
             own

@@ -20,7 +20,9 @@ pub use draw::Draw;
 pub use error::{PlatformError, Problem};
 pub use lever::Lever;
 pub use price::{Kind, Price, Unit};
-pub use prices::{Bandwidth, BroadcastPrices, InvalidationPrices, IpiPrices, Prices, Publish};
+pub use prices::{
+    Bandwidth, BroadcastPrices, InvalidationPrices, IpiPrices, PriceName, Prices, Publish,
+};
 pub use provenance::{Basis, Provenance, SectionOrigin};
 pub use shape::{Broadcast, Hardware, Invalidation, Ipi, Shape, Storage};
 

@@ -77,6 +77,8 @@ impl Unit {
 pub struct Price {
     /// The price's name: the name of a field of [`Prices`](super::Prices).
     pub name: &'static str,
+    /// True if a faster clock lowers it.
+    pub clocked: bool,
     /// The platform's nominal price, in base units.
     pub value: u64,
     /// The low end of the range, in base units.

@@ -44,11 +44,32 @@ impl Resolved for Bandwidth {
     }
 }
 
-/// Declares a struct of prices whose fields have the same names as in platform files. One field
-/// that depends on the architecture may follow after `;`.
+/// A price that a platform file gives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PriceName {
+    /// The price's name in files: the name of a field of [`Prices`].
+    pub name: &'static str,
+    /// The quantity that it measures.
+    pub kind: Kind,
+    /// True if a faster clock lowers it.
+    pub clocked: bool,
+}
+
+macro_rules! is_clocked {
+    () => {
+        false
+    };
+    (clocked) => {
+        true
+    };
+}
+
+/// Declares a struct of prices whose fields have the same names as in platform files. A faster
+/// clock lowers those marked `as clocked` together. One field that depends on the architecture may
+/// follow after `;`.
 macro_rules! prices {
     ($(#[$about:meta])* pub struct $name:ident {
-        $($(#[$doc:meta])* pub $field:ident: $type:ty,)*
+        $($(#[$doc:meta])* pub $field:ident: $type:ty $(as $clocked:ident)?,)*
         $(; $(#[$more:meta])* pub $other:ident: $group:ty,)?
     }) => {
         $(#[$about])*
@@ -59,8 +80,11 @@ macro_rules! prices {
         }
 
         impl $name {
-            const NAMES: &[(&str, Kind)] =
-                &[$((stringify!($field), <$type as Resolved>::KIND)),*];
+            const NAMES: &[PriceName] = &[$(PriceName {
+                name: stringify!($field),
+                kind: <$type as Resolved>::KIND,
+                clocked: is_clocked!($($clocked)?),
+            }),*];
 
             fn of(
                 price: &mut impl FnMut(&'static str) -> u64,
@@ -80,31 +104,31 @@ prices! {
     pub struct Prices {
         /// An access of a program whose translation is in the first TLB level: the time it takes
         /// beyond the program's other work.
-        pub access: Time,
+        pub access: Time as clocked,
         /// The additional time of a hit in the second TLB level.
-        pub l2_hit: Time,
+        pub l2_hit: Time as clocked,
         /// A table read of a walk whose line is near.
-        pub walk_level: Time,
+        pub walk_level: Time as clocked,
         /// The additional time of a walk if the line of the leaf entry is far.
         pub walk_far: Time,
         /// A trap into the kernel and the return from it, without software.
-        pub fault: Time,
+        pub fault: Time as clocked,
         /// A line of page tables fetched from memory or the last cache.
         pub line_far: Time,
         /// A line of page tables fetched from another core that changed it.
         pub line_transfer: Time,
         /// An atomic read-modify-write on a line that the core has.
-        pub rmw: Time,
+        pub rmw: Time as clocked,
         /// Clearing 4 KiB.
         pub zero_page: Time,
         /// Copying 4 KiB.
         pub copy_page: Time,
         /// An instruction of kernel code: 1 / (frequency × instructions a cycle).
-        pub instruction: Time,
+        pub instruction: Time as clocked,
         /// A context switch, without its invalidations and waits.
-        pub switch: Time,
+        pub switch: Time as clocked,
         /// An iteration of a wait for a lock.
-        pub relax: Time,
+        pub relax: Time as clocked,
         /// Reading from the storage device, from request to interrupt, without the transfer.
         pub read_latency: Time,
         /// Writing to the storage device, from request to interrupt, without the transfer.
@@ -114,9 +138,9 @@ prices! {
         /// The bandwidth of writes to the storage device.
         pub bandwidth_write: Bandwidth,
         /// Compressing 4 KiB for compressed swap, on the core that swaps out.
-        pub compress_page: Time,
+        pub compress_page: Time as clocked,
         /// Decompressing 4 KiB, on the core that swaps in.
-        pub decompress_page: Time,
+        pub decompress_page: Time as clocked,
         ;
         /// The prices of invalidations.
         pub invalidation: InvalidationPrices,
@@ -147,13 +171,13 @@ prices! {
     /// The prices of invalidations by broadcast.
     pub struct BroadcastPrices {
         /// Issuing one TLBI, on the issuer.
-        pub tlbi_issue: Time,
+        pub tlbi_issue: Time as clocked,
         /// From issue to arrival at another core.
         pub propagation: Time,
         /// The time that another core loses when it applies a TLBI.
         pub snoop: Time,
         /// A DSB of any kind when its core has nothing outstanding.
-        pub dsb_idle: Time,
+        pub dsb_idle: Time as clocked,
         /// From a TLBI to the end of a DSB that waits for it, on a machine of one core.
         pub dsb_base: Time,
         /// The additional time, for each other core, of a DSB ISH that follows a TLBI.
@@ -204,7 +228,7 @@ impl BroadcastPrices {
 impl Prices {
     /// Returns the prices that a platform of the architecture must give, in the order of the
     /// documentation.
-    pub fn names(architecture: Architecture) -> impl Iterator<Item = (&'static str, Kind)> {
+    pub fn names(architecture: Architecture) -> impl Iterator<Item = PriceName> {
         let invalidation = match architecture {
             Architecture::Arm64 => BroadcastPrices::NAMES,
             Architecture::X86 | Architecture::Riscv => IpiPrices::NAMES,

@@ -5,19 +5,20 @@ use super::section::Section;
 use crate::platform::architecture::Architecture;
 use crate::platform::error::PlatformError;
 use crate::platform::price::{Kind, Price, Unit};
-use crate::platform::prices::Prices;
+use crate::platform::prices::{PriceName, Prices};
 
 /// Reads every price of the architecture, in the order of the documentation.
 pub(super) fn read(
     root: &Section<'_>,
     architecture: Architecture,
 ) -> Result<Vec<Price>, PlatformError> {
-    let names: Vec<&str> = Prices::names(architecture).map(|(name, _)| name).collect();
+    let names: Vec<&str> = Prices::names(architecture).map(|price| price.name).collect();
     let section = root.section("prices", &names)?;
-    Prices::names(architecture).map(|(name, kind)| price(&section, name, kind)).collect()
+    Prices::names(architecture).map(|declared| price(&section, declared)).collect()
 }
 
-fn price(prices: &Section<'_>, name: &'static str, kind: Kind) -> Result<Price, PlatformError> {
+fn price(prices: &Section<'_>, declared: PriceName) -> Result<Price, PlatformError> {
+    let PriceName { name, kind, clocked } = declared;
     let keys = [&["value", "unit", "low", "high"][..], &PROVENANCE].concat();
     let section = prices.section(name, &keys)?;
     let units: Vec<(&str, Unit)> = kind.units().iter().map(|unit| (unit.name(), *unit)).collect();
@@ -37,7 +38,7 @@ fn price(prices: &Section<'_>, name: &'static str, kind: Kind) -> Result<Price, 
         let accepted = "above zero, since a draw goes by ratios; or value, low and high all zero";
         return Err(section.refused("low", section.written("low"), accepted));
     }
-    Ok(Price { name, value, low, high, unit, provenance: provenance(&section)? })
+    Ok(Price { name, clocked, value, low, high, unit, provenance: provenance(&section)? })
 }
 
 /// Reads a price in base units, which are so small that rounding to them loses nothing.

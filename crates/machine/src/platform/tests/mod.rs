@@ -27,7 +27,7 @@ fn file(architecture: Architecture) -> String {
          [tlb.l1]\nentries = 64\nsets = 16\nways = 4\n{from}\
          [tlb.l2]\nentries = 1024\nsets = 128\nways = 8\n{from}"
     );
-    for (name, kind) in Prices::names(architecture) {
+    for PriceName { name, kind, .. } in Prices::names(architecture) {
         let unit = kind.units()[1].name();
         let price = "value = 2\nlow = 1\nhigh = 4";
         text += &format!("[prices.{name}]\n{price}\nunit = \"{unit}\"\n{from}");

@@ -1,7 +1,7 @@
 //! Scenario `reclaim-shmem` on a modelled machine: `memory.reclaim` runs on its first core, while
 //! the processes that map the memory sleep.
 
-use crate::reclaim_file::{self, Done, TASK};
+use crate::scenarios::reclaim_file::{self, Done, TASK};
 use crate::{Kernel, Model, ModelRun, Modelled, OnMachine, Scenario, Swap, activity};
 use pageout_experiment::declare::Declared;
 use pageout_experiment::footprint::Footprint;
@@ -10,8 +10,8 @@ use pageout_experiment::metrics::MetricSpec;
 use pageout_experiment::scenarios::metrics::RECLAIMED;
 use pageout_experiment::scenarios::{self, ReclaimShmemLists};
 use pageout_experiment::variant::Variant;
-use pageout_host::reclaim_shmem::{Setup, young_pages};
 use pageout_host::scenario::HostScenario;
+use pageout_host::scenarios::reclaim_shmem::{Setup, young_pages};
 use pageout_machine::platform::Platform;
 use pageout_machine::{CoreId, Machine, Report, Task, TaskSpec};
 use pageout_paging::mmu::Asid;
