@@ -52,11 +52,7 @@ const ALL: [Asked; 25] = [
     Asked::of_all("stream-read", "stream-read order=0,4 lru=classic,mglru"),
     Asked::of_all("cgroup-tree", "cgroup-tree cgroups=1,4,8 lru=classic,mglru"),
     Asked::of_all("node-move", "node-move order=0,4,9 processes=1,4"),
-    Asked {
-        // On x86-64 two boots differed by a page.
-        machines: &["arm64-4k"],
-        ..Asked::of_all("hot-pages", "hot-pages lru=classic,mglru size=8MiB --time-limit 2000")
-    },
+    Asked::of_all("hot-pages", "hot-pages lru=classic,mglru size=8MiB --time-limit 2000"),
     Asked::of_all("swap-anon", "swap-anon content=same,random lru=classic,mglru"),
     Asked::of_all("swap-processes", "swap-anon processes=1,4,8"),
     Asked::of_all("pageout-shared", "pageout-shared"),
