@@ -34,7 +34,7 @@ pub struct Deviation {
 /// The options at a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Choice {
-    /// Options, the default included.
+    /// The number of options, the default included.
     pub options: u8,
     /// True if an option other than the default counts against the bound: it does if the agent that
     /// ran could have continued.

@@ -6,9 +6,9 @@ use super::schedule::{Choice, Deviation, Trace};
 /// The bounds of a search.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
-    /// The most deviations from the default that count.
+    /// The maximum number of deviations from the default that count.
     pub deviations: usize,
-    /// The most executions.
+    /// The maximum number of executions.
     pub executions: u64,
 }
 

@@ -11,7 +11,7 @@ const MOST: u64 = i64::MAX as u64;
 pub(super) struct Field {
     /// The name.
     pub(super) name: String,
-    /// The values that it takes.
+    /// The values that the field takes.
     pub(super) kind: Kind,
 }
 
@@ -67,7 +67,7 @@ impl Kind {
         }
     }
 
-    /// Returns true if it is numbers that are all between these.
+    /// Returns true if all accepted values are numbers from `low` to `high`.
     pub(super) const fn is_within(&self, low: u64, high: u64) -> bool {
         matches!(self, Self::Number { least, most } if *least >= low && *most <= high)
     }

@@ -56,7 +56,7 @@ pub enum InitrdError {
     /// The file system cannot be made.
     #[error("mkfs.xfs ended with {status}: {said}")]
     MakeFileSystem {
-        /// The status with which it ended.
+        /// The status with which `mkfs.xfs` ended.
         status: std::process::ExitStatus,
         /// The messages of the program.
         said: String,
@@ -105,7 +105,7 @@ impl Guest {
         Ok(Self { programs, file_system: file_system(cache, progress)? })
     }
 
-    /// Returns the directories of its files, whose names follow from their content.
+    /// Returns the directories of the initrd's files, whose names follow from their content.
     pub(super) fn directories(&self) -> [&Path; 2] {
         [&self.programs, &self.file_system]
     }

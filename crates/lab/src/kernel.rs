@@ -17,13 +17,13 @@ pub const PATCHED: &str = "patched";
 pub struct Kernel {
     /// The name as given: `6.12:s4+young_flush=none`.
     pub name: String,
-    /// The source that it is made from.
+    /// The source that the kernel is made from.
     pub source: Source,
-    /// The name of its build: `s4`.
+    /// The name of the kernel's build: `s4`.
     pub build: String,
     /// The patches, in order.
     pub patches: Vec<Patch>,
-    /// The parameters that it is booted with.
+    /// The parameters that the kernel is booted with.
     pub parameters: Vec<String>,
 }
 

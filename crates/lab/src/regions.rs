@@ -168,7 +168,7 @@ impl Region<'_> {
         found.map_or_else(Vec::new, |metric| metric.values.clone())
     }
 
-    /// Returns its metrics: of all CPUs together, then of each if there are several.
+    /// Returns the region's metrics: of all CPUs together, then of each if there are several.
     fn metrics(&self, samples: &[BTreeMap<u8, Costs>], units: &[f64], cpus: u8) -> Vec<Metric> {
         let together = samples.iter().map(|by_cpu| {
             let mut sum = Costs::default();

@@ -86,7 +86,7 @@ impl Parts<'_> {
         }
     }
 
-    /// Fills them into the script's template.
+    /// Returns the script: its template with these parts filled in.
     fn script(&self) -> String {
         let files: String =
             self.files.iter().map(|(name, content)| unpacked(name, content)).collect();

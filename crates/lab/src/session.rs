@@ -111,7 +111,7 @@ pub enum LabError {
     OneCpu {
         /// The configuration.
         config: Config,
-        /// The CPUs that were asked for.
+        /// The number of CPUs that were asked for.
         cpus: u8,
     },
 }
@@ -186,7 +186,7 @@ impl<R> Done<R> {
 
 /// The lab's directory and settings.
 pub struct Lab<'a> {
-    /// The directory that it keeps between runs.
+    /// The directory that the lab keeps between runs.
     pub cache: Cache,
     /// The options that are asked of every kernel's configuration, besides or in place of our own.
     pub options: Vec<ConfigOption>,
@@ -194,7 +194,7 @@ pub struct Lab<'a> {
     pub points: Option<Points>,
     /// The number of compilers that run at once, and of machines.
     pub jobs: usize,
-    /// The receiver of its progress.
+    /// The receiver of the lab's progress.
     pub progress: &'a dyn Progress,
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use pageout_uapi::lru_gen::{self, Line, Pages};
 
-/// The most bytes of a text: enough for ten thousand cgroups on eight nodes.
+/// The maximum size of a text, in bytes: enough for ten thousand cgroups on eight nodes.
 pub const MAX_LRU_GEN: u64 = 16 << 20;
 
 /// A generation of a cgroup on a node.
@@ -61,7 +61,7 @@ pub enum Misread {
     Orphan {
         /// The kind of thing: a node or a generation.
         what: &'static str,
-        /// The line above it.
+        /// The line that it belongs below.
         above: &'static str,
     },
     /// A second line for a generation.
@@ -74,7 +74,7 @@ pub enum Misread {
     Empty,
 }
 
-/// The most characters that are shown of a refused line.
+/// The maximum number of characters that are shown of a refused line.
 const EXCERPT: usize = 40;
 
 impl Shown {

@@ -115,7 +115,7 @@ pub struct Spent {
     pub name: String,
     /// The time spent here and on no part.
     pub own: Time,
-    /// The parts below it, sorted by name.
+    /// The parts of the activity, sorted by name.
     pub parts: Vec<Spent>,
 }
 

@@ -68,7 +68,7 @@ impl Content {
 struct Watched<'w, 'e, 'a, F: Arch> {
     env: &'w ModelEnv<'e, 'a, F>,
     content: &'w Content,
-    /// True if its flushes reach the machine and virtual machines. False is a deliberate mistake.
+    /// True if flushes reach the machine and virtual machines. False is a deliberate mistake.
     flushes: bool,
 }
 
@@ -215,7 +215,7 @@ struct Case {
 /// The outcome of a case.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Outcome {
-    /// Accesses that reached wrong content.
+    /// The number of accesses that reached wrong content.
     wrong: u64,
     /// Accesses through entries whose page was old, and those whose page was no longer mapped.
     hidden: [u64; 2],

@@ -1,7 +1,7 @@
-//! The soundness decisions, one method each. Exhibits of known bugs override exactly one of them.
+//! The soundness decisions, one method each. An injected bug overrides exactly one of them.
 //!
-//! The methods are hidden from the documentation and no part of the stable interface. Only tests
-//! have a reason to call or override one. Each states the engine's internal behaviour.
+//! The methods are hidden from the documentation, and are no part of the stable interface. Only
+//! tests have a reason to call or override one. Each states the engine's internal behaviour.
 
 use crate::mmu::Caps;
 use crate::pte::{Format, Level, Pte};

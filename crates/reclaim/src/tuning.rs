@@ -33,7 +33,7 @@ pub enum FlushTiming {
     /// Deferred on machines of so many CPUs or more, at once on others. Drafts of arm64's deferral
     /// had such a limit (4, later 8), since little is saved on small machines.
     DeferredFrom {
-        /// The fewest CPUs.
+        /// The minimum number of CPUs.
         cpus: u16,
     },
 }

@@ -38,7 +38,7 @@ pub struct Plan {
     version: u32,
     /// Name and version of the program.
     tool: String,
-    /// The commit that it was built from.
+    /// The commit that the program was built from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     commit: Option<String>,
     /// Checksums of the traces and platforms that cells name, as `trace NAME`.

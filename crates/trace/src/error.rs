@@ -141,7 +141,7 @@ pub enum Fault {
         what: &'static str,
         /// The byte's value.
         found: u64,
-        /// The greatest value it may have.
+        /// The largest value that the byte may have.
         most: u64,
     },
     /// A number that takes more than 64 bits.

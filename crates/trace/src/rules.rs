@@ -11,7 +11,8 @@ use super::wire::{MAX_ARGUMENTS, MAX_FILES, MAX_STRING, MAX_STRINGS};
 pub(crate) const STEPS: u64 = 1 << 26;
 /// Additional steps for each byte of the file: real programs' traces have about one.
 pub(crate) const STEPS_PER_BYTE: u64 = 256;
-/// Steps for each area that a change of mappings affects: each is looked up, some are split.
+/// The number of steps for each area that a change of mappings affects: each is looked up, some are
+/// split.
 pub(crate) const STEPS_PER_AREA: u64 = 16;
 
 /// The number of pages that are known to be mapped without a search; a power of two.
@@ -34,7 +35,7 @@ pub(crate) struct Rules {
     string_bytes: u64,
     files: usize,
     steps: u64,
-    /// The most steps allowed, when that was last computed.
+    /// The maximum number of steps allowed, when that was last computed.
     most_steps: u64,
     references: u64,
     epochs: u64,

@@ -15,11 +15,11 @@ pub(crate) const MAGIC: [u8; 8] = *b"\x89PGT\r\n\x1a\n";
 pub(crate) const VERSION: u16 = 2;
 /// The longest string, in bytes: the longest argument that Linux allows (`MAX_ARG_STRLEN`).
 pub(crate) const MAX_STRING: u64 = 128 << 10;
-/// The most bytes of all strings of a trace together.
+/// The maximum number of bytes of all strings of a trace together.
 pub(crate) const MAX_STRINGS: u64 = 16 << 20;
-/// The most files that a trace names.
+/// The maximum number of files that a trace names.
 pub(crate) const MAX_FILES: usize = 1 << 18;
-/// The most arguments of a command.
+/// The maximum number of arguments of a command.
 pub(crate) const MAX_ARGUMENTS: u64 = 1 << 16;
 /// log2 of the decompressor's window in bytes, for which a reader needs memory.
 pub(crate) const WINDOW_LOG: u32 = 21;

@@ -12,9 +12,9 @@ use super::source::Source;
 use super::walls::Workspace;
 use super::{shape, tokens};
 
-/// The most files of a crate that may import each other in a circle.
+/// The maximum number of files of a crate that may import each other in a circle.
 const MOST: usize = 4;
-/// The most files of a crate of the engine.
+/// The maximum number of files of a crate of the engine.
 const MOST_OF_ENGINE: usize = 3;
 
 /// The words of a path: `crate`, `a`, `B`.

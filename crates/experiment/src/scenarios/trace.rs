@@ -9,7 +9,7 @@ use crate::scenario;
 /// log2 of the bytes of a page in traces: 4 KiB.
 pub const PAGE_SHIFT: u32 = 12;
 
-/// The most limits that a range may stand for.
+/// The maximum number of limits that a range may stand for.
 const MOST_IN_A_RANGE: u64 = 1000;
 
 /// The amount of memory that a program may use.

@@ -46,7 +46,7 @@ pub struct Sweep {
     pub format: FormatName,
     /// Bytes of tables.
     pub table_bytes: usize,
-    /// Pages of each folio, and entries of each call.
+    /// The number of pages of each folio, and of entries of each call.
     pub nr: usize,
     /// The share of young entries in per cent, chosen at random.
     pub young_percent: u8,

@@ -9,9 +9,9 @@ use pageout_reclaim::mglru::{MAX_NR_GENS, MAX_NR_ZONES};
 use pageout_reclaim::{LruList, MemcgId, MmState};
 use pageout_record::schema::{Axis, Edges, Line, Matrix, Metric, Part, Series};
 
-/// The most ranges of pages that are distinguished.
+/// The maximum number of ranges of pages that are distinguished.
 const ROWS: usize = 48;
-/// The most ranges of epochs that are distinguished.
+/// The maximum number of ranges of epochs that are distinguished.
 const COLUMNS: usize = 96;
 
 const LISTS: [LruList; 4] =

@@ -26,7 +26,7 @@ pub struct Turn {
 pub struct Schedule {
     /// The workload, with its arguments.
     pub workload: String,
-    /// CPUs of the machine.
+    /// The number of CPUs of the machine.
     pub cpus: u8,
     /// The kernel that failed: its name.
     pub kernel: String,

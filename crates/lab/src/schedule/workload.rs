@@ -196,12 +196,12 @@ impl Program {
         [std::slice::from_ref(&self.name), &self.arguments].concat().join(" ")
     }
 
-    /// Returns true if it cannot run without a check of its own.
+    /// Returns true if the program cannot run without a check of its own.
     pub(super) fn must_check(&self) -> bool {
         !matches!(self.code, Code::Lab(_))
     }
 
-    /// Returns the needs of its kernels.
+    /// Returns the needs of the program's kernels.
     pub fn needs(&self) -> Needs {
         match &self.code {
             Code::Lab(bench) => Needs { swap: true, ..bench.workload.needs() },
@@ -217,7 +217,7 @@ impl Program {
         }
     }
 
-    /// Returns its words of the kernel's command line.
+    /// Returns the program's words of the kernel's command line.
     pub(super) fn boot_words(&self) -> Vec<String> {
         match &self.code {
             Code::Lab(bench) => bench.workload.parameters(),

@@ -41,10 +41,10 @@ impl Fabric {
 /// The traffic in one column of a [`FabricLoad`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Sent {
-    /// The invalidations that were broadcast (arm64), or the interrupts (x86, riscv).
+    /// The number of invalidations that were broadcast (arm64), or the interrupts (x86, riscv).
     pub messages: u64,
-    /// The barriers that waited for invalidations (arm64), or the rounds of interrupts (x86,
-    /// riscv).
+    /// The number of barriers that waited for invalidations (arm64), or the rounds of interrupts
+    /// (x86, riscv).
     pub waits: u64,
 }
 

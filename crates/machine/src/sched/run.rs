@@ -24,7 +24,7 @@ pub type Body<'x, 'a, F> = Box<dyn for<'t> FnOnce(&Task<'t, 'a, F>) + 'x>;
 pub struct TaskSpec<'x, 'a, F: Format> {
     /// The name of the task in reports.
     pub name: String,
-    /// The only core it may run on; `None` for any.
+    /// The only core the task may run on; `None` for any.
     pub pinned: Option<CoreId>,
     /// The actions of the task.
     pub body: Body<'x, 'a, F>,

@@ -76,11 +76,11 @@ impl Level {
 /// The permissions of a new leaf entry. New entries are old and clean.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Prot {
-    /// True if it is writable.
+    /// True if the page is writable.
     pub write: bool,
-    /// True if it is executable.
+    /// True if the page is executable.
     pub exec: bool,
-    /// True if it is present only for software, not for hardware: PROT_NONE.
+    /// True if the page is present only for software, not for hardware: PROT_NONE.
     pub none: bool,
 }
 

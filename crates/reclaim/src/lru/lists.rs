@@ -32,9 +32,9 @@ pub(crate) struct Isolate {
 /// The result of [`Engine::isolate`], in pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Scanned {
-    /// The pages examined.
+    /// The number of pages examined.
     pub(crate) scanned: u64,
-    /// The pages taken off their list.
+    /// The number of pages taken off their list.
     pub(crate) taken: u64,
 }
 

@@ -20,7 +20,7 @@ pub struct NewFolio {
     pub order: Order,
     /// The mapping whose pages it holds.
     pub mapping: MappingId,
-    /// The offset of its first page in the mapping, in pages.
+    /// The offset of the folio's first page in the mapping, in pages.
     pub index: u64,
     /// The flags to add to those of the mapping's kind.
     pub flags: FolioFlags,

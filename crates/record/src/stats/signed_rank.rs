@@ -4,7 +4,7 @@ use statrs::distribution::{ContinuousCDF, Normal};
 
 use super::median::median;
 
-/// The most differences with an exact distribution.
+/// The maximum number of differences with an exact distribution.
 const EXACT: usize = 50;
 
 /// The outcome of a signed-rank test.

@@ -4,7 +4,7 @@ use statrs::distribution::{ContinuousCDF, Normal};
 
 use super::median::median;
 
-/// The most pairs of samples for which the distribution is computed exactly.
+/// The maximum number of pairs of samples for which the distribution is computed exactly.
 const EXACT: usize = 5000;
 
 /// Returns the two-sided p of Mann's and Kendall's test for a trend: of an order as far from a

@@ -62,7 +62,7 @@ const NEVER: u32 = u32::MAX;
 struct Last {
     page: u32,
     record: u32,
-    /// The next use that it states, or [`NEVER`].
+    /// The next use that the record states, or [`NEVER`].
     next: u32,
 }
 
@@ -79,7 +79,7 @@ struct Uses {
     objects: HashMap<u64, Last>,
     records: u32,
     meanings: Meanings,
-    /// The most objects that fit the available memory.
+    /// The maximum number of objects that fit the available memory.
     most: u64,
 }
 
