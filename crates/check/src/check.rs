@@ -50,8 +50,7 @@ pub struct Report {
 /// The value of [`Task::what`] if every small case is compared.
 pub const EVERY_CASE: &str = "every small case";
 
-/// The number of failing executions of one bound that are compared to find the one with the fewest
-/// steps.
+/// The number of failing executions of one bound that are compared for the fewest steps.
 const COMPARED: usize = 100;
 
 impl Task {

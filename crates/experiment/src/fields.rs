@@ -11,7 +11,7 @@ use std::str::FromStr;
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum FieldError {
     /// An argument that is not `FIELD=VALUE`.
-    #[error("`{0}` is no field: expected FIELD=VALUE, such as order=4")]
+    #[error("`{0}` is not a field: expected FIELD=VALUE, such as order=4")]
     NotAPair(String),
     /// A field that no scenario has.
     #[error(transparent)]

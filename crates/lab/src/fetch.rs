@@ -72,7 +72,7 @@ pub enum FetchError {
         said: String,
     },
     /// No file came.
-    #[error("{from} cannot be had: {said}\n{by_hand}")]
+    #[error("cannot fetch {from}: {said}\n{by_hand}")]
     Unreachable {
         /// The archive and the suite.
         from: String,

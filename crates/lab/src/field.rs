@@ -72,7 +72,7 @@ impl Kind {
         matches!(self, Self::Number { least, most } if *least >= low && *most <= high)
     }
 
-    /// Returns a value in the form that records have, if the text is one.
+    /// Parses a value, and returns it in the form that records have; `None` if it is not accepted.
     fn value(&self, text: &str) -> Option<String> {
         let within = |low: u64, high: u64| {
             move |text: &str| number::<u64>(text).filter(|n| (low..=high).contains(n))

@@ -50,7 +50,7 @@ pub enum InitrdError {
         compiler: String,
         /// The workload.
         name: String,
-        /// The first lines of what it said.
+        /// The first lines of its messages.
         said: String,
     },
     /// The file system cannot be made.

@@ -69,7 +69,7 @@ pub enum WorkloadError {
         path: PathBuf,
     },
     /// The name of a workload of the lab's.
-    #[error("{}: `{name}` is a scenario of the lab: another name", named(path))]
+    #[error("{}: `{name}` is a scenario of the lab: expected another name", named(path))]
     Taken {
         /// The file or directory.
         path: PathBuf,
@@ -409,7 +409,7 @@ impl Written {
         let fields: Vec<_> = self.field.iter().map(|of| &of.get_ref().name).collect();
         let is_taken = |name: &&&Spanned<String>| TAKEN.contains(&name.get_ref().as_str());
         if let (Some(taken), false) = (fields.iter().find(is_taken), *code == Code::Benchmark) {
-            let problem = format!("`{}` is the lab's own: another name", taken.get_ref());
+            let problem = format!("`{}` is the lab's own: expected another name", taken.get_ref());
             return Err(at(taken, problem));
         }
         let metrics: Vec<_> = self.metric.iter().map(|of| &of.get_ref().name).collect();

@@ -37,7 +37,7 @@ impl Needs {
         Self { swap: true, options: Vec::new(), packages: Vec::new(), more_cpus: 0 };
 }
 
-/// The clock that a run is told by.
+/// The clock that times a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Clock {
     /// The emulator's: an instruction takes a nanosecond.

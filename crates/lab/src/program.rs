@@ -49,8 +49,8 @@ pub enum NoProgram {
     },
     /// A file is neither a script nor a program of the architecture.
     #[error(
-        "{file} is no program for {}: expected a statically linked ELF program of it, or a script \
-         that begins with #!/bin/sh",
+        "{file} is not a program for {}: expected a statically linked ELF program of it, or a \
+         script that begins with #!/bin/sh",
         arch.label()
     )]
     NotOne {

@@ -95,7 +95,7 @@ pub(super) fn with_cpus(metric: &DeclaredMetric, cpus: u8) -> impl Iterator<Item
     [metric.name.clone()].into_iter().chain(of_cpus)
 }
 
-/// Returns the CPUs whose costs are told apart: none of a machine that has one.
+/// Returns the CPUs whose costs are listed separately; empty for a machine with one CPU.
 fn several(cpus: u8) -> impl Iterator<Item = u8> {
     (0..cpus).filter(move |_| cpus > 1)
 }

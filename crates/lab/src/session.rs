@@ -73,8 +73,8 @@ pub enum LabError {
     },
     /// A profile of a scenario that neither reclaims nor ages pages.
     #[error(
-        "{machine}: nothing was reclaimed or aged that a profile could be divided by, nor is this \
-         a workload whose whole is a region per 4K page"
+        "{machine}: no page was reclaimed or aged, and a profile is per page: expected a scenario \
+         that reclaims or ages, or a workload that is judged by a region per 4K page"
     )]
     NoPages {
         /// The machine's name in messages.

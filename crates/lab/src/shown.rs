@@ -52,7 +52,7 @@ pub struct ShownError {
 pub enum Misread {
     /// A line of no form that the kernel prints.
     #[error(
-        "`{0}` is no line of lru_gen: expected `memcg ID PATH`, `node N`, or \
+        "`{0}` is not a line of lru_gen: expected `memcg ID PATH`, `node N`, or \
         `GENERATION AGE ANON FILE`"
     )]
     Line(String),
@@ -179,7 +179,7 @@ memcg  2177 /user.slice/a b
         for (text, message) in [
             ("", "x:1: the text has no generation"),
             ("memcg 1 /\n node 0\n", "x:2: the text has no generation"),
-            ("hello\n", "x:1: `hello` is no line of lru_gen"),
+            ("hello\n", "x:1: `hello` is not a line of lru_gen"),
             (" node 0\n", "x:1: a node before any `memcg` line"),
             ("memcg 1 /\n 1 2 3 4\n", "x:2: a generation before any `node` line"),
             (&format!("memcg 1 /{}\n", "y".repeat(4096)), "x:1: `memcg 1 /yyyy"),

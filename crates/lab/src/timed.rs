@@ -34,7 +34,7 @@ pub enum NotTimed {
     },
 }
 
-/// Checks that machines of so many CPUs can be timed.
+/// Checks that machines of `cpus` CPUs can be timed.
 ///
 /// # Errors
 ///

@@ -34,7 +34,7 @@ pub enum VmCount {
     Read,
     /// Young bits cleared.
     Cleared,
-    /// Entries that were removed.
+    /// The number of entries removed.
     Taken,
     /// Flushes of all translations of the virtual machine.
     Flush,

@@ -53,9 +53,9 @@ pub trait Rules {
         F::is_present(pte) && !F::is_special(pte) && (secondary || F::is_young(pte))
     }
 
-    /// Returns true if an old entry that leads to a table tells an aging walk that no entry of the
-    /// table was used. It does if hardware sets the bit and no secondary MMU reaches pages on its
-    /// own (Linux 7.3.4, walk_pmd_range).
+    /// Returns true if an old entry that leads to a table proves to an aging walk that no entry of
+    /// the table was used. It does if hardware sets the bit and no secondary MMU reaches pages on
+    /// its own (Linux 7.3.4, walk_pmd_range).
     #[doc(hidden)]
     #[inline]
     fn old_table_is_unused<F: Format>(caps: Caps, secondary: bool) -> bool {

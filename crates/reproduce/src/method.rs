@@ -2,7 +2,7 @@
 
 use super::step::Step;
 
-/// The way in which a line of ours comes about.
+/// The way in which a figure of ours is computed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Method {
     /// Scenario `reclaim-file` on the figure's modelled machine.

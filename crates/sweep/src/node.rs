@@ -44,7 +44,7 @@ pub enum NotExclusive {
         percent: u64,
     },
     /// The use by others cannot be read.
-    #[error("{NEEDED}, and this cannot be told")]
+    #[error("{NEEDED}: cannot find out whether others use this one")]
     Unknown(#[source] io::Error),
 }
 

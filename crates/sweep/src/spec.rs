@@ -128,7 +128,7 @@ pub enum Problem {
     #[error("it is empty, and no cell follows: expected one {0} or more")]
     Empty(&'static str),
     /// More cells than a sweep may have.
-    #[error("it comes to more than {MOST_CELLS} cells, the most of a sweep")]
+    #[error("it comes to more than {MOST_CELLS} cells, the maximum of a sweep")]
     TooMany,
     /// More draws than combinations.
     #[error("found {cells}, and there are {there} different cells to draw")]

@@ -264,7 +264,7 @@ pub enum WriteError {
         path: PathBuf,
     },
     /// A symbolic link whose target does not exist.
-    #[error("{} is a symbolic link to what is not there", named(path))]
+    #[error("{} is a symbolic link to a missing file", named(path))]
     DanglingLink {
         /// The link.
         path: PathBuf,

@@ -54,7 +54,7 @@ impl Kind for MemoryLimit {
     fn problem(text: &str) -> Option<String> {
         let percent = text.strip_suffix('%').map(|_| Percent::<1, 100>::problem(text));
         Some(match (text.contains(".."), percent, parse_size(text)) {
-            (true, ..) => "is no range upwards of sizes, or of percentages".to_owned(),
+            (true, ..) => "is not a rising range of sizes, or of percentages".to_owned(),
             (_, Some(percent), _) => percent?,
             (.., Err(problem)) => problem,
             (.., Ok(1..=100)) => {

@@ -173,12 +173,12 @@ impl History {
     }
 }
 
-/// Returns the number of ranges that so many pages are distinguished by.
+/// Returns the number of ranges that this many pages are divided into.
 fn nr_rows(pages: usize) -> usize {
     ROWS.min(pages)
 }
 
-/// Returns the place at which a range of so many pages begins.
+/// Returns the first page of a range, if this many pages are divided.
 fn first_of(row: usize, pages: usize) -> usize {
     (row * pages).div_ceil(nr_rows(pages).max(1))
 }

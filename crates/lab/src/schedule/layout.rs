@@ -5,7 +5,7 @@
 pub(super) const LAYOUT: u64 = 2;
 /// The maximum number of ranges of points that the object takes.
 pub const MAX_RANGES: usize = 16;
-/// The maximum number of CPUs that the object tells apart by priority.
+/// The maximum number of CPUs to which the object gives priorities.
 const MAX_CPUS: usize = 8;
 /// The lowest priority that orders may give.
 pub(super) const LOWEST: u64 = 1 << 32;

@@ -21,7 +21,7 @@ pub struct Row {
     pub cpu: u64,
     /// The number of points that all CPUs had passed.
     pub count: u64,
-    /// Nanoseconds since the beginning.
+    /// Nanoseconds since the run's beginning.
     pub time: u64,
     /// The act.
     pub what: What,

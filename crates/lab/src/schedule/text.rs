@@ -49,7 +49,7 @@ pub struct Schedule {
 #[derive(PartialEq, Eq, Debug, thiserror::Error)]
 pub enum TextError {
     /// A text without the line that schedules begin with.
-    #[error("it is no schedule: no line is `{FIRST}`")]
+    #[error("it is not a schedule: no line is `{FIRST}`")]
     First,
     /// A line of no known form.
     #[error(

@@ -14,9 +14,9 @@ pub(crate) enum Traffic {
 /// The way in which cores reach each other's TLBs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fabric {
-    /// Hardware tells all cores (arm64).
+    /// Hardware broadcasts invalidations to all cores (arm64).
     Broadcast,
-    /// Software interrupts them (x86, riscv).
+    /// Software interrupts other cores (x86, riscv).
     Interrupts,
 }
 

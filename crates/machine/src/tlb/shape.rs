@@ -55,7 +55,7 @@ pub enum ShapeError {
     /// Sets that a page number's low bits cannot choose.
     #[error("{0} has {1} sets: a power of two is needed")]
     Sets(&'static str, u16),
-    /// More entries than an entry's index can tell.
+    /// More entries than an entry's index can number.
     #[error("{0} has {1} entries: at most {max}", max = LevelShape::MOST)]
     Size(&'static str, u32),
     /// A second level that cannot hold the first.

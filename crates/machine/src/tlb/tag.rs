@@ -2,7 +2,7 @@
 
 use pageout_paging::mmu::Asid;
 
-/// The size of what one entry translates.
+/// The size of the range that one entry translates.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Class {
     /// A single page.

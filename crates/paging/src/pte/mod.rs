@@ -134,7 +134,7 @@ pub trait Format: Copy + fmt::Debug + Send + Sync + 'static {
     /// that of an entry that leads to a table.
     const YOUNG: u64;
     /// True if entries that lead to tables have an accessed bit.
-    /// [`Caps::nonleaf_af`](crate::mmu::Caps) tells if hardware sets it.
+    /// [`Caps::nonleaf_af`](crate::mmu::Caps) says if hardware sets it.
     const NONLEAF_YOUNG: bool;
     /// True if entries that are mapped before their pages are accessed are old. It requires that
     /// hardware sets the accessed bit and so records the first use. Otherwise they are young (Linux

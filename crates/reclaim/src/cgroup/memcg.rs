@@ -95,13 +95,13 @@ impl Memcg {
         self.max.store(pages, Relaxed);
     }
 
-    /// Sets the number of pages that are protected from all reclaim from above.
+    /// Sets `memory.min` in pages: reclaim for an ancestor's limit never takes them.
     pub fn set_min(&self, pages: u64) {
         self.min.store(pages, Relaxed);
     }
 
-    /// Sets the number of pages that are protected from reclaim from above as long as there is
-    /// anything else to reclaim.
+    /// Sets `memory.low` in pages: reclaim for an ancestor's limit takes them only if nothing else
+    /// is left to reclaim.
     pub fn set_low(&self, pages: u64) {
         self.low.store(pages, Relaxed);
     }

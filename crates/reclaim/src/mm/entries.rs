@@ -33,10 +33,10 @@ pub enum RemoveError {
     #[error(transparent)]
     BadId(#[from] BadId),
     /// A VMA is there still (EBUSY).
-    #[error("a VMA of it is there still")]
+    #[error("a VMA still maps it")]
     Mapped,
     /// An address space keeps its private copies of files' pages there (EBUSY).
-    #[error("an address space keeps its private copies there")]
+    #[error("an address space still has private copies of its pages")]
     HasCopies,
     /// The mapping is shared memory that was not truncated to nothing (EBUSY).
     #[error("the shared memory was not truncated to nothing")]

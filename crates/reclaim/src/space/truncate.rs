@@ -21,7 +21,7 @@ const WINDOW: u64 = 512;
 pub enum TruncateError {
     /// A transfer of the given folio goes on. No entry maps the pages any more, and the other
     /// folios have left the index. Call again when the transfer has ended.
-    #[error("a transfer of folio {} goes on", .0.0)]
+    #[error("a transfer of folio {} is in progress", .0.0)]
     Pending(FolioId),
     /// The mapping is anonymous memory, which has no index (EINVAL).
     #[error("anonymous memory is not truncated")]

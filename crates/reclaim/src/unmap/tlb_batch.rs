@@ -229,7 +229,7 @@ pub enum ReleaseError {
     BadId(#[from] BadId),
     /// The caller has fewer references than it gives up: the rest would not cover the entries that
     /// map the folio, and the index or the swap cache.
-    #[error("the caller has fewer references than it gives up")]
+    #[error("the caller drops more references than it holds")]
     TooMany,
 }
 

@@ -17,7 +17,7 @@ use pageout_paging::{Format, Level, LockedTable, Pte, VirtAddr, tlb};
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum TransferError {
     /// No such transfer of the folio goes on: it has ended already, or none was begun.
-    #[error("no such transfer of the folio goes on")]
+    #[error("no such transfer of the folio is in progress")]
     NotPending,
     /// The folio is gone.
     #[error(transparent)]

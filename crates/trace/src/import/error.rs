@@ -247,7 +247,7 @@ pub enum Refusal {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NextUse {
     /// No record has such a number.
-    #[error("its next use is {next}, which is the number of no record: {}", ACCEPTED_NEXT)]
+    #[error("its next use is {next}, and no record has that number: {}", ACCEPTED_NEXT)]
     Impossible {
         /// The next use that the record states.
         next: i64,

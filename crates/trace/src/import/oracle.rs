@@ -216,8 +216,8 @@ mod tests {
                 "record 3: its next use 2 is counted from record 2, where another trace begins",
             ),
             (&[(1, 9), (2, -1)], "record 0: its next use is 9, and no record asks for its object"),
-            (&[(1, 0)], "record 0: its next use is 0, which is the number of no record"),
-            (&[(1, -2)], "its next use is -2, which is the number of no record"),
+            (&[(1, 0)], "record 0: its next use is 0, and no record has that number"),
+            (&[(1, -2)], "its next use is -2, and no record has that number"),
             (&[(1, 1 << 32)], "its next use is 4294967296"),
         ] {
             let error = taken(records).expect_err(cause);
