@@ -10,7 +10,7 @@ use corosensei::{CoroutineResult, ScopedCoroutine, ScopedCoroutineRef, Yielder};
 pub enum Pause {
     /// The agent is about to do something that others may see.
     Step,
-    /// The agent waits for something that another one must do first.
+    /// The agent waits for another agent.
     Blocked,
     /// The agent continues in one of that many ways; hardware decides which.
     Choice(u8),

@@ -65,7 +65,8 @@ pub fn search(bounds: Bounds, mut visit: impl FnMut(&[Deviation]) -> (Trace, Nex
 pub enum Next {
     /// The search continues.
     GoOn,
-    /// The search continues through the executions with as many deviations, and then stops.
+    /// The search continues through the executions with the same number of deviations, and then
+    /// stops.
     StopAfterLevel,
     /// The search stops.
     Stop,

@@ -28,7 +28,7 @@ pub enum FieldError {
     /// A field given twice.
     #[error("field `{0}` is given twice; several values have commas between: {0}=A,B")]
     Twice(String),
-    /// A value that is none of the field's names.
+    /// A value that is not among the field's names.
     #[error("field `{field}`: {unknown}")]
     Name {
         /// The field.

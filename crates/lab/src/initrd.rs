@@ -81,7 +81,7 @@ pub(super) struct Carried<'a> {
     pub(super) plan: &'a [String],
     /// The session, if one of them runs it.
     pub(super) session: Option<&'a str>,
-    /// Programs by name besides the benchmark, if one of them is theirs.
+    /// Programs by name, besides the benchmark; `None` for one that no run of the plan uses.
     pub(super) programs: [(&'static str, Option<&'a Path>); 2],
     /// A folder whose files go into the root too, as programs.
     pub(super) root: Option<&'a Path>,

@@ -213,7 +213,7 @@ impl<'a> Word<'a> {
         Ok(Kernel { name, source, build, patches, parameters: Vec::new() })
     }
 
-    /// Returns the error of a word that none of these releases has a kernel for.
+    /// Returns the error for a word that names no kernel of these releases.
     fn unknown(self, releases: &[Release]) -> KernelError {
         let own = releases.iter().flat_map(|release| release.names());
         let others = Release::ALL.into_iter().filter(|release| !releases.contains(release));

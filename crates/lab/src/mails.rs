@@ -187,7 +187,7 @@ pub(super) fn patches(path: &Path, text: &[u8]) -> Result<Given, MailError> {
     Ok(Given { patches, notes })
 }
 
-/// Splits an mbox into its mails; another text is one mail.
+/// Splits an mbox into its mails. A text that is not an mbox is one mail.
 fn split(path: &Path, text: &[u8], scratch: &Path) -> Result<Vec<Mail>, MailError> {
     let separators = text.split(|byte| *byte == b'\n').filter(|line| line.starts_with(b"From "));
     if separators.count() > MOST_MAILS {

@@ -36,7 +36,7 @@ pub enum SeriesError {
     /// A text that is no range.
     #[error("`{0}` is not a range of commits: expected BASE..HEAD")]
     NotARange(String),
-    /// A name of no commit.
+    /// A name that is not a commit's.
     #[error("{directory} has no commit `{name}`")]
     NoCommit {
         /// The name.

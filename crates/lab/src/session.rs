@@ -89,7 +89,7 @@ pub enum LabError {
     /// No schedules were searched.
     #[error(transparent)]
     Search(#[from] SearchError),
-    /// A configuration that none of the given processors runs.
+    /// A configuration that runs on none of the given processors.
     #[error(
         "no processor for {config}, expected max: {} is for arm64 alone, {} for this machine's own \
          architecture",

@@ -50,7 +50,7 @@ pub struct ShownError {
 /// The fault of a text.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Misread {
-    /// A line of no form that the kernel prints.
+    /// A line of a form that the kernel does not print.
     #[error(
         "`{0}` is not a line of lru_gen: expected `memcg ID PATH`, `node N`, or \
         `GENERATION AGE ANON FILE`"

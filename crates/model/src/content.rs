@@ -37,7 +37,7 @@ struct Content {
 }
 
 impl Content {
-    /// Returns memory of as many frames, and a file of zeros.
+    /// Returns memory of this number of frames, and a file of zeros.
     fn new(frames: usize, file: MappingId) -> Self {
         let mut memory = Memory::new(Pfn::new(0)..Pfn::new(frames as u64));
         memory.storage.truncated(file, 0);

@@ -17,7 +17,7 @@ pub(crate) const STEPS_PER_AREA: u64 = 16;
 
 /// The number of pages that are known to be mapped without a search; a power of two.
 const KNOWN: usize = 1024;
-/// The value for no page.
+/// The value that stands for no page.
 const NONE: u64 = u64::MAX;
 
 /// Checks events one by one and counts them.

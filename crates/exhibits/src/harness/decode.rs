@@ -31,7 +31,7 @@ pub struct Bits {
     pub pfn: u64,
     /// The form of dirty, if there are several for a writable entry.
     pub dirty_form: bool,
-    /// Every bit that is none of young, dirty, soft-dirty, writable and address.
+    /// Every bit except young, dirty, soft-dirty, writable and those of the address.
     pub rest: u64,
 }
 

@@ -126,8 +126,8 @@ impl<'a, F: Arch> Process<'a, F> {
         process
     }
 
-    /// Runs as many rounds that are not counted, to warm the filters, as rounds that are. Returns
-    /// the counts of the latter.
+    /// Runs the rounds twice: first uncounted, to warm the filters, then counted. Returns the
+    /// counts.
     pub(super) fn run(&mut self) -> Tally {
         for _ in 0..self.scenario.rounds {
             self.round();

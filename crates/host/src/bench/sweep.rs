@@ -22,7 +22,7 @@ pub(super) const LARGE_TABLES: usize = 200 << 20;
 pub enum Checker {
     /// An algorithm.
     YoungAlgorithm(YoungAlgorithm),
-    /// The helper for a single entry, called directly, like that of kernels.
+    /// The helper for a single entry, called directly, as kernels do.
     Single,
     /// A read of the same tables without a check, word by word as kernels can.
     ScalarRead,

@@ -270,7 +270,7 @@ impl<'t> Surveyed<'t> {
         self.decoded.string()
     }
 
-    /// Returns as many frames as the program may use pages under a limit.
+    /// Returns the number of frames that the program may use under a limit.
     pub(crate) fn frames(&self, limit: MemoryLimit) -> NonZeroUsize {
         let frames = usize::try_from(limit.pages(self.string().nr_pages())).unwrap_or(usize::MAX);
         NonZeroUsize::new(frames).expect("a limit is at least a page")
@@ -334,7 +334,7 @@ impl<'t> Limited<'t> {
         self.decoded.string()
     }
 
-    /// Returns as many frames as the program may use pages.
+    /// Returns the number of frames that the program may use.
     pub(crate) fn frames(&self) -> NonZeroUsize {
         let frames = usize::try_from(self.plan.limit).unwrap_or(usize::MAX);
         NonZeroUsize::new(frames).expect("a limit is at least a page")

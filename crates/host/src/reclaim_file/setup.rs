@@ -104,8 +104,8 @@ pub(super) fn young<F: Arch>(
     }
 }
 
-/// Returns the order of every stretch of a file of mixed orders, as many of each, in no particular
-/// order.
+/// Returns the order of every stretch of a file of mixed orders: each order equally often,
+/// shuffled.
 fn stretches(pages: usize) -> impl Iterator<Item = u8> {
     Orders::MIXED.into_iter().cycle().take(pages / STRETCH)
 }

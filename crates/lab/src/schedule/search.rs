@@ -80,7 +80,7 @@ pub enum SearchError {
         /// Functions that may be meant.
         hint: String,
     },
-    /// A kernel none of whose points is passed.
+    /// A kernel whose points are never passed.
     #[error("workload {workload}: it passes no point of kernel {kernel}")]
     NoPoints {
         /// The workload.

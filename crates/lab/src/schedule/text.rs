@@ -51,7 +51,7 @@ pub enum TextError {
     /// A text without the line that schedules begin with.
     #[error("it is not a schedule: no line is `{FIRST}`")]
     First,
-    /// A line of no known form.
+    /// A line of unknown form.
     #[error(
         "line {number}: `{line}`: expected workload, cpus, kernel, build, turns-in, found, seed, \
         failure, or `turn CPU FUNCTION+0xOFFSET NTH HOLD`"

@@ -128,7 +128,7 @@ impl<'a, F: Format> Machine<'a, F> {
     }
 }
 
-/// Opens the scope of each task inside the former's, and runs in the innermost.
+/// Opens the scope of each task inside that of the task before, and runs in the innermost.
 fn nest(
     mut bodies: Bodies<'_>,
     tasks: Vec<Coroutine<'_>>,

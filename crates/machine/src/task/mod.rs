@@ -223,13 +223,13 @@ impl<'t, 'a, F: Format> Task<'t, 'a, F> {
         self.machine.account.borrow_mut().of_which(self.state.node.get(), own, time);
     }
 
-    /// Returns true if another task waits for its core and its quantum is over.
+    /// Returns true if the task's quantum is over and another task waits for its core.
     pub fn need_resched(&self) -> bool {
         let core = self.core();
         core.clock.get() >= core.quantum_end.get() && !core.queue.borrow().is_empty()
     }
 
-    /// Lets another task have its core, if one waits and its quantum is over.
+    /// Yields the task's core to another task, if the task's quantum is over and another one waits.
     pub fn cond_resched(&self) {
         self.sync();
         if self.need_resched() {

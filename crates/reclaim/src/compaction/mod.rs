@@ -30,7 +30,7 @@ const RETRIES: u32 = 16;
 pub enum Compacted {
     /// There is too little free memory to move anything to.
     Skipped,
-    /// The last tries failed, so that another one is not worth its cost now.
+    /// The last tries failed, so another try is not worth its cost now.
     Deferred,
     /// A block of the order is free.
     Success,
