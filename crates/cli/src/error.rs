@@ -45,7 +45,7 @@ pub(crate) enum CliError {
     #[error(transparent)]
     LruGen(#[from] Refused),
     #[error(
-        "--lru-gen is for what leaves generations: reclaim-file or trace limit= with lru=mglru, \
+        "--lru-gen takes a scenario that leaves generations: reclaim-file or trace limit= with lru=mglru, \
          or aging-rounds"
     )]
     NoGenerations,

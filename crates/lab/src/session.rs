@@ -81,7 +81,7 @@ pub enum LabError {
         machine: String,
     },
     /// A session that was not answered step by step.
-    #[error("{machine}: the answers are not those of the session's steps")]
+    #[error("{machine}: the kernel's answers do not match the session's steps")]
     NoAnswers {
         /// The machine's name in messages.
         machine: String,

@@ -101,7 +101,7 @@ impl Schedule {
     }
 
     /// Parses the text of a schedule, or a mail with one: it begins at the line that schedules
-    /// begin with, and ends at an empty one. A line that begins with a blank goes on with the line
+    /// begin with, and ends at an empty one. A line that begins with a blank continues the line
     /// before.
     ///
     /// # Errors

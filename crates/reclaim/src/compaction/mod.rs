@@ -1,5 +1,5 @@
 //! Compaction: folios move from the bottom of memory to free frames at its top (Linux 7.3.4,
-//! compaction.c). It goes on until a free block of the wanted order has come together.
+//! compaction.c). It continues until a block of the wanted order is free.
 //!
 //! It is part of this crate because a fault that finds no large run of frames needs both compaction
 //! and reclaim. It asks little of the supply of frames: [`FreeBlocks`]. There is one zone, and

@@ -8,7 +8,7 @@ use unicode_width::UnicodeWidthStr;
 /// The side of a column at which its cells are aligned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Align {
-    /// Text. A cell that is too wide goes on in lines below.
+    /// Text. A cell that is too wide continues in lines below.
     Left,
     /// Numbers. A cell is never broken.
     Right,
