@@ -45,8 +45,8 @@ pub(crate) enum CliError {
     #[error(transparent)]
     LruGen(#[from] Refused),
     #[error(
-        "--lru-gen takes a scenario that leaves generations: reclaim-file or trace limit= with lru=mglru, \
-         or aging-rounds"
+        "--lru-gen takes a scenario that leaves generations: reclaim-file or trace limit= with \
+         lru=mglru, or aging-rounds"
     )]
     NoGenerations,
     #[error(
