@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::{book, cmd, licences, python};
 
-/// The most bytes that the program may have.
+/// The maximum number of bytes that the program may have.
 const LIMIT: u64 = 30_000_000;
 
 /// The licences of crates, as the wheel has them.

@@ -26,7 +26,7 @@ struct Package {
     version: String,
     /// An SPDX expression.
     license: Option<String>,
-    /// The registry that it came from; `None` for a folder of this machine.
+    /// The registry that the package came from; `None` for a folder of this machine.
     source: Option<String>,
     manifest_path: PathBuf,
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 /// The amount of measurements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Effort {
-    /// The most repetitions of each kind of measurement.
+    /// The maximum number of repetitions of each kind of measurement.
     pub(super) rounds: usize,
     /// The time within which repetitions of each kind begin.
     pub(super) budget: Duration,

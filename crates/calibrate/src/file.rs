@@ -28,7 +28,7 @@ pub enum LikeError {
     /// Invalidations are not modelled for this architecture.
     #[error("{0} is not modelled: expected a machine of arm64, x86 or riscv")]
     NotModelled(&'static str),
-    /// The other platform's architecture is another one.
+    /// The other platform is of another architecture.
     #[error("platform {name} is {found}: expected {expected}, as this machine is")]
     Other {
         /// The platform.

@@ -24,7 +24,7 @@ const FAULTS: usize = 256;
 /// The bytes that one price is for, of clearing and of copying.
 const UNIT: usize = 4096;
 
-/// The units that a repetition clears or copies.
+/// The number of units that a repetition clears or copies.
 const UNITS: usize = 128;
 
 /// The times of the kernel's work, a value for each round, in nanoseconds for each operation.

@@ -15,10 +15,10 @@ use std::time::Instant;
 /// The number of lines that go back and forth: few enough for any first cache.
 const LINES: usize = 128;
 
-/// The operations of a repetition on lines that the core has.
+/// The number of operations in a repetition on lines that the core already holds.
 const OPERATIONS: usize = 4096;
 
-/// The most partners. Their distances differ, which the spread shows.
+/// The maximum number of partner cores. Their distances differ, which the spread shows.
 const PARTNERS: usize = 8;
 
 /// The times of operations on lines, a value for each round, in nanoseconds for each operation.

@@ -17,11 +17,11 @@ use std::io;
 /// The bytes of a line: loads this far apart share no line.
 const LINE: usize = 64;
 
-/// The loads of a repetition. They take long compared with reading the clock, and are short
-/// compared with a time slice.
+/// The number of loads in a repetition, which takes long compared with reading the clock, and is
+/// short compared with a time slice.
 const LOADS: usize = 16_384;
 
-/// The loads of a repetition if each takes long.
+/// The number of loads in a repetition if each load takes long.
 const COLD_LOADS: usize = 2048;
 
 /// The numbers of pages touched: the first fits any first TLB level, the last no second one.

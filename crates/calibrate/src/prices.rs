@@ -69,11 +69,11 @@ impl Candidate {
     }
 }
 
-/// The least price that differs from zero with certainty, in nanoseconds.
+/// The lowest price that differs from zero with certainty, in nanoseconds.
 const LEAST: f64 = 0.01;
 
-/// The least low end of a range, as a part of the value. Differences of noisy times reach below
-/// zero, but no price can.
+/// The minimum of a range's low end, as a fraction of the value. Differences of noisy times reach
+/// below zero, but no price can.
 const LEAST_LOW: f64 = 0.1;
 
 impl Raw {
@@ -298,7 +298,7 @@ impl Raw {
     }
 }
 
-/// The least rise of a load's time that is not noise, in nanoseconds: about a cycle.
+/// The smallest rise of a load's time that is not noise, in nanoseconds: about a cycle.
 const RISE: f64 = 0.3;
 
 /// Returns the values of those rounds that have one.

@@ -6,7 +6,7 @@ use std::time::Instant;
 /// The numbers of the repetitions of one kind of measurement. Each `next` reports progress.
 pub(super) type Rounds<'a> = &'a mut dyn Iterator<Item = usize>;
 
-/// The least number of repetitions, however long they take.
+/// The minimum number of repetitions, however long they take.
 const AT_LEAST: usize = 5;
 
 /// An iterator over the repetitions of one kind of measurement after another.

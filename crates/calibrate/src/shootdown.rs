@@ -13,10 +13,10 @@ use std::time::{Duration, Instant};
 /// invalidates page by page, and one more; those of a table.
 pub(super) const RANGES: [usize; 5] = [1, 16, 33, 34, 512];
 
-/// The operations of a repetition; its value is their median.
+/// The number of operations in a repetition. A repetition's value is their median.
 const OPERATIONS: usize = 15;
 
-/// The most tries of a repetition in which a thread that should spin does not run.
+/// The maximum number of tries of a repetition in which a thread that should spin does not run.
 const TRIES: usize = 8;
 
 /// The time for which a thread is watched, interrupted or not.
@@ -36,7 +36,7 @@ pub(super) enum Operation {
 /// Nanoseconds, round by round; `None` for a round in which a thread that should spin did not run.
 type ByRound = Vec<Option<f64>>;
 
-/// The times of operations.
+/// The measured times of operations that interrupt other CPUs' threads.
 #[derive(Debug)]
 pub(super) struct Shootdowns {
     /// The numbers of spinning threads that were measured.

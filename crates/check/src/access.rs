@@ -113,7 +113,7 @@ impl<F: Format> AgentCpu<'_, F> {
         Some((Property::StaleTranslation, found))
     }
 
-    /// Returns a violation if a load finds another value than the last one stored.
+    /// Returns a violation if a load returns a value other than the last one stored.
     fn stale(&self, by: &Held, page: u64, access: Access) -> Option<(Property, String)> {
         let (world, frame) = (self.world, by.frame(page));
         let expected = world.registers.borrow().expected(by.asid, page)?;

@@ -60,7 +60,8 @@ struct Stage<'a, R: Rules, F: Format> {
     seq: u64,
 }
 
-/// Ages every small case by each algorithm; returns the number of cases.
+/// Walks every case, a table of a few entries, by each young algorithm, and compares the outcomes
+/// with entries checked one by one. Returns the number of cases.
 pub fn aging<R: Rules, F: Small>() -> Result<u64, Box<Counterexample>> {
     let mut tried = 0;
     for case in cases() {

@@ -53,7 +53,7 @@ struct Case {
 struct Left {
     entries: Vec<Pte>,
     mapcount: u32,
-    /// References that pass to the caller.
+    /// The number of references that pass to the caller.
     refs: u32,
     all: bool,
     dirty: bool,

@@ -1,5 +1,5 @@
-//! Searches and their reports: the engine in every scenario and format, and each exhibit where it
-//! must be found.
+//! Searches and their reports: of the engine in every scenario and format, and of each injected bug
+//! where it must be found.
 
 use super::counterexample::{Counterexample, MissedChoice, choices};
 use super::engine::{COMPARISONS, Compare, Comparison, ENGINE, FAULTY, FAULTY_COMPARISONS};
@@ -41,7 +41,7 @@ enum Work {
 pub struct Report {
     /// The number of executions and states; a case is an execution.
     pub searched: Searched,
-    /// The time it took.
+    /// The time the search took.
     pub elapsed: Duration,
     /// The counterexample, if the search failed.
     pub failure: Option<Counterexample>,
@@ -50,8 +50,7 @@ pub struct Report {
 /// The value of [`Task::what`] if every small case is compared.
 pub const EVERY_CASE: &str = "every small case";
 
-/// The number of failing executions of one bound that are compared to find the one with the fewest
-/// steps.
+/// The number of failing executions of one bound that are compared for the fewest steps.
 const COMPARED: usize = 100;
 
 impl Task {
@@ -66,7 +65,7 @@ impl Task {
         schedules.chain(COMPARISONS.iter().map(Self::cases)).collect()
     }
 
-    /// Returns the tasks of an exhibit: every search that must find it.
+    /// Returns the tasks of an injected bug: every search that must find it.
     ///
     /// # Panics
     /// If it names an unknown scenario or format.

@@ -25,7 +25,7 @@ impl Origin {
     }
 }
 
-/// The search that finds an exhibit.
+/// The search that finds an injected bug.
 #[derive(Clone, Copy, Debug)]
 pub enum Finding {
     /// A search of the scenario of this name.
@@ -37,7 +37,7 @@ pub enum Finding {
 /// A known bug that `check` must find.
 #[derive(Clone, Copy, Debug)]
 pub struct Exhibit {
-    /// The exhibit's name.
+    /// The bug's name.
     pub name: &'static str,
     /// The origin of the bug.
     pub origin: Origin,
@@ -47,11 +47,12 @@ pub struct Exhibit {
     pub bug: Bug,
     /// The search that finds it.
     pub finding: Finding,
-    /// The formats in which it is found, and the most steps of the counterexample.
+    /// The formats in which the bug is found, and the maximum number of steps of the
+    /// counterexample.
     pub formats: &'static [(&'static str, usize)],
 }
 
-/// Every exhibit.
+/// Every injected bug.
 pub static EXHIBITS: &[Exhibit] = &[
     Exhibit {
         name: "write-out-before-flush",

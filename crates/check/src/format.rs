@@ -8,7 +8,7 @@ use pageout_paging::pte::{SmallArm2, SmallArm4, SmallRiscv, SmallX86};
 pub trait Small: Decode {
     /// The format's name in tables of results.
     const LABEL: &'static str;
-    /// The behaviour of its hardware.
+    /// The behaviour of the format's hardware.
     const MACHINE: Machine;
 }
 

@@ -45,7 +45,7 @@ pub const TUNING: Tuning = Tuning {
     pmd_leaves: PmdLeaves::WhereTheyFit,
 };
 
-/// Faults that one access may take.
+/// The maximum number of faults that one access may take.
 const PATIENCE: usize = 16;
 
 /// The process, and the agents in it.

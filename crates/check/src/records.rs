@@ -11,8 +11,8 @@ pub const SCENARIO: &str = "check";
 /// The name of the metric that has a counterexample.
 pub const COUNTEREXAMPLE: &str = "counterexample";
 
-/// Returns the record of a search, of the engine or of an exhibit: executions, states, seconds, and
-/// the counterexample, if there is one.
+/// Returns the record of a search, of the engine or of an injected bug: executions, states,
+/// seconds, and the counterexample, if there is one.
 pub fn search(task: &Task, exhibit: Option<&Exhibit>, report: &Report) -> Record {
     let Report { searched, elapsed, failure } = report;
     let count = |name: &str, count: u64| counted(name, "", count as f64, Better::Neither);

@@ -98,7 +98,7 @@ pub struct Scenario {
     pub name: &'static str,
     /// The scenario in words.
     pub about: &'static str,
-    /// The property it was made for; all are checked.
+    /// The property the scenario was made for; all are checked.
     pub property: Property,
     /// The kind of the pages.
     pub kind: Kind,

@@ -10,7 +10,7 @@ use corosensei::{CoroutineResult, ScopedCoroutine, ScopedCoroutineRef, Yielder};
 pub enum Pause {
     /// The agent is about to do something that others may see.
     Step,
-    /// The agent waits for something that another one must do first.
+    /// The agent waits for another agent.
     Blocked,
     /// The agent continues in one of that many ways; hardware decides which.
     Choice(u8),
@@ -34,7 +34,7 @@ pub struct Deviation {
 /// The options at a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Choice {
-    /// Options, the default included.
+    /// The number of options, the default included.
     pub options: u8,
     /// True if an option other than the default counts against the bound: it does if the agent that
     /// ran could have continued.

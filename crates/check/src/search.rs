@@ -6,9 +6,9 @@ use super::schedule::{Choice, Deviation, Trace};
 /// The bounds of a search.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
-    /// The most deviations from the default that count.
+    /// The maximum number of deviations from the default that count.
     pub deviations: usize,
-    /// The most executions.
+    /// The maximum number of executions.
     pub executions: u64,
 }
 
@@ -65,7 +65,8 @@ pub fn search(bounds: Bounds, mut visit: impl FnMut(&[Deviation]) -> (Trace, Nex
 pub enum Next {
     /// The search continues.
     GoOn,
-    /// The search continues through the executions with as many deviations, and then stops.
+    /// The search continues through the executions with the same number of deviations, and then
+    /// stops.
     StopAfterLevel,
     /// The search stops.
     Stop,

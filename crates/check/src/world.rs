@@ -16,7 +16,7 @@ use std::cell::RefCell;
 use std::marker::PhantomData;
 use std::ops::Range;
 
-/// The most page tables.
+/// The maximum number of page tables.
 const TABLES: usize = 16;
 
 /// The first frame.
@@ -31,7 +31,7 @@ struct Place {
     space: usize,
     asid: Asid,
     level: Level,
-    /// The first page that it maps, by number.
+    /// The first page that the table maps, by number.
     first: u64,
 }
 
@@ -151,7 +151,7 @@ impl<F: Format> World<F> {
         self.roots.borrow().iter().map(|(asid, _)| *asid).collect()
     }
 
-    /// Returns their root tables.
+    /// Returns the root tables of the address spaces.
     pub fn roots(&self) -> Vec<Pfn> {
         self.roots.borrow().iter().map(|(_, root)| *root).collect()
     }

@@ -1,4 +1,4 @@
-//! `bench`: paths beside their floors and goals.
+//! `bench`: hot paths beside their lower bounds and goals.
 
 use crate::args::{BenchArgs, Benchmark};
 use crate::declared::DECLARED;

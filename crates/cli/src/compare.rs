@@ -221,8 +221,8 @@ impl Plan {
     }
 
     /// Returns a text of the generations that each scenario leaves after its commands; empty if
-    /// there are none. These runs are apart from the measured ones and come first, so that a
-    /// refused command ends the program early.
+    /// there are none. These runs are not the measured ones, and come first, so that a refused
+    /// command ends the program early.
     pub(crate) fn generations(&self, variant: Variant, args: &RunArgs) -> Result<String, CliError> {
         let (commands, Common { measuring, output, shown, trace, .. }) =
             (&args.lru_gen, &args.common);

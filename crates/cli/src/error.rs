@@ -33,7 +33,7 @@ pub(crate) enum CliError {
          `pageout scenarios`)"
     )]
     FieldsWithoutScenario(String),
-    #[error("`{0}` is no field but an option: write {1}")]
+    #[error("`{0}` is an option, not a field: write {1}")]
     OptionAsField(String, String),
     #[error("--trace is for scenario trace, not for {0}: expected `trace` as the scenario")]
     TraceNotUsed(String),
@@ -45,8 +45,8 @@ pub(crate) enum CliError {
     #[error(transparent)]
     LruGen(#[from] Refused),
     #[error(
-        "--lru-gen is for what leaves generations: reclaim-file or trace limit= with lru=mglru, \
-         or aging-rounds"
+        "--lru-gen takes a scenario that leaves generations: reclaim-file or trace limit= with \
+         lru=mglru, or aging-rounds"
     )]
     NoGenerations,
     #[error(
@@ -65,7 +65,7 @@ pub(crate) enum CliError {
         "{file}: `name`: found characters that act on a display, and records have no such names"
     )]
     PlatformName { file: String },
-    #[error("folded stacks are of one run, found {0}: give one value for each field")]
+    #[error("folded stacks take one run, found {0}: give one value for each field")]
     FoldedRuns(usize),
     #[error(
         "variant {variant} is compared with itself: give --base or --new another choice on some \
@@ -172,7 +172,7 @@ pub(crate) enum CliError {
     LabSeriesWord { word: String },
     #[error("a series is either a range BASE..HEAD with --tree DIR, or the mails of --mbox FILE")]
     LabSeriesOne,
-    #[error("{0} is of a tree's repository: give --tree DIR")]
+    #[error("{0} is a range of a repository's commits: give --tree DIR")]
     LabSeriesTree(String),
     #[error(
         "records alone are printed: give --output FILE for them, or --ktap FILE for the checks"
@@ -228,7 +228,7 @@ pub(crate) enum CliError {
     Lab(#[from] LabError),
     #[error(transparent)]
     Fetch(#[from] FetchError),
-    #[error("`{0}` is an exhibit, no property or scenario: write --exhibit {0}")]
+    #[error("`{0}` is an injected bug, not a property or scenario: write --exhibit {0}")]
     CheckIsExhibit(String),
     #[error("exhibit {name} is not searched for in that format; accepted: {known}")]
     CheckNothing { name: &'static str, known: String },

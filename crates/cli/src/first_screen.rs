@@ -35,13 +35,13 @@ const BYTES: u64 = 1 << 30;
 /// time.
 const ROUNDS: Rounds = Rounds::Within { budget: Duration::from_secs(6), at_least: 7, at_most: 15 };
 
-/// Columns of the screen.
+/// The number of columns of the screen.
 const WIDTH: usize = 80;
-/// Columns of the labels.
+/// The number of columns of the labels.
 const LABEL: usize = 20;
 /// Columns of a number.
 const NUMBER: usize = 6;
-/// Columns of a bar.
+/// The number of columns of a bar.
 const BAR: usize = 7;
 
 /// The colour of each step: before batching, the two steps that kernels took, ours.

@@ -31,7 +31,7 @@ pub(crate) fn write(directory: &Path) -> Result<(), CliError> {
     output::print_text(&written)
 }
 
-/// Adds the page of the command that `words` call, then those of what is below it.
+/// Adds the page of the command that `words` call, then those of its subcommands.
 fn add(
     pages: &mut Vec<(PathBuf, String)>,
     directory: &Path,

@@ -70,7 +70,8 @@ pub(crate) fn run(args: &RunArgs, request: &Request, variant: Variant) -> Result
     })
 }
 
-/// The most machines and settings whose break-even prices are computed without `--draws`.
+/// The maximum number of machines and settings whose break-even prices are computed without
+/// `--draws`.
 const SETTINGS: usize = 2;
 
 /// Returns the default number of draws of a comparison: as many as take a few seconds. A trace

@@ -9,7 +9,7 @@ use pageout_calibrate::{Between, Flush, Observation, PAGES};
 use pageout_record::render::{Align, Grid, bar};
 use pageout_record::schema::{Machine, RecordSet};
 
-/// The characters of a bar of 100%.
+/// The number of characters of a bar of 100%.
 const BAR: usize = 20;
 
 pub(crate) fn observe(args: &ObserveArgs) -> Result<(), CliError> {

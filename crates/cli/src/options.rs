@@ -111,7 +111,7 @@ pub(crate) struct Shown {
     pub format: Form,
 }
 
-/// A form of what is compared.
+/// A form in which a comparison is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Form {
     /// A table

@@ -24,7 +24,7 @@ use std::process::Command;
 const CHILD: &str = "PAGEOUT_COUNTED";
 /// The value for only the priced loops.
 const LOOPS: &str = "loops";
-/// The rounds of the loops that are priced.
+/// The number of rounds of the loops that are priced.
 const ROUNDS: usize = 101;
 /// The factor within which a prediction counts as right.
 const WITHIN: f64 = 1.25;

@@ -1,4 +1,4 @@
-//! `reproduce`: every figure of the threads, theirs beside ours.
+//! `reproduce`: every figure of the threads beside ours.
 
 use crate::args::ReproduceArgs;
 use crate::error::CliError;

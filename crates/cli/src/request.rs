@@ -22,7 +22,7 @@ pub(crate) struct Request {
     pub lru: Option<Lru>,
     /// The variants that are compared if none are named.
     pub compared: Compared,
-    /// The metrics that its records may have.
+    /// The metrics that the scenario's records may have.
     pub metrics: Vec<MetricSpec>,
 }
 

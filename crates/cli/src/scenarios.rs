@@ -76,7 +76,7 @@ const fn role(of: Role) -> &'static str {
     }
 }
 
-/// Columns of the page.
+/// The number of columns of the page.
 const PAGE: usize = 100;
 
 /// Writes the page of all scenarios. Metrics that several of them have are described once, at the

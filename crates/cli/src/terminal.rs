@@ -2,7 +2,7 @@
 
 use terminal_size::terminal_size;
 
-/// The columns of text that does not go to a terminal, but for example to a file.
+/// The number of columns of text that does not go to a terminal, but for example to a file.
 pub(crate) const COLUMNS: usize = 80;
 
 /// Returns the columns of the terminal: those of the variable COLUMNS, or the terminal's own;

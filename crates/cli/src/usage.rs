@@ -142,7 +142,7 @@ impl Mistake<'_> {
         if self.at.takes_fields() && completion::has_field(name) {
             let value = self.value_of(found).unwrap_or("VALUE");
             return format!(
-                "{found} is no option but a field of scenarios: write {name}={value}, without \
+                "{found} is a field of scenarios, not an option: write {name}={value}, without \
                  dashes"
             );
         }
@@ -156,7 +156,7 @@ impl Mistake<'_> {
         let option = found.split('=').next().map(|name| format!("--{name}")).unwrap_or_default();
         match found.split_once('=').filter(|_| at.options().contains(&option)) {
             Some((_, value)) => {
-                format!("`{found}` is no field but an option: write {option} {value}")
+                format!("`{found}` is an option, not a field: write {option} {value}")
             }
             None => format!(
                 "`{found}` is one word too many for {}; accepted: the words that `{}` shows",

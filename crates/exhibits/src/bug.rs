@@ -7,7 +7,7 @@ use std::cell::Cell;
 /// or one faulty operation of a page table or an MMU.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Bug {
-    /// Constructed: a batch of young entries goes on past the end of its VMA, or of a look-around's
+    /// Constructed: a batch of young entries extends past the end of its VMA, or of a look-around's
     /// window.
     ///
     /// Two VMAs may map the same folio side by side, and one of them may be left out of aging
@@ -15,14 +15,14 @@ pub enum Bug {
     /// VMA as uses, and clears the young bits that it should leave (Linux 7.3.4, `walk_pte_range`
     /// and `lru_gen_look_around` end a batch where their range does).
     BatchPastEnd,
-    /// Constructed: a batch of young entries goes on into the next folio.
+    /// Constructed: a batch of young entries extends into the next folio.
     ///
     /// If the frames after a folio belong to another one that is mapped behind it, only the folio's
     /// own end separates the two (Linux 7.3.4 limits `folio_pte_batch` to the rest of the folio).
     /// An aging walk then clears the neighbour's young bits for this folio, and the neighbour's use
     /// is lost.
     BatchPastFolio,
-    /// Constructed: a batch of young entries goes on past its page table. It ends with its folio
+    /// Constructed: a batch of young entries extends past its page table. It ends with its folio
     /// and its VMA.
     BatchPastTable,
     /// Constructed: a batch of young entries ends only with its folio.

@@ -110,7 +110,7 @@ pub fn read_both<S: Declared, T: Declared>(
     Ok(())
 }
 
-/// Returns the error for a field that is none of `fields`.
+/// Returns the error for a field that is not among `fields`.
 fn unknown<S: Declared>(field: &str, fields: &[FieldHelp]) -> FieldError {
     let names: Vec<_> = fields.iter().map(|field| field.name).collect();
     FieldError::unknown(S::NAME, field, &names, format!("pageout scenarios {}", S::NAME))

@@ -11,7 +11,7 @@ use std::str::FromStr;
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum FieldError {
     /// An argument that is not `FIELD=VALUE`.
-    #[error("`{0}` is no field: expected FIELD=VALUE, such as order=4")]
+    #[error("`{0}` is not a field: expected FIELD=VALUE, such as order=4")]
     NotAPair(String),
     /// A field that no scenario has.
     #[error(transparent)]
@@ -28,7 +28,7 @@ pub enum FieldError {
     /// A field given twice.
     #[error("field `{0}` is given twice; several values have commas between: {0}=A,B")]
     Twice(String),
-    /// A value that is none of the field's names.
+    /// A value that is not among the field's names.
     #[error("field `{field}`: {unknown}")]
     Name {
         /// The field.

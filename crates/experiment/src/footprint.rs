@@ -5,9 +5,9 @@ use pageout_reclaim::mglru::BloomFilter;
 use pageout_reclaim::{Folio, Limits, Lock, Mapping, Memcg, Mm, ShadowEntry, Sizes, Slot, Vma};
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 
-/// Most bytes of metadata that the engine may take for each folio.
+/// Maximum number of bytes of metadata that the engine may take for each folio.
 pub const PER_FOLIO: usize = 64;
-/// Most bytes of metadata that the engine may take for each page.
+/// Maximum number of bytes of metadata that the engine may take for each page.
 pub const PER_PAGE: usize = 6;
 
 /// The memory of one kind of entry.

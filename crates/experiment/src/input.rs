@@ -4,11 +4,11 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Most bytes of a patch.
+/// Maximum number of bytes of a patch.
 pub const MAX_PATCH: u64 = 64 << 20;
-/// Most bytes of a platform file, or of a session of `lru_gen`.
+/// Maximum number of bytes of a platform file, or of a session of `lru_gen`.
 pub const MAX_TEXT: u64 = 1 << 20;
-/// Most bytes of a file of records.
+/// Maximum number of bytes of a file of records.
 pub const MAX_RECORDS: u64 = 256 << 20;
 
 /// Reads a whole file, pipe or device of at most `most` bytes.

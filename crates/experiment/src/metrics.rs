@@ -15,9 +15,9 @@ pub const PER_PAGE: &str = "per 4K page";
 pub struct MetricSpec {
     /// The metric's name in records.
     pub name: &'static str,
-    /// The unit of its values; empty for a pure number.
+    /// The unit of the metric's values; empty for a pure number.
     pub unit: &'static str,
-    /// The way in which its values come about.
+    /// The way in which the metric's values come about.
     pub basis: Basis,
     /// The direction that is an improvement.
     pub better: Better,

@@ -19,9 +19,9 @@ pub struct Counts {
     pub entries_visited: u64,
     /// Atomic read-modify-writes of entries.
     pub atomics: u64,
-    /// Invalidations issued.
+    /// The number of invalidations issued.
     pub invalidations: u64,
-    /// Barriers that wait for invalidations.
+    /// The number of barriers that wait for invalidations.
     pub barriers: u64,
 }
 

@@ -10,8 +10,8 @@ use pageout_reclaim::{Backing, Frames, Io, Lock, Submitted, World, WriteGuard};
 use std::marker::PhantomData;
 use std::sync::atomic::AtomicU64;
 
-/// The frame number of the first page table. Tables are apart from the folios' frames, which begin
-/// at 0, and within the addresses that every format can name.
+/// The frame number of the first page table. Tables are far above the folios' frames, which begin
+/// at 0, and within the addresses of every format.
 pub const FIRST_TABLE: Pfn = Pfn::new(1 << 30);
 
 /// The timed environment. It counts nothing.

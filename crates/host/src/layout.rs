@@ -129,7 +129,7 @@ impl<F: Arch> Ground<'_, F> {
 pub struct FileSpec {
     /// Bytes of the file, a multiple of the folio size.
     pub bytes: u64,
-    /// The size of its folios.
+    /// The size of the file's folios.
     pub order: Order,
     /// The number of processes that map all of it.
     pub processes: u32,
@@ -178,7 +178,7 @@ pub fn tables_of<F: Format>(pages: usize, processes: u32, map_as: MapAs) -> usiz
 /// The file's folios in list order, mapped.
 #[derive(Debug)]
 pub struct FileLayout<'a, F> {
-    /// The ground that it is set up on.
+    /// The ground that the file is set up on.
     pub ground: Ground<'a, F>,
     /// The folios in file order.
     pub folios: Vec<FolioId>,

@@ -26,15 +26,15 @@ const FAULT_AROUND: u32 = 64 << 10;
 const FILLED_AT: VirtAddr = VirtAddr::new(64 << 30);
 const FILLER: Asid = Asid(1000);
 
-/// The most faults of an access: one for a page that is not present, and one for a store to a page
-/// that was mapped read-only.
+/// The maximum number of faults of an access: one for a page that is not present, and one for a
+/// store to a page that was mapped read-only.
 const FAULTS_AN_ACCESS: usize = 3;
 
 /// Folios, frames and slots beyond those in use, for the pages that a round of reclaim has in hand.
 const IN_FLIGHT: usize = 256;
 
-/// Places for each possible shadow. A shadow may be in only a few places; with this many, hardly
-/// any replaces another.
+/// The number of places for each possible shadow. A shadow may be in only a few places; with this
+/// many, hardly any shadow replaces another.
 const PLACES_A_SHADOW: usize = 8;
 
 /// Runs a session on the engine, with entries of `format`; returns its transcript.

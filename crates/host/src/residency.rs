@@ -43,7 +43,7 @@ pub enum ReplayError {
         needed.div_ceil(1 << 20), available >> 20, memory_limit_note()
     )]
     TooLarge {
-        /// The bytes that it needs.
+        /// The bytes that the replay needs.
         needed: u64,
         /// Bytes that are available.
         available: u64,
@@ -55,7 +55,7 @@ pub enum ReplayError {
          flushers write out and there are none here"
     )]
     OutOfMemory {
-        /// The pages that the program may use.
+        /// The number of pages that the program may use.
         limit: u64,
         /// The page number.
         page: u64,
@@ -311,12 +311,12 @@ impl EpochEnds {
     }
 }
 
-/// The most that a replay of a trace needs.
+/// The memory that a replay of a trace needs at its peak.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Needs {
     /// The number of page frames.
     pub frames: usize,
-    /// The most folios at once.
+    /// The maximum number of folios at once.
     pub folios: usize,
     /// The number of intervals between cuts that are ever touched.
     pub intervals: usize,

@@ -22,10 +22,10 @@ pub struct RunOptions {
 
 /// A declared scenario that runs on this ground.
 pub trait HostScenario: Checked {
-    /// The axes in which its variants may differ.
+    /// The axes in which the scenario's variants may differ.
     const AXES: Axes = Axes::Reclaim;
 
-    /// Returns the entry format of its page tables.
+    /// Returns the entry format of the scenario's page tables.
     fn format(&self) -> FormatName;
 
     /// Returns the limits that the engine must have room for.
@@ -34,14 +34,14 @@ pub trait HostScenario: Checked {
     /// Returns the number of page tables of all processes.
     fn tables<F: Arch>(&self) -> usize;
 
-    /// Returns the memory that it takes, table by table.
+    /// Returns the memory that the scenario takes, table by table.
     fn footprint(&self) -> Footprint {
         with_format!(self.format(), F => {
             Footprint::of::<F>(&self.limits::<F>(), self.tables::<F>())
         })
     }
 
-    /// Allocates memory for it.
+    /// Allocates memory for the scenario.
     fn arena(&self) -> Arena {
         with_format!(self.format(), F => Arena::new::<F>(&self.limits::<F>(), self.tables::<F>()))
     }

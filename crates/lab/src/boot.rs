@@ -20,15 +20,16 @@ use super::transcript::{Brought, Fault, RECORD, Stopped, Transcript};
 const GRACE: Duration = Duration::from_secs(10);
 /// The number of lines that a message shows: the last ones, or those up to a panic.
 const SHOWN_LINES: usize = 10;
-/// The most characters of such a line.
+/// The maximum number of characters of such a line.
 const SHOWN_COLUMNS: usize = 160;
 /// The time between two checks whether to stop.
 const TICK: Duration = Duration::from_millis(100);
-/// The most bytes that a machine may print: over a hundred times what the benchmark's print.
+/// The maximum number of bytes that a machine may print: over a hundred times what the benchmark's
+/// print.
 const MOST_OUTPUT: usize = 16 << 20;
-/// The most bytes of a line that does not end.
+/// The maximum number of bytes of a line that does not end.
 const MOST_LINE: u64 = 1 << 20;
-/// The most lines that may wait to be parsed.
+/// The maximum number of lines that may wait to be parsed.
 const LINES: usize = 1024;
 
 /// A machine to start.
@@ -40,13 +41,13 @@ pub(super) struct Boot<'a> {
     pub(super) command: Vec<std::ffi::OsString>,
     /// The benchmark's runs.
     pub(super) plan: &'a [String],
-    /// The file that its serial line is written to.
+    /// The file that the machine's serial line is written to.
     pub(super) log: &'a Path,
     /// The time after which the machine is stopped.
     pub(super) limit: Duration,
-    /// The time within which it has to print its first line.
+    /// The time within which the machine has to print its first line.
     pub(super) silence: Duration,
-    /// Set when its records are no longer wanted.
+    /// Set when the machine's records are no longer wanted.
     pub(super) stop: &'a AtomicBool,
 }
 
@@ -57,7 +58,7 @@ pub(super) struct Ended {
     pub(super) records: Vec<Record>,
     /// A session's answers, line by line.
     pub(super) answers: Vec<String>,
-    /// Lines in which the kernel warned.
+    /// The number of lines in which the kernel warned.
     pub(super) warnings: usize,
 }
 
@@ -103,7 +104,7 @@ pub struct Failed {
     pub fault: Fault,
     /// The file with all that the machine printed.
     log: PathBuf,
-    /// The last lines that it printed.
+    /// The last lines that the machine printed.
     last: Vec<String>,
 }
 

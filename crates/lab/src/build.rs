@@ -28,9 +28,9 @@ use super::target::{Arch, Config};
 use super::tools;
 use super::tree::{self, TreeError};
 
-/// The most lines of a failed build's errors that a message shows.
+/// The maximum number of lines of a failed build's errors that a message shows.
 const SHOWN_ERRORS: usize = 5;
-/// The most room that ccache takes for objects.
+/// The maximum size of ccache's cache for objects.
 const OBJECTS_KEPT: &str = "1G";
 
 /// A kernel that can be booted.
@@ -40,7 +40,7 @@ pub struct Built {
     pub kernel: Kernel,
     /// The kernel's configuration.
     pub config: Config,
-    /// The source that it was built from: `Linux 7.3.4, Debian's linux-source-7.3`.
+    /// The source that the kernel was built from: `Linux 7.3.4, Debian's linux-source-7.3`.
     pub source: String,
     /// The compiler that built it.
     pub compiler: String,
@@ -59,7 +59,8 @@ impl Built {
         self.directory.join("System.map")
     }
 
-    /// Returns the linked kernel with the lines of its points; only a kernel with points has it.
+    /// Returns the linked kernel, whose debug information has the source lines of points. Only a
+    /// kernel built with points has it.
     pub(super) fn linked(&self) -> PathBuf {
         self.directory.join("vmlinux")
     }
@@ -74,7 +75,7 @@ impl Built {
         self.directory == other.directory
     }
 
-    /// Returns true if it was built: it gets its place only once it is complete.
+    /// Returns true if the kernel was built: it gets its place only once it is complete.
     pub(super) fn is_there(&self) -> bool {
         self.image().is_file()
     }
@@ -142,7 +143,7 @@ pub(super) struct Planned<'a> {
 }
 
 impl Planned<'_> {
-    /// Returns the directory of its objects, below the cache.
+    /// Returns the directory of the build's objects, below the cache.
     pub(super) fn output(&self) -> PathBuf {
         self.place("builds")
     }

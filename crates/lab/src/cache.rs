@@ -41,11 +41,11 @@ pub enum CacheError {
         named(cache)
     )]
     NoRoom {
-        /// The work that was to be done.
+        /// The work that needs the room.
         what: String,
         /// The cache's directory.
         cache: PathBuf,
-        /// MiB that it takes.
+        /// MiB that the work takes.
         needed: u64,
         /// MiB that there are.
         free: u64,

@@ -40,7 +40,7 @@ pub struct Fetched {
     pub package: String,
     /// The origin: the archive and the suite.
     pub from: String,
-    /// The keys that its signature was checked with.
+    /// The keys that the package's signature was checked with.
     pub keyring: PathBuf,
     /// The file that was kept.
     pub tarball: PathBuf,
@@ -72,7 +72,7 @@ pub enum FetchError {
         said: String,
     },
     /// No file came.
-    #[error("{from} cannot be had: {said}\n{by_hand}")]
+    #[error("cannot fetch {from}: {said}\n{by_hand}")]
     Unreachable {
         /// The archive and the suite.
         from: String,

@@ -11,7 +11,7 @@ const MOST: u64 = i64::MAX as u64;
 pub(super) struct Field {
     /// The name.
     pub(super) name: String,
-    /// The values that it takes.
+    /// The values that the field takes.
     pub(super) kind: Kind,
 }
 
@@ -67,12 +67,12 @@ impl Kind {
         }
     }
 
-    /// Returns true if it is numbers that are all between these.
+    /// Returns true if all accepted values are numbers from `low` to `high`.
     pub(super) const fn is_within(&self, low: u64, high: u64) -> bool {
         matches!(self, Self::Number { least, most } if *least >= low && *most <= high)
     }
 
-    /// Returns a value in the form that records have, if the text is one.
+    /// Parses a value, and returns it in the form that records have; `None` if it is not accepted.
     fn value(&self, text: &str) -> Option<String> {
         let within = |low: u64, high: u64| {
             move |text: &str| number::<u64>(text).filter(|n| (low..=high).contains(n))

@@ -33,7 +33,7 @@ pub struct FirstBuild {
     pub configs: Vec<Config>,
     /// Seconds on those CPUs: at least, and at most.
     pub seconds: (u64, u64),
-    /// CPUs that compile.
+    /// The number of CPUs that compile.
     pub cpus: usize,
     /// MiB in the cache.
     pub mib: u64,

@@ -22,7 +22,7 @@ pub enum GitError {
     Failed {
         /// The command.
         command: String,
-        /// The directory in which it ran.
+        /// The directory in which the command ran.
         directory: String,
         /// The message of git.
         said: String,

@@ -50,13 +50,13 @@ pub enum InitrdError {
         compiler: String,
         /// The workload.
         name: String,
-        /// The first lines of what it said.
+        /// The first lines of its messages.
         said: String,
     },
     /// The file system cannot be made.
     #[error("mkfs.xfs ended with {status}: {said}")]
     MakeFileSystem {
-        /// The status with which it ended.
+        /// The status with which `mkfs.xfs` ended.
         status: std::process::ExitStatus,
         /// The messages of the program.
         said: String,
@@ -81,7 +81,7 @@ pub(super) struct Carried<'a> {
     pub(super) plan: &'a [String],
     /// The session, if one of them runs it.
     pub(super) session: Option<&'a str>,
-    /// Programs by name besides the benchmark, if one of them is theirs.
+    /// Programs by name, besides the benchmark; `None` for one that no run of the plan uses.
     pub(super) programs: [(&'static str, Option<&'a Path>); 2],
     /// A folder whose files go into the root too, as programs.
     pub(super) root: Option<&'a Path>,
@@ -105,7 +105,7 @@ impl Guest {
         Ok(Self { programs, file_system: file_system(cache, progress)? })
     }
 
-    /// Returns the directories of its files, whose names follow from their content.
+    /// Returns the directories of the initrd's files, whose names follow from their content.
     pub(super) fn directories(&self) -> [&Path; 2] {
         [&self.programs, &self.file_system]
     }

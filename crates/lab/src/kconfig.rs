@@ -61,7 +61,7 @@ fn is_value(value: &str) -> bool {
 #[derive(Clone, Debug)]
 struct Wanted {
     choices: Vec<ConfigOption>,
-    /// True if a kernel that accepts none of them is good enough.
+    /// True if a kernel may lack all of these choices.
     or_nothing: bool,
     /// The choice that is tried.
     chosen: usize,

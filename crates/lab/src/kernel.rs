@@ -17,13 +17,13 @@ pub const PATCHED: &str = "patched";
 pub struct Kernel {
     /// The name as given: `6.12:s4+young_flush=none`.
     pub name: String,
-    /// The source that it is made from.
+    /// The source that the kernel is made from.
     pub source: Source,
-    /// The name of its build: `s4`.
+    /// The name of the kernel's build: `s4`.
     pub build: String,
     /// The patches, in order.
     pub patches: Vec<Patch>,
-    /// The parameters that it is booted with.
+    /// The parameters that the kernel is booted with.
     pub parameters: Vec<String>,
 }
 
@@ -213,7 +213,7 @@ impl<'a> Word<'a> {
         Ok(Kernel { name, source, build, patches, parameters: Vec::new() })
     }
 
-    /// Returns the error of a word that none of these releases has a kernel for.
+    /// Returns the error for a word that names no kernel of these releases.
     fn unknown(self, releases: &[Release]) -> KernelError {
         let own = releases.iter().flat_map(|release| release.names());
         let others = Release::ALL.into_iter().filter(|release| !releases.contains(release));

@@ -17,9 +17,9 @@ use super::git::{GitError, apart};
 use super::patch::{Given, Patch};
 use super::subject::{Subject, one_line};
 
-/// The most mails of a file: a file with more is an archive, not a thread.
+/// The maximum number of mails of a file: a file with more is an archive, not a thread.
 const MOST_MAILS: usize = 4096;
-/// The most patches of a series.
+/// The maximum number of patches of a series.
 const MOST_PATCHES: usize = 512;
 
 /// The reason why no patches were taken from a file.
@@ -45,7 +45,7 @@ pub enum MailError {
     NoPatch {
         /// The file.
         path: PathBuf,
-        /// The number of its mails.
+        /// The number of mails in the file.
         found: usize,
     },
     /// A numbered mail without a diff.
@@ -187,7 +187,7 @@ pub(super) fn patches(path: &Path, text: &[u8]) -> Result<Given, MailError> {
     Ok(Given { patches, notes })
 }
 
-/// Splits an mbox into its mails; another text is one mail.
+/// Splits an mbox into its mails. A text that is not an mbox is one mail.
 fn split(path: &Path, text: &[u8], scratch: &Path) -> Result<Vec<Mail>, MailError> {
     let separators = text.split(|byte| *byte == b'\n').filter(|line| line.starts_with(b"From "));
     if separators.count() > MOST_MAILS {

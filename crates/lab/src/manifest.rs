@@ -27,11 +27,11 @@ const FILE: &str = "workload.toml";
 /// The beginning and the end of the comment that is a C file's manifest.
 const BEGIN: &str = "/* workload.toml";
 const END: &str = "*/";
-/// The most fields, metrics and CPUs.
+/// The maximum number of fields, of metrics and of CPUs.
 const MOST_FIELDS: usize = 16;
 const MOST_METRICS: usize = 32;
 const MOST_CPUS: u8 = 8;
-/// The most nodes of memory, and disks besides those of every machine.
+/// The maximum number of memory nodes, and of disks in addition to those of every machine.
 const MOST_NODES: u8 = 4;
 const MOST_DISKS: u8 = 4;
 /// The highest order of folios: 2 MiB on 64K pages are order 5, 32 MiB on 4K pages 13.
@@ -40,7 +40,7 @@ const MOST_ORDER: u64 = 13;
 const LONGEST_NAME: usize = 40;
 /// The longest unit.
 const LONGEST_UNIT: usize = 18;
-/// The most memory.
+/// The maximum memory size, in bytes.
 const MOST_MEMORY: u64 = 1 << 40;
 /// Arguments of the program, and fields that the lab adds: no field of a workload has their names.
 const TAKEN: [&str; 8] = ["cgroup", "clock", "config", "cpu", "dir", "kernel", "runs", "seed"];
@@ -69,7 +69,7 @@ pub enum WorkloadError {
         path: PathBuf,
     },
     /// The name of a workload of the lab's.
-    #[error("{}: `{name}` is a scenario of the lab: another name", named(path))]
+    #[error("{}: `{name}` is a scenario of the lab: expected another name", named(path))]
     Taken {
         /// The file or directory.
         path: PathBuf,
@@ -79,7 +79,7 @@ pub enum WorkloadError {
     /// A mistake in the manifest.
     #[error("{}:{line}: {problem}", named(path))]
     Manifest {
-        /// The file that it stands in.
+        /// The manifest's path.
         path: PathBuf,
         /// The line's number, from 1.
         line: usize,
@@ -409,7 +409,7 @@ impl Written {
         let fields: Vec<_> = self.field.iter().map(|of| &of.get_ref().name).collect();
         let is_taken = |name: &&&Spanned<String>| TAKEN.contains(&name.get_ref().as_str());
         if let (Some(taken), false) = (fields.iter().find(is_taken), *code == Code::Benchmark) {
-            let problem = format!("`{}` is the lab's own: another name", taken.get_ref());
+            let problem = format!("`{}` is the lab's own: expected another name", taken.get_ref());
             return Err(at(taken, problem));
         }
         let metrics: Vec<_> = self.metric.iter().map(|of| &of.get_ref().name).collect();

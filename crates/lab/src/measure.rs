@@ -47,7 +47,7 @@ pub struct Runs {
     pub plan: Vec<Bench>,
     /// The samples of each run; `None` leaves their number to the benchmark.
     pub samples: Option<u16>,
-    /// The boots of each run on this machine's own processor.
+    /// The number of boots of each run on this machine's own processor.
     pub boots: u16,
     /// The longest time for a machine, if the lab does not choose it.
     pub limit: Option<Duration>,
@@ -107,8 +107,8 @@ pub struct Profiled {
     pub records: Vec<Record>,
     /// The instructions of the machine, by call path.
     pub profile: Profile,
-    /// The 4K pages that its counts are divided by: those reclaimed in all samples, or those mapped
-    /// where none are.
+    /// The number of 4K pages that the counts are divided by: those reclaimed in all samples, or
+    /// those mapped where none are reclaimed.
     pub pages: u64,
 }
 
@@ -122,16 +122,16 @@ pub(super) struct Job {
     pub(super) place: usize,
     /// The benchmark's arguments.
     pub(super) line: String,
-    /// The session that they run, if they run one.
+    /// The session of `lru_gen` that the job runs, if it runs one.
     pub(super) session: Option<String>,
-    /// The selftest's program, if they run it.
+    /// The selftest's program, if the job runs it.
     pub(super) selftest: Option<PathBuf>,
-    /// The workload with a manifest, if they run one.
+    /// The workload with a manifest, if the job runs one.
     pub(super) made: Option<Made>,
     pub(super) cpus: u8,
-    /// The boot parameters that its machine takes.
+    /// The boot parameters that the job's machine takes.
     pub(super) parameters: Vec<String>,
-    /// Bytes that it maps.
+    /// Bytes that the job maps.
     pub(super) file_size: u64,
     /// The pages that a profile is divided by.
     pub(super) pages: Pages,
@@ -397,7 +397,7 @@ impl Lab<'_> {
         Ok(Work { items, at_once: self.jobs.min(fitting).max(1) })
     }
 
-    /// Boots a machine with its work.
+    /// Boots a machine with the work that it is to do.
     pub(super) fn emulate(
         &self,
         built: &Built,
@@ -529,7 +529,7 @@ impl Brought {
 }
 
 impl Job {
-    /// Returns the time within which its machine prints its first line.
+    /// Returns the time within which the job's machine prints its first line.
     fn silence(&self) -> Duration {
         if self.cpu == Cpu::Host { SILENCE } else { self.limit }
     }

@@ -45,7 +45,7 @@ pub enum PatchError {
         file: String,
     },
     /// The patch names a file outside the tree.
-    #[error("patch {patch}: `{file}` is no path in a kernel tree")]
+    #[error("patch {patch}: `{file}` is not a path in a kernel tree")]
     Outside {
         /// The patch.
         patch: String,

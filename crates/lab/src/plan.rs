@@ -15,19 +15,19 @@ const SIZE: &str = "size";
 pub(super) const CPUS: &str = "cpus";
 /// The bytes that are mapped where no size says it.
 const DEFAULT_SIZE: u64 = 1 << 30;
-/// The most samples that the benchmark takes.
+/// The maximum number of samples that the benchmark takes.
 const MOST_SAMPLES: u16 = 100;
 
 /// Needs of kernels that are to be booted.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Needs {
-    /// True if they have to swap.
+    /// True if the kernels have to swap.
     pub swap: bool,
-    /// Options of their configuration, besides those of every kernel.
+    /// Configuration options, besides those of every kernel.
     pub options: Vec<ConfigOption>,
     /// Debian packages, besides those of every kernel.
     pub packages: Vec<String>,
-    /// The most CPUs of a machine besides the first.
+    /// The maximum number of CPUs of a machine, the first not counted.
     pub more_cpus: u8,
 }
 
@@ -37,7 +37,7 @@ impl Needs {
         Self { swap: true, options: Vec::new(), packages: Vec::new(), more_cpus: 0 };
 }
 
-/// The clock that a run is told by.
+/// The clock that times a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Clock {
     /// The emulator's: an instruction takes a nanosecond.
@@ -74,7 +74,7 @@ impl Clock {
 /// A run of a workload.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Bench {
-    /// The workload that it runs.
+    /// The workload that the benchmark runs.
     pub workload: Arc<Workload>,
     /// The fields given; the program has defaults for the others.
     fields: Vec<(String, String)>,
@@ -160,7 +160,7 @@ impl Bench {
         line
     }
 
-    /// Returns its words, as a command line has them.
+    /// Returns the benchmark's words, as a command line has them.
     pub(super) fn words(&self) -> Vec<String> {
         self.fields.iter().map(|(field, value)| format!("{field}={value}")).collect()
     }
@@ -170,8 +170,8 @@ impl Bench {
         if self.workload.is_program() { "workload" } else { "bench" }
     }
 
-    /// Returns the metrics of its records of which one direction is better. The others only count
-    /// work.
+    /// Returns the metrics of the benchmark's records of which one direction is better. The others
+    /// only count work.
     pub fn costs(&self) -> Vec<String> {
         let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
         match self.counting(false) {
@@ -181,7 +181,7 @@ impl Bench {
         }
     }
 
-    /// Returns the metric that its workload is judged by; `None` if it only counts.
+    /// Returns the metric that the benchmark's workload is judged by; `None` if it only counts.
     pub fn whole(&self) -> Option<&str> {
         self.workload.whole()
     }
@@ -200,7 +200,7 @@ impl Bench {
         self.workload.counted().filter(|_| by_plugin)
     }
 
-    /// Returns true if it runs the selftest's program.
+    /// Returns true if the benchmark runs the selftest's program.
     pub(super) fn is_selftest(&self) -> bool {
         self.workload.code == Code::Selftest
     }
@@ -213,12 +213,12 @@ impl Bench {
         Needs { more_cpus, ..needs }
     }
 
-    /// Returns the bytes that it maps, besides those of every machine.
+    /// Returns the bytes that the benchmark maps, besides those of every machine.
     pub(super) fn mapped(&self) -> u64 {
         self.size().unwrap_or(DEFAULT_SIZE)
     }
 
-    /// Returns the bytes that its manifest or its fields name.
+    /// Returns the bytes that the benchmark's manifest or its fields name.
     pub(super) fn size(&self) -> Option<u64> {
         // The benchmark's figures are of machines with this much room, unless a size is given.
         let size = match self.workload.is_program() {

@@ -37,7 +37,7 @@ pub(super) struct Plugin<'a> {
     /// The file of symbols: lines of an address and the name of the function there. Counts of
     /// regions do not need it.
     pub(super) symbols: &'a Path,
-    /// The file that it writes.
+    /// The file that the plugin writes.
     pub(super) out: &'a Path,
 }
 

@@ -17,7 +17,7 @@ pub(super) use samples::{RECLAIM, WHOLE, costs};
 
 /// The form of the plugin's line of a call path.
 const PATH_LINE: &str = "root;callee;... INSTRUCTIONS CALLS CAS ATOMICS TLBI DSB DSBST LINES";
-/// The beginning of its last line.
+/// The beginning of the profile's last line.
 const LAST_LINE: &str = "# lost-returns ";
 
 /// The unit of instructions. The benchmark has the same for times that the emulator's clock counts.
@@ -153,9 +153,9 @@ struct CallPath {
 pub struct Function {
     /// The function's symbol. Functions of one name are counted as one.
     pub name: String,
-    /// The number of its calls.
+    /// The number of calls of the function.
     pub calls: u64,
-    /// Instructions of its own.
+    /// Instructions of the function itself, without those that it calls.
     pub exclusive: u64,
     /// Costs of the function and of all that it called. In recursion they count once.
     pub inclusive: Costs,

@@ -19,7 +19,7 @@ const SHEBANG: &[u8] = b"#!";
 const SHELLS: [&str; 2] = ["/bin/sh", "/bin/busybox sh"];
 /// The shell of this machine's architecture.
 const BUSYBOX: &str = "busybox";
-/// The most bytes of all files together: they go into the machine's memory.
+/// The maximum number of bytes of all files together: they go into the machine's memory.
 const MOST_BYTES: u64 = 256 << 20;
 
 /// A program that a workload runs.
@@ -49,8 +49,8 @@ pub enum NoProgram {
     },
     /// A file is neither a script nor a program of the architecture.
     #[error(
-        "{file} is no program for {}: expected a statically linked ELF program of it, or a script \
-         that begins with #!/bin/sh",
+        "{file} is not a program for {}: expected a statically linked ELF program of it, or a \
+         script that begins with #!/bin/sh",
         arch.label()
     )]
     NotOne {
@@ -70,7 +70,7 @@ pub enum NoProgram {
     Interpreter {
         /// The file's name.
         file: String,
-        /// The interpreter that it names.
+        /// The interpreter that the program names.
         found: String,
     },
     /// There is no shell for the test machine.
@@ -125,7 +125,7 @@ impl Program {
         Ok(Self { name, run, shell, files })
     }
 
-    /// Checks that its file for an architecture is a program that runs there.
+    /// Checks that the program's file for an architecture is a program that runs there.
     pub(super) fn check(&self, arch: Arch) -> Result<(), NoProgram> {
         let (file, bytes) = self.found(&self.name, arch)?;
         match interpreter(bytes) {
@@ -161,7 +161,7 @@ impl Program {
         }
     }
 
-    /// Returns the architectures that it has a file for.
+    /// Returns the architectures that the program has a file for.
     pub(super) fn arches(&self) -> impl Iterator<Item = Arch> {
         Arch::ALL.into_iter().filter(|arch| self.found(&self.name, *arch).is_ok())
     }

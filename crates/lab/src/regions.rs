@@ -95,7 +95,7 @@ pub(super) fn with_cpus(metric: &DeclaredMetric, cpus: u8) -> impl Iterator<Item
     [metric.name.clone()].into_iter().chain(of_cpus)
 }
 
-/// Returns the CPUs whose costs are told apart: none of a machine that has one.
+/// Returns the CPUs whose costs are listed separately; empty for a machine with one CPU.
 fn several(cpus: u8) -> impl Iterator<Item = u8> {
     (0..cpus).filter(move |_| cpus > 1)
 }
@@ -168,7 +168,7 @@ impl Region<'_> {
         found.map_or_else(Vec::new, |metric| metric.values.clone())
     }
 
-    /// Returns its metrics: of all CPUs together, then of each if there are several.
+    /// Returns the region's metrics: of all CPUs together, then of each if there are several.
     fn metrics(&self, samples: &[BTreeMap<u8, Costs>], units: &[f64], cpus: u8) -> Vec<Metric> {
         let together = samples.iter().map(|by_cpu| {
             let mut sum = Costs::default();

@@ -41,7 +41,7 @@ impl Release {
         Self::ALL.into_iter().find(|release| release.name() == name)
     }
 
-    /// Returns the Debian package of its source.
+    /// Returns the Debian package of the release's source.
     pub const fn package(self) -> &'static str {
         match self {
             Self::Linux7_3 => "linux-source-7.3",
@@ -131,7 +131,7 @@ impl Release {
         }
     }
 
-    /// Returns the names of its kernels.
+    /// Returns the names of the release's kernels.
     pub(super) fn names(self) -> Vec<String> {
         let alone: Vec<&str> = match self {
             Self::Linux7_3 => {
@@ -148,7 +148,7 @@ impl Release {
         alone.chain((1..=patches).map(|nr| format!("{letter}{nr}"))).collect()
     }
 
-    /// Returns the names of its kernels, abbreviated for messages.
+    /// Returns the names of the release's kernels, abbreviated for messages.
     pub(super) fn kernels(self) -> String {
         let others = match self {
             Self::Linux7_3 => {

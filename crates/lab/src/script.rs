@@ -30,7 +30,8 @@ lru_gen/enabled, and puts them back. Swapping that it begins ends with it.";
 
 /// The parts of the script that depend on the program inside.
 struct Parts<'a> {
-    /// Shell variables: the workload's name, if it is one, whether it swaps, and its libraries.
+    /// Shell variables: the workload's name, if the script is for a workload, whether it swaps, and
+    /// its libraries.
     variables: String,
     /// The arguments after the options, for the first line of the help.
     arguments: &'a str,
@@ -86,7 +87,7 @@ impl Parts<'_> {
         }
     }
 
-    /// Fills them into the script's template.
+    /// Returns the script: its template with these parts filled in.
     fn script(&self) -> String {
         let files: String =
             self.files.iter().map(|(name, content)| unpacked(name, content)).collect();

@@ -34,9 +34,9 @@ pub enum SeriesError {
     #[error(transparent)]
     Git(#[from] GitError),
     /// A text that is no range.
-    #[error("`{0}` is no range of commits: expected BASE..HEAD")]
+    #[error("`{0}` is not a range of commits: expected BASE..HEAD")]
     NotARange(String),
-    /// A name of no commit.
+    /// A name that is not a commit's.
     #[error("{directory} has no commit `{name}`")]
     NoCommit {
         /// The name.

@@ -73,15 +73,15 @@ pub enum LabError {
     },
     /// A profile of a scenario that neither reclaims nor ages pages.
     #[error(
-        "{machine}: nothing was reclaimed or aged that a profile could be divided by, nor is this \
-         a workload whose whole is a region per 4K page"
+        "{machine}: no page was reclaimed or aged, and a profile is per page: expected a scenario \
+         that reclaims or ages, or a workload that is judged by a region per 4K page"
     )]
     NoPages {
         /// The machine's name in messages.
         machine: String,
     },
     /// A session that was not answered step by step.
-    #[error("{machine}: the answers are not those of the session's steps")]
+    #[error("{machine}: the kernel's answers do not match the session's steps")]
     NoAnswers {
         /// The machine's name in messages.
         machine: String,
@@ -89,7 +89,7 @@ pub enum LabError {
     /// No schedules were searched.
     #[error(transparent)]
     Search(#[from] SearchError),
-    /// A configuration that none of the given processors runs.
+    /// A configuration that runs on none of the given processors.
     #[error(
         "no processor for {config}, expected max: {} is for arm64 alone, {} for this machine's own \
          architecture",
@@ -111,7 +111,7 @@ pub enum LabError {
     OneCpu {
         /// The configuration.
         config: Config,
-        /// The CPUs that were asked for.
+        /// The number of CPUs that were asked for.
         cpus: u8,
     },
 }
@@ -186,7 +186,7 @@ impl<R> Done<R> {
 
 /// The lab's directory and settings.
 pub struct Lab<'a> {
-    /// The directory that it keeps between runs.
+    /// The directory that the lab keeps between runs.
     pub cache: Cache,
     /// The options that are asked of every kernel's configuration, besides or in place of our own.
     pub options: Vec<ConfigOption>,
@@ -194,7 +194,7 @@ pub struct Lab<'a> {
     pub points: Option<Points>,
     /// The number of compilers that run at once, and of machines.
     pub jobs: usize,
-    /// The receiver of its progress.
+    /// The receiver of the lab's progress.
     pub progress: &'a dyn Progress,
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use pageout_uapi::lru_gen::{self, Line, Pages};
 
-/// The most bytes of a text: enough for ten thousand cgroups on eight nodes.
+/// The maximum size of a text, in bytes: enough for ten thousand cgroups on eight nodes.
 pub const MAX_LRU_GEN: u64 = 16 << 20;
 
 /// A generation of a cgroup on a node.
@@ -50,9 +50,9 @@ pub struct ShownError {
 /// The fault of a text.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Misread {
-    /// A line of no form that the kernel prints.
+    /// A line of a form that the kernel does not print.
     #[error(
-        "`{0}` is no line of lru_gen: expected `memcg ID PATH`, `node N`, or \
+        "`{0}` is not a line of lru_gen: expected `memcg ID PATH`, `node N`, or \
         `GENERATION AGE ANON FILE`"
     )]
     Line(String),
@@ -61,7 +61,7 @@ pub enum Misread {
     Orphan {
         /// The kind of thing: a node or a generation.
         what: &'static str,
-        /// The line above it.
+        /// The line that it belongs below.
         above: &'static str,
     },
     /// A second line for a generation.
@@ -74,7 +74,7 @@ pub enum Misread {
     Empty,
 }
 
-/// The most characters that are shown of a refused line.
+/// The maximum number of characters that are shown of a refused line.
 const EXCERPT: usize = 40;
 
 impl Shown {
@@ -179,7 +179,7 @@ memcg  2177 /user.slice/a b
         for (text, message) in [
             ("", "x:1: the text has no generation"),
             ("memcg 1 /\n node 0\n", "x:2: the text has no generation"),
-            ("hello\n", "x:1: `hello` is no line of lru_gen"),
+            ("hello\n", "x:1: `hello` is not a line of lru_gen"),
             (" node 0\n", "x:1: a node before any `memcg` line"),
             ("memcg 1 /\n 1 2 3 4\n", "x:2: a generation before any `node` line"),
             (&format!("memcg 1 /{}\n", "y".repeat(4096)), "x:1: `memcg 1 /yyyy"),

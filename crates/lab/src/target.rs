@@ -59,7 +59,8 @@ impl Arch {
         self.tool_prefix() + "gcc"
     }
 
-    /// Returns the Debian packages of its compiler and of its C library for programs.
+    /// Returns the Debian packages of the architecture's compiler and of its C library for
+    /// programs.
     pub fn compiler_packages(self) -> [&'static str; 2] {
         match self {
             _ if self.is_native() => ["gcc", "libc6-dev"],
@@ -192,8 +193,8 @@ impl Config {
         }
     }
 
-    /// Returns true if its kernels swap, and keep the history of one generation as sessions show
-    /// it.
+    /// Returns true if the configuration's kernels swap, and keep the history of one generation as
+    /// sessions show it.
     pub const fn has_swap(self) -> bool {
         matches!(self, Self::Arm64_4KSwap | Self::X86_64Swap | Self::Riscv64Swap)
     }
@@ -239,7 +240,7 @@ impl Cpu {
         Self::ALL.into_iter().find(|cpu| cpu.name() == name)
     }
 
-    /// Returns true if it runs programs of the architecture.
+    /// Returns true if the CPU runs programs of the architecture.
     pub fn runs(self, arch: Arch) -> bool {
         match self {
             Self::Max => true,

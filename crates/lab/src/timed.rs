@@ -28,14 +28,14 @@ pub enum NotTimed {
     /// The machine has more CPUs than this process may use.
     #[error("--cpu host: a machine of {wanted} CPUs needs as many here, and {there} may be used")]
     Cpus {
-        /// CPUs of the machine.
+        /// The number of CPUs of the machine.
         wanted: u8,
-        /// CPUs that this process may use.
+        /// The number of CPUs that this process may use.
         there: usize,
     },
 }
 
-/// Checks that machines of so many CPUs can be timed.
+/// Checks that machines of `cpus` CPUs can be timed.
 ///
 /// # Errors
 ///

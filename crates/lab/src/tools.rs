@@ -185,8 +185,8 @@ impl What {
     }
 }
 
-/// Returns true if dpkg lists a package as installed. Where there is no dpkg nobody knows, and the
-/// compiler tells.
+/// Returns true if dpkg lists a package as installed. Without dpkg every package counts as
+/// installed, and the compiler reports those that are missing.
 fn is_installed(package: &str) -> bool {
     let mut dpkg = Command::new("dpkg-query");
     let output = dpkg.args(["--show", "--showformat=${db:Status-Status}\n", package]).output();

@@ -73,9 +73,9 @@ pub enum Fault {
     /// The machine ended before all was done.
     #[error("it ended after {done} of {of} runs of the benchmark, without a panic")]
     Early {
-        /// Runs that ended.
+        /// The number of runs that ended.
         done: usize,
-        /// Runs asked for.
+        /// The number of runs asked for.
         of: usize,
     },
     /// The runs did not end in time.
@@ -85,9 +85,9 @@ pub enum Fault {
     TimeLimit {
         /// The limit.
         seconds: u64,
-        /// Runs that ended.
+        /// The number of runs that ended.
         done: usize,
-        /// Runs asked for.
+        /// The number of runs asked for.
         of: usize,
     },
     /// The machine printed more than any run does.
@@ -95,9 +95,9 @@ pub enum Fault {
     Output {
         /// The limit.
         mib: usize,
-        /// Runs that ended.
+        /// The number of runs that ended.
         done: usize,
-        /// Runs asked for.
+        /// The number of runs asked for.
         of: usize,
     },
     /// The machine printed nothing.

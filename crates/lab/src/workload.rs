@@ -43,7 +43,7 @@ const ARCH_IN_C: &str = "\" DECLARED_ARCH \"";
 const SHELL: &str = "bin/busybox";
 /// The unit of a region that profiles are divided by.
 const PAGE: &str = "4K page";
-/// The most lines of a compiler's messages that an error shows.
+/// The maximum number of lines of a compiler's messages that an error shows.
 const SAID_LINES: usize = 12;
 /// The plugin's header that workloads are compiled with.
 const MARKS: &str = "marks.h";
@@ -73,23 +73,23 @@ const OF_BENCH: [&str; 17] = [
 pub struct Workload {
     /// The name, which is that of the scenario in records.
     pub(super) name: String,
-    /// A sentence about it.
+    /// A sentence about the workload.
     pub(super) about: String,
-    /// The metric that it is judged by.
+    /// The metric that the workload is judged by.
     pub(super) whole: Option<String>,
-    /// CPUs of its machine, unless it has a field `cpus`.
+    /// The number of CPUs of its machine, unless it has a field `cpus`.
     pub(super) cpus: u8,
-    /// Nodes of its memory.
+    /// The number of nodes of its memory.
     pub(super) nodes: u8,
-    /// RAM disks of its machine, besides those that every machine has.
+    /// RAM disks of the workload's machine, besides those that every machine has.
     pub(super) disks: u8,
     /// Bytes of memory that it takes; `None`: those of its field `size`, if it has one.
     pub(super) memory: Option<u64>,
-    /// True if it takes a kernel that swaps.
+    /// True if the workload takes a kernel that swaps.
     pub(super) swap: bool,
-    /// Options of its kernels.
+    /// Options of the workload's kernels.
     pub(super) options: Vec<ConfigOption>,
-    /// True if it runs several times for its samples.
+    /// True if the workload runs several times for its samples.
     pub(super) samples: bool,
     /// True if one more sample before the first is not counted.
     pub(super) warm_up: bool,
@@ -97,9 +97,9 @@ pub struct Workload {
     pub(super) fields: Vec<DeclaredField>,
     /// The metrics that a run gives.
     pub(super) metrics: Vec<DeclaredMetric>,
-    /// Debian packages that it takes to compile.
+    /// Debian packages that the workload takes to compile.
     pub(super) packages: Vec<String>,
-    /// Libraries that its sources are linked with.
+    /// Libraries that the workload's sources are linked with.
     pub(super) libraries: Vec<String>,
     /// The code.
     pub(super) code: Code,
@@ -119,7 +119,7 @@ pub(super) enum Code {
 }
 
 impl Code {
-    /// Returns true if it is a program of its own, and no scenario of the benchmark.
+    /// Returns true if the workload is a program of its own, and no scenario of the benchmark.
     pub(super) const fn is_program(&self) -> bool {
         matches!(self, Self::C(_) | Self::Program(_))
     }
@@ -201,7 +201,7 @@ impl Workload {
         (&self.about, fields.join("  "))
     }
 
-    /// Returns the names of its fields, and the values of each that are names.
+    /// Returns the names of the workload's fields, and the values of each that are names.
     pub fn field_names(&self) -> Vec<(String, Vec<String>)> {
         let names = |DeclaredField { field, .. }: &DeclaredField| {
             let values = field.kind.names().into_iter().map(str::to_owned).collect();
@@ -210,27 +210,27 @@ impl Workload {
         self.fields.iter().map(names).collect()
     }
 
-    /// Returns true if it has a field of this name.
+    /// Returns true if the workload has a field of this name.
     pub fn has_field(&self, name: &str) -> bool {
         self.fields.iter().any(|of| of.field.name == name)
     }
 
-    /// Returns the metric that it is judged by; `None` if it only counts.
+    /// Returns the metric that the workload is judged by; `None` if it only counts.
     pub fn whole(&self) -> Option<&str> {
         self.whole.as_deref()
     }
 
-    /// Returns true if it is a program of its own, and no scenario of the benchmark.
+    /// Returns true if the workload is a program of its own, and no scenario of the benchmark.
     pub(super) const fn is_program(&self) -> bool {
         self.code.is_program()
     }
 
-    /// Returns true if it is a program in C.
+    /// Returns true if the workload is a program in C.
     pub(super) const fn is_in_c(&self) -> bool {
         matches!(self.code, Code::C(_))
     }
 
-    /// Returns the names of its fields.
+    /// Returns the names of the workload's fields.
     pub(super) fn names_of_fields(&self) -> Vec<&str> {
         self.fields.iter().map(|of| &*of.field.name).collect()
     }
@@ -252,7 +252,7 @@ impl Workload {
         judged.map(|metric| metric.name.as_str()).collect()
     }
 
-    /// Returns the needs of its kernels. The CPUs depend on its fields.
+    /// Returns the needs of the workload's kernels. The CPUs depend on its fields.
     pub(super) fn needs(&self) -> Needs {
         let numa = NUMA.iter().filter(|_| self.nodes > 1);
         let numa = numa.map(|option| option.parse().expect("an option of ours"));
@@ -268,7 +268,7 @@ impl Workload {
         nodes.into_iter().chain(disks).collect()
     }
 
-    /// Returns true if it has a region.
+    /// Returns true if the workload has a region.
     fn has_region(&self) -> bool {
         self.metrics.iter().any(|metric| matches!(metric.what, Measure::Region { .. }))
     }

@@ -76,7 +76,7 @@ impl Account {
         self.nodes[at.0 as usize].time += time;
     }
 
-    /// Notes that `time` of what is charged to `at` is the machine's own activity.
+    /// Notes that `time` of the time charged to `at` is the machine's own activity.
     pub(crate) fn of_which(&mut self, at: NodeId, own: MachineActivity, time: Time) {
         self.nodes[at.0 as usize].own[own as usize] += time;
     }
@@ -115,7 +115,7 @@ pub struct Spent {
     pub name: String,
     /// The time spent here and on no part.
     pub own: Time,
-    /// The parts below it, sorted by name.
+    /// The parts of the activity, sorted by name.
     pub parts: Vec<Spent>,
 }
 

@@ -38,19 +38,20 @@ pub(crate) struct Core<'a, F: Format> {
     /// The end of the current quantum, after which other tasks may have the core.
     pub(crate) quantum_end: Cell<Time>,
     pub(crate) tlb: RefCell<Tlb<'a, F>>,
-    /// The address space that it runs in user mode, and its tags.
+    /// The address space that the core runs in user mode, and its tags.
     pub(crate) loaded: RefCell<Loaded>,
     /// The invalidations that arrived and are not applied yet, the oldest first.
     pub(crate) held: RefCell<VecDeque<Message>>,
-    /// The times at which its own invalidations that are still on their way arrive everywhere.
+    /// The times at which the core's own invalidations that are still on their way arrive
+    /// everywhere.
     pub(crate) in_flight: RefCell<VecDeque<Time>>,
-    /// True if it has issued invalidations since its last barrier.
+    /// True if the core has issued invalidations since its last barrier.
     pub(crate) issued: Cell<bool>,
-    /// The time at which it issued the last invalidation.
+    /// The time at which the core issued the last invalidation.
     pub(crate) last_issued: Cell<Time>,
     /// True if the next DSB ISHST may still have to wait for issued invalidations.
     pub(crate) dense: Cell<bool>,
-    /// The time at which its barrier is done if no other core has to be waited for.
+    /// The time at which the core's barrier is done if no other core has to be waited for.
     pub(crate) barrier_done: Cell<Time>,
     /// The time at which the last of its device accesses is done.
     pub(crate) devices_done: Cell<Time>,
@@ -163,6 +164,6 @@ pub(crate) struct Mm {
     pub(crate) cores: CoreSet,
     /// The next time at which cores that no longer run it are interrupted too, to leave the set.
     pub(crate) next_trim: Time,
-    /// The generation of its hardware identifier; 0 if it has none yet (arm64).
+    /// The generation of the address space's hardware identifier; 0 if it has none yet (arm64).
     pub(crate) asid_generation: u64,
 }

@@ -82,8 +82,8 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// The lines of page tables that a core keeps near: 256 KiB, about half of a second-level
-    /// cache. The value is a guess, the same for all platforms.
+    /// The number of lines of page tables that a core keeps near: 256 KiB, about half of a
+    /// second-level cache. The value is a guess, the same for all platforms.
     pub(crate) const NEAR: u32 = 4096;
 
     /// Makes the lines for `entries` entries, none of them near any core yet; `capacity` is a power

@@ -21,11 +21,11 @@ use std::rc::Rc;
 /// The setup of a machine.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// The parts that it has.
+    /// The parts that the machine has.
     pub shape: Shape,
-    /// The times that its operations take.
+    /// The times that the machine's operations take.
     pub prices: Prices,
-    /// The seed of its random numbers, which decide how long each quantum is.
+    /// The seed of the machine's random numbers, which decide how long each quantum is.
     pub seed: u64,
     /// The average time that a task may run while others wait for its core.
     pub quantum: Time,
@@ -58,9 +58,10 @@ pub struct Machine<'a, F: Format> {
     pub(crate) used: Cell<CoreSet>,
     pub(crate) tasks: RefCell<Vec<Rc<TaskState>>>,
     pub(crate) queue: RefCell<Queue>,
-    /// The time before which the core whose turn it is may act.
+    /// The time up to which the running core may act before another core gets its turn.
     pub(crate) horizon: Cell<Time>,
-    /// The time before which that core's program, which may be preempted, may act.
+    /// The time up to which that core's program may act: earlier if its quantum ends while another
+    /// task waits.
     pub(crate) user_horizon: Cell<Time>,
     /// The core whose turn it is, where a task handed over to another core's.
     pub(crate) chosen: Cell<Option<CoreId>>,
@@ -135,8 +136,8 @@ impl<'a, F: Format> Machine<'a, F> {
         &self.setup.shape
     }
 
-    /// Returns the bytes of its state that grow with page tables; the rest grows with cores and
-    /// tasks.
+    /// Returns the bytes of the machine's state that grow with page tables; the rest grows with
+    /// cores and tasks.
     pub fn bytes_by_tables(&self) -> usize {
         self.lines.borrow().bytes()
     }

@@ -10,7 +10,7 @@ use std::collections::BinaryHeap;
 pub struct Transfer {
     /// The number of bytes.
     pub bytes: u64,
-    /// True if it writes.
+    /// True if the transfer writes.
     pub write: bool,
 }
 

@@ -37,7 +37,7 @@ struct Content {
 }
 
 impl Content {
-    /// Returns memory of as many frames, and a file of zeros.
+    /// Returns memory of this number of frames, and a file of zeros.
     fn new(frames: usize, file: MappingId) -> Self {
         let mut memory = Memory::new(Pfn::new(0)..Pfn::new(frames as u64));
         memory.storage.truncated(file, 0);
@@ -68,7 +68,7 @@ impl Content {
 struct Watched<'w, 'e, 'a, F: Arch> {
     env: &'w ModelEnv<'e, 'a, F>,
     content: &'w Content,
-    /// True if its flushes reach the machine and virtual machines. False is a deliberate mistake.
+    /// True if flushes reach the machine and virtual machines. False is a deliberate mistake.
     flushes: bool,
 }
 
@@ -215,7 +215,7 @@ struct Case {
 /// The outcome of a case.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Outcome {
-    /// Accesses that reached wrong content.
+    /// The number of accesses that reached wrong content.
     wrong: u64,
     /// Accesses through entries whose page was old, and those whose page was no longer mapped.
     hidden: [u64; 2],

@@ -9,7 +9,7 @@ use pageout_machine::platform::{Architecture, Draw, Platform, Shape};
 use pageout_record::schema::Labels;
 use std::num::NonZeroUsize;
 
-/// The distance between the draws of two seeds: more than the draws of one.
+/// The distance between the first draws of two seeds. No seed has more draws.
 const MOST_DRAWS: u64 = 1 << 20;
 
 /// The settings of scenarios on modelled machines.

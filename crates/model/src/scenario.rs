@@ -37,7 +37,7 @@ pub trait Modelled: Checked {
     /// Returns the format of the entries of its page tables.
     fn format(&self) -> FormatName;
 
-    /// Returns the machine that it runs on.
+    /// Returns the machine that the scenario runs on.
     ///
     /// # Errors
     /// [`FieldError`] for a format that does not fit the machine.
@@ -82,7 +82,7 @@ pub trait Scenario: Sync {
     type Outcome: Send;
     /// The scenario's name in records.
     const NAME: &'static str;
-    /// The metric by which it is judged.
+    /// The metric by which the scenario is judged.
     const WHOLE: MetricSpec;
 
     /// Returns the scenario's fields as labels of records, with the machine's.

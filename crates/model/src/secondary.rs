@@ -34,7 +34,7 @@ pub enum VmCount {
     Read,
     /// Young bits cleared.
     Cleared,
-    /// Entries that were removed.
+    /// The number of entries removed.
     Taken,
     /// Flushes of all translations of the virtual machine.
     Flush,
@@ -63,7 +63,7 @@ impl VmCount {
 pub struct Vm {
     /// The address space, and its root table.
     primary: (Asid, Pfn),
-    /// The tag of its own translations (VMID), and its own root table.
+    /// The tag of the virtual machine's own translations (VMID), and its own root table.
     own: (Asid, Pfn),
     counts: [Cell<u64>; VmCount::ALL.len()],
 }
@@ -90,7 +90,7 @@ impl Vm {
         task.load_mm(self.own.0, self.own.1);
     }
 
-    /// Returns its tag in TLBs.
+    /// Returns the virtual machine's tag in TLBs.
     pub const fn vmid(&self) -> Asid {
         self.own.0
     }

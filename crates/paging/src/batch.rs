@@ -128,7 +128,7 @@ fn merge_into<F: Format>(copy: &mut Pte, next: Pte, flags: BatchFlags) {
 /// The result of a batch that was found and checked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct YoungRun {
-    /// The number of its entries.
+    /// The number of entries in the run.
     pub nr: usize,
     /// True if any was young.
     pub young: bool,

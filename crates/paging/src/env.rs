@@ -20,7 +20,7 @@ pub trait Env {
     type Table: Table;
     /// TLB maintenance.
     type Mmu: Mmu;
-    /// The soundness decisions: [`Sound`](crate::Sound), except in exhibits of known bugs.
+    /// The soundness decisions: [`Sound`](crate::Sound), except where a test injects a bug.
     type Rules: Rules;
     /// The type of the observer; `()` for none.
     type Observer: Observer;

@@ -11,8 +11,8 @@ pub trait Observer {
     /// Notes that the engine enters a stage.
     fn enter(&self, stage: Stage);
 
-    /// Does `check`, with which an aging walk checks one run of a folio's entries. It tells a
-    /// ground with prices for software the limits of a run, which it cannot see from the tables.
+    /// Does `check`, with which an aging walk checks one run of a folio's entries. It shows the
+    /// limits of a run to a ground with prices for software, which it cannot see from the tables.
     #[inline(always)] // so that one entry costs as little as the single check
     fn check_run<R>(&self, check: impl FnOnce() -> R) -> R {
         check()

@@ -1,7 +1,7 @@
-//! The soundness decisions, one method each. Exhibits of known bugs override exactly one of them.
+//! The soundness decisions, one method each. An injected bug overrides exactly one of them.
 //!
-//! The methods are hidden from the documentation and no part of the stable interface. Only tests
-//! have a reason to call or override one. Each states the engine's internal behaviour.
+//! The methods are hidden from the documentation, and are no part of the stable interface. Only
+//! tests have a reason to call or override one. Each states the engine's internal behaviour.
 
 use crate::mmu::Caps;
 use crate::pte::{Format, Level, Pte};
@@ -53,9 +53,9 @@ pub trait Rules {
         F::is_present(pte) && !F::is_special(pte) && (secondary || F::is_young(pte))
     }
 
-    /// Returns true if an old entry that leads to a table tells an aging walk that no entry of the
-    /// table was used. It does if hardware sets the bit and no secondary MMU reaches pages on its
-    /// own (Linux 7.3.4, walk_pmd_range).
+    /// Returns true if an old entry that leads to a table proves to an aging walk that no entry of
+    /// the table was used. It does if hardware sets the bit and no secondary MMU reaches pages on
+    /// its own (Linux 7.3.4, walk_pmd_range).
     #[doc(hidden)]
     #[inline]
     fn old_table_is_unused<F: Format>(caps: Caps, secondary: bool) -> bool {

@@ -64,8 +64,8 @@ pub trait Table: Copy {
     /// Replaces entry `i` in one atomic operation, and returns its old value.
     fn swap(self, i: usize, new: Pte) -> Pte;
     /// Stores entry `i`. This is allowed only over an invalid entry, which hardware cannot write,
-    /// or to take out an entry that leads to a table. Hardware's writes do not matter in the
-    /// latter.
+    /// or to take out an entry that leads to a table. Hardware's writes to an entry that leads to a
+    /// table do not matter.
     fn set(self, i: usize, pte: Pte);
     /// Hints that the line of entry `i` will be written.
     fn prefetch_write(self, i: usize);

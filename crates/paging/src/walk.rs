@@ -325,7 +325,7 @@ impl<'e, E: Env> MappedWalk<'e, E> {
         self.crossed
     }
 
-    /// Unlocks the table whose entries are done, and notes if the walk goes on in another.
+    /// Unlocks the table whose entries are done, and notes if the walk continues in another.
     fn leave(&mut self) {
         if self.locked.take().is_some() && self.addr < self.target.range.end {
             self.crossed = true;

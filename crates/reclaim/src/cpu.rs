@@ -7,14 +7,14 @@ use crate::rank::HeldRanks;
 /// The number of events on this CPU that change no folio's state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Events {
-    /// The times that `folio_referenced` found the folio locked by someone else.
+    /// The number of times that `folio_referenced` found the folio locked by someone else.
     pub folio_lock_failed: u64,
-    /// The times that `folio_referenced` found the reverse map locked by someone else.
+    /// The number of times that `folio_referenced` found the reverse map locked by someone else.
     pub rmap_lock_failed: u64,
-    /// VMAs that were skipped because their accesses say nothing about the future.
+    /// The number of VMAs that were skipped because their accesses say nothing about the future.
     pub vma_skipped: u64,
-    /// The times that reclaim met only dirty folios that are not being written out. The caller
-    /// should wake the flushers.
+    /// The number of times that reclaim met only dirty folios that are not being written out. The
+    /// caller should wake the flushers.
     pub wakeup_flusher: u64,
     /// The times that background reclaim found only memory used within the time to protect
     /// (`min_ttl_ms`). The caller should free memory by ending a process.

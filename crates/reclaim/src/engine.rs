@@ -17,8 +17,8 @@ pub struct Engine<'e, E> {
     pub(crate) maps: &'e MmState<'e>,
     pub(crate) world: &'e E,
     pub(crate) cpu: &'e mut CpuState,
-    /// The ranks of the locks held. They are apart from the rest of the context, since guards refer
-    /// to them.
+    /// The ranks of the locks held. They are separate from the rest of the context, since guards
+    /// refer to them.
     pub(crate) ranks: &'e HeldRanks,
     pub(crate) tuning: Tuning,
 }

@@ -172,7 +172,7 @@ impl Folio {
         self.index.load(Relaxed)
     }
 
-    /// Returns the pages of its mapping that the folio holds.
+    /// Returns the folio's range of pages in its mapping.
     #[inline]
     pub(crate) fn range(&self) -> Range<u64> {
         self.index()..self.index() + self.nr_pages() as u64

@@ -2,7 +2,7 @@
 
 use pageout_paging::pte::{SwapEntry, SwapKind};
 
-/// The number of no entry: the end of a list, or a frame without a folio.
+/// The number that stands for no entry: the end of a list, or a frame without a folio.
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// The index of a folio in the caller's table.
@@ -61,7 +61,7 @@ pub struct MemcgId(pub u16);
 impl MemcgId {
     /// The root of the hierarchy. Everything is charged to it in the end, and it has no limit.
     pub const ROOT: Self = Self(0);
-    /// The number of no cgroup.
+    /// The number that stands for no cgroup.
     pub(crate) const NONE: Self = Self(u16::MAX);
 }
 

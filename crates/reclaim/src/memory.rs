@@ -317,6 +317,6 @@ pub enum OutOfMemory {
     #[error("cgroup {} is at its limit", .0.0)]
     Limit(MemcgId),
     /// A swap slot is named by as many entries as can be counted.
-    #[error("as many entries name a swap slot as can be counted")]
+    #[error("the number of entries that name a swap slot is at its maximum")]
     SlotEntries,
 }

@@ -61,7 +61,7 @@ impl Recency {
         Self((self.0 | set.0) & !clear.0)
     }
 
-    /// Returns its generation, 0 to 3, or `None` if it is in none.
+    /// Returns the folio's generation, 0 to 3, or `None` if it is in none.
     #[inline]
     pub const fn generation(self) -> Option<usize> {
         match self.0 >> GEN_SHIFT {

@@ -30,10 +30,10 @@ pub enum FlushTiming {
     Immediate,
     /// Deferred until something relies on it (the kernel's TTU_BATCH_FLUSH).
     Deferred,
-    /// Deferred on machines of so many CPUs or more, at once on others. Drafts of arm64's deferral
+    /// Deferred on machines of at least `cpus` CPUs, at once on others. Drafts of arm64's deferral
     /// had such a limit (4, later 8), since little is saved on small machines.
     DeferredFrom {
-        /// The fewest CPUs.
+        /// The minimum number of CPUs.
         cpus: u16,
     },
 }

@@ -73,7 +73,7 @@ pub struct Io {
 pub enum Submitted {
     /// The transfer is complete.
     Done,
-    /// The transfer goes on. At its end the world calls
+    /// The transfer is in progress. At its end the world calls
     /// [`Engine::read_done`](crate::Engine::read_done) or
     /// [`Engine::write_done`](crate::Engine::write_done).
     Pending,

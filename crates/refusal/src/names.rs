@@ -3,11 +3,11 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-/// The most names that a message lists.
+/// The maximum number of names that a message lists.
 const LISTED: usize = 10;
 /// The Jaro similarity from which one text is taken for another.
 const SIMILAR: f64 = 0.75;
-/// The fewest letters of a word that two names may have in common.
+/// The minimum number of letters of a word that two names may have in common.
 const WORD: usize = 3;
 
 /// Common words of the field, each with the name that is used here.

@@ -9,9 +9,9 @@ const ACTIVITY: usize = 24;
 pub(crate) struct Budget {
     /// The number of charts.
     charts: usize,
-    /// The points, bars and cells of all charts.
+    /// The number of points, bars and cells of all charts.
     points: usize,
-    /// The cells of all tables.
+    /// The number of cells of all tables.
     cells: usize,
     left_out: Vec<String>,
 }

@@ -37,7 +37,7 @@ pub(crate) struct Chart {
     pub(crate) sentence: String,
     /// A note, if data were thinned.
     pub(crate) note: Option<String>,
-    /// The columns of its data.
+    /// The columns of the chart's data.
     pub(crate) columns: Vec<Column>,
     /// The data.
     pub(crate) rows: Vec<Vec<Cell>>,
@@ -52,7 +52,7 @@ pub(crate) struct Column {
     pub(crate) field: &'static str,
     /// The title for people; empty if the column only helps to draw.
     pub(crate) title: String,
-    /// The texts that its cells stand for; empty for numbers.
+    /// The texts that the column's cells stand for; empty for numbers.
     pub(crate) words: Vec<String>,
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct Column {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Cell {
     Number(f64),
-    /// A text of its column.
+    /// A text: its place among the words of the column.
     Word(usize),
     Nothing,
 }

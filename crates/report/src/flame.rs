@@ -13,13 +13,13 @@ const LEVEL: usize = 20;
 /// The changes, as shares of the larger value, that have a weak and a strong colour.
 const WEAK: f64 = 0.02;
 const STRONG: f64 = 0.25;
-/// The least share of the whole that is drawn: smaller ones are too narrow to be seen.
+/// The smallest share of the whole that is drawn: smaller ones are too narrow to be seen.
 const NARROW: f64 = 0.001;
 
 /// An activity that is drawn.
 struct Frame<'a> {
     path: Vec<&'a str>,
-    /// The position of its left edge, as a share of the whole.
+    /// The position of the frame's left edge, as a share of the whole.
     from: f64,
     own: f64,
     total: f64,
@@ -28,7 +28,7 @@ struct Frame<'a> {
 /// The flame graph that another is compared with.
 #[derive(Clone, Copy)]
 pub(crate) struct Base<'a> {
-    /// The title of its variant.
+    /// The title of the graph's variant.
     pub(crate) name: &'a str,
     pub(crate) activities: &'a [Activity],
 }

@@ -56,7 +56,7 @@ pub use tables::{Table, json};
 use pageout_record::compare::CompareError;
 use pageout_record::schema::InvalidRecord;
 
-/// The most bytes of a page.
+/// The maximum number of bytes of a page.
 pub const MAX_BYTES: usize = 5_000_000;
 
 /// The reason why there is no page.
@@ -77,7 +77,7 @@ pub enum ReportError {
         what: &'static str,
         /// The number found.
         found: usize,
-        /// The most that are accepted.
+        /// The maximum that is accepted.
         most: usize,
     },
     /// The page would be too large, even with everything thinned that can be.

@@ -15,9 +15,9 @@ use pageout_record::compare::Declarations;
 use pageout_record::schema::{Ground, Metric, Record, RecordFile, Told};
 use std::collections::BTreeSet;
 
-/// The most tables of a page.
+/// The maximum number of tables of a page.
 const TABLES: usize = 200;
-/// The most bytes of printed text on a page.
+/// The maximum number of bytes of printed text on a page.
 const PRINTED: usize = 400_000;
 
 /// The content of a page.
@@ -27,8 +27,8 @@ pub struct Page<'a> {
     pub command: &'a str,
     /// All records.
     pub file: &'a RecordFile,
-    /// The requested comparisons of them. Records that are in none of these get tables of their
-    /// own.
+    /// The requested comparisons of the records. Records that are in none of these get tables of
+    /// their own.
     pub tables: &'a [Table],
     /// The declarations of the scenarios' metrics.
     pub declared: &'a Declarations,

@@ -11,10 +11,10 @@ use pageout_record::chart::Naming;
 use pageout_record::compare::Comparison;
 use pageout_record::schema::{Activity, Metric, Record, Told};
 
-/// The most pictures of each kind.
+/// The maximum number of pictures of each kind.
 const PICTURES: usize = 40;
 
-/// The most pictures of a kind that are not folded.
+/// The maximum number of pictures of a kind that are not folded.
 const FEW: usize = 4;
 
 /// The kinds of pictures, the one that says most first.
@@ -49,7 +49,7 @@ impl Kind {
         }
     }
 
-    /// Returns the name of its section.
+    /// Returns the name of the kind's section.
     fn id(self) -> &'static str {
         match self {
             Self::Sequence => "sequence",

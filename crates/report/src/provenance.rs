@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use pageout_record::schema::{RecordFile, Run};
 use std::collections::BTreeSet;
 
-/// The most runs that are listed.
+/// The maximum number of runs that are listed.
 const LISTED: usize = 64;
 
 /// Returns the command, and the commit, machine and seeds of each run.

@@ -4,13 +4,13 @@ use crate::ReportError;
 use pageout_record::schema::{Record, RecordFile, Told};
 use std::collections::BTreeSet;
 
-/// The most fields and axes by name, over all records: each may become a column.
+/// The maximum number of fields and axes by name, over all records: each may become a column.
 const NAMES: usize = 64;
-/// The most variants: each is a column.
+/// The maximum number of variants: each is a column.
 const VARIANTS: usize = 64;
-/// The most characters of a text.
+/// The maximum number of characters of a text.
 const TEXT: usize = 2_000;
-/// The most actors of a sequence: each is a column.
+/// The maximum number of actors of a sequence: each is a column.
 const ACTORS: usize = 64;
 
 /// Returns an error for records that would make no legible page.

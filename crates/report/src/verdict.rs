@@ -9,9 +9,9 @@ use pageout_record::render::{
 };
 use pageout_record::schema::{Basis, Better, Ground, Record, RecordFile, Step, StepKind, Told};
 
-/// The most verdicts that come before a chart.
+/// The maximum number of verdicts that come before a chart.
 const FIRST: usize = 4;
-/// The most wholes of one variant that are written out.
+/// The maximum number of wholes of one variant that are written out.
 const WRITTEN: usize = 6;
 
 /// The answer of a comparison: sentences, and the figures behind them.
@@ -180,8 +180,8 @@ fn schedules(file: &RecordFile) -> Markup {
     }
 }
 
-/// Returns the results of searches: for the engine, whether its properties held, for exhibits, the
-/// bugs found, and for real kernels, the seeds that failed.
+/// Returns the results of searches: for the engine, whether its properties held, for injected bugs,
+/// those found, and for real kernels, the seeds that failed.
 pub(crate) fn searches(file: &RecordFile) -> Markup {
     let (mut engine, mut bugs) = ([0_usize; 2], [0_usize; 2]);
     for record in file.records().filter(|record| record.ground == Ground::Check) {

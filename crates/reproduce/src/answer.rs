@@ -48,7 +48,7 @@ pub(super) struct Quantity {
 /// A line of ours.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Answer {
-    /// The ground that it comes from.
+    /// The ground that the answer comes from.
     pub(super) ground: Ground,
     /// The kind of evidence that it is.
     pub(super) label: Label,

@@ -39,7 +39,7 @@ fn with(setting: &str, of: &Scored<'_, '_>) -> Option<f64> {
     of.otherwise.iter().find(|(name, _)| *name == setting).map(|(_, ratio)| *ratio)
 }
 
-/// Returns the mean absolute logarithm of ours over theirs.
+/// Returns the mean absolute logarithm of our figure over the thread's.
 fn error(ours: &[f64], ratios: &[&Scored<'_, '_>]) -> f64 {
     let errors = ours.iter().zip(ratios).map(|(ours, one)| (ours / one.theirs).ln().abs());
     mean(&errors.collect::<Vec<_>>())

@@ -5,9 +5,10 @@
 pub struct Effort {
     /// Bytes of the file that the engine reclaims on this machine.
     pub bytes: u64,
-    /// Rounds of that reclaim.
+    /// The number of rounds of that reclaim.
     pub rounds: usize,
-    /// Draws of a platform's prices for S0's and S1's benchmark on the modelled machine.
+    /// The number of draws of a platform's prices for S0's and S1's benchmark on the modelled
+    /// machine.
     pub draws: u32,
     /// Bytes of the file that is reclaimed on the modelled machine.
     pub memory: u64,

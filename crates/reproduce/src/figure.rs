@@ -77,7 +77,7 @@ pub enum Certainty {
 }
 
 impl Certainty {
-    /// Returns its name in records.
+    /// Returns the certainty's name in records.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Tested => "tested",
@@ -101,7 +101,7 @@ pub enum Theirs {
     },
     /// Cost before over cost after. Above 1, the state after is better.
     Ratio {
-        /// The least ratio.
+        /// The smallest ratio.
         least: f64,
         /// The largest ratio, if the thread bounds it.
         most: Option<f64>,
@@ -138,11 +138,11 @@ impl Theirs {
 pub struct Figure {
     /// The figure's name in records and tables.
     pub id: &'static str,
-    /// The thread that it is from.
+    /// The thread that the figure is from.
     pub thread: Thread,
     /// A description of what was measured.
     pub what: &'static str,
-    /// The system that it was measured on.
+    /// The system that the figure was measured on.
     pub system: &'static str,
     /// The platform that models this system.
     pub platform: Option<&'static str>,

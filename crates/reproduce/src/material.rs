@@ -34,7 +34,7 @@ pub(super) struct Needs {
     pub(super) host: bool,
     /// True if scenario `reclaim-file` has to run on modelled machines.
     pub(super) reclaim: bool,
-    /// True if it also has to run with settings other than those assumed.
+    /// True if `reclaim-file` also has to run with settings other than those assumed.
     pub(super) settings: bool,
     /// True if the scenarios of [`shootdowns`] have to run.
     pub(super) shootdowns: bool,

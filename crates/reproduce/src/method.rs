@@ -2,7 +2,7 @@
 
 use super::step::Step;
 
-/// The way in which a line of ours comes about.
+/// The way in which a figure of ours is computed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Method {
     /// Scenario `reclaim-file` on the figure's modelled machine.
@@ -33,12 +33,12 @@ pub enum Method {
 }
 
 impl Method {
-    /// Returns true if it needs the engine measured here.
+    /// Returns true if the method needs the engine measured here.
     pub(super) const fn needs_host(self) -> bool {
         matches!(self, Self::Host(_) | Self::HostShare(..))
     }
 
-    /// Returns true if it needs scenario `reclaim-file` on a modelled machine.
+    /// Returns true if the method needs scenario `reclaim-file` on a modelled machine.
     pub(super) const fn needs_reclaim(self) -> bool {
         matches!(self, Self::Modelled(_) | Self::ModelledAfter(_))
     }

@@ -6,7 +6,7 @@ use pageout_model::Model;
 
 /// The platform of S0's and S1's arm64 figures.
 pub(super) const ARM: &str = "arm64-server-32-class";
-/// The platform of their x86 figures.
+/// The platform of the threads' x86 figures.
 pub(super) const X86: &str = "x86-server-class";
 /// The platform of S3's Xavier.
 pub(super) const CARMEL: &str = "carmel-8-class";

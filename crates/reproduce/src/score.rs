@@ -101,7 +101,7 @@ impl Scored<'_, '_> {
         format!("{} {quantity}", self.figure).trim_end().to_owned()
     }
 
-    /// Returns the logarithm of ours over theirs.
+    /// Returns the logarithm of our figure over the thread's.
     fn error(&self) -> f64 {
         (self.ours / self.theirs).ln()
     }
@@ -202,8 +202,8 @@ pub fn answer(records: &[Record]) -> Option<String> {
     ))
 }
 
-/// Returns the mean absolute logarithms of three predictions over theirs: ours, "no change", and
-/// the ratio of instructions.
+/// Returns the mean absolute logarithms of three predictions over the threads' figures: ours, "no
+/// change", and the ratio of instructions.
 fn skill<'a>(ratios: impl Iterator<Item = &'a Scored<'a, 'a>>) -> Option<[f64; 3]> {
     let errors: Vec<[f64; 3]> = ratios
         .map(|one| [one.ours, 1.0, one.instructions].map(|it| (it / one.theirs).ln().abs()))

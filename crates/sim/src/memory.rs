@@ -15,7 +15,8 @@ pub struct Frame {
     pub used: bool,
     /// The content of the page.
     pub content: u64,
-    /// The number of its last allocation among all. A translation from before has lost the frame.
+    /// The number of the frame's last allocation among all. A translation from before has lost the
+    /// frame.
     owner: u64,
     /// True if the content was taken for write-out, and no entry recorded a store since.
     pub(crate) taken: bool,

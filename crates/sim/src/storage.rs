@@ -11,7 +11,7 @@ pub enum Answer {
     /// The transfer is complete at once.
     #[default]
     AtOnce,
-    /// The transfer goes on until [`Memory::end`].
+    /// The transfer is in progress until [`Memory::end`].
     Late,
     /// The transfer fails. A failed write may have written some pages.
     Failure,

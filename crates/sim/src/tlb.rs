@@ -54,7 +54,7 @@ impl Deref for Held {
 /// The TLB of one CPU.
 #[derive(Clone, Debug, Default)]
 pub struct Tlb {
-    /// The translations that it may hold, the oldest first.
+    /// The translations that the TLB may hold, the oldest first.
     pub held: Vec<Held>,
     /// The address spaces whose entries the CPU may read.
     runs: Vec<Asid>,
@@ -101,7 +101,7 @@ impl Tlb {
 /// The levels whose translations an invalidation of a range makes TLBs forget.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Levels {
-    /// The level that it names: the hardware takes that for a promise.
+    /// The level that the invalidation names: the hardware takes that for a promise.
     Named,
     /// All levels.
     All,

@@ -17,7 +17,7 @@ pub const PARAMETERS: [&str; 4] = ["cores", "platform", "seed", "trace"];
 pub struct Cell {
     /// The scenario's name.
     pub scenario: String,
-    /// The ground that it runs on.
+    /// The ground that the cell runs on.
     pub ground: Ground,
     /// The fields of the scenario, each with one value, or several with commas between.
     pub fields: BTreeMap<String, String>,

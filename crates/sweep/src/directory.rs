@@ -64,7 +64,7 @@ pub enum DirectoryError {
         source: io::Error,
     },
     /// The directory has no plan.
-    #[error("{} is no sweep's directory: expected one that `pageout sweep plan` made", named(.0))]
+    #[error("{} is not a sweep's directory: expected one made by `pageout sweep plan`", named(.0))]
     NotPlanned(PathBuf),
     /// The plan is not accepted.
     #[error("{}", named(path))]

@@ -11,7 +11,7 @@ use std::time::Duration;
 const OTHERS_PERCENT: u64 = 5;
 /// The time for which other processes are watched before anything is timed.
 const LOOK: Duration = Duration::from_secs(1);
-/// The fewest ticks that show a share.
+/// The minimum number of ticks that show a share.
 const FEWEST_TICKS: u64 = 50;
 /// The name that one sweep of a machine holds while it measures times. The system frees it when the
 /// process ends, for whatever reason.
@@ -32,9 +32,9 @@ pub enum NotExclusive {
     /// Affinity or a quota excludes this process from some CPUs.
     #[error("{NEEDED}: this process may use {here} of {there} CPUs")]
     Cpus {
-        /// The CPUs that it may use.
+        /// The number of CPUs that it may use.
         here: usize,
-        /// The CPUs that exist.
+        /// The number of CPUs that exist.
         there: usize,
     },
     /// Other processes compute.
@@ -44,7 +44,7 @@ pub enum NotExclusive {
         percent: u64,
     },
     /// The use by others cannot be read.
-    #[error("{NEEDED}, and this cannot be told")]
+    #[error("{NEEDED}: cannot find out whether others use this one")]
     Unknown(#[source] io::Error),
 }
 
@@ -53,9 +53,9 @@ const NEEDED: &str = "cells that are timed need a machine of their own (or times
 /// The time of all CPUs so far, in ticks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Ticks {
-    /// The ticks in which they were busy.
+    /// The number of ticks in which they were busy.
     busy: u64,
-    /// The ticks in which they were busy for this process.
+    /// The number of ticks in which they were busy for this process.
     own: u64,
     all: u64,
 }

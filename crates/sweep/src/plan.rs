@@ -38,7 +38,7 @@ pub struct Plan {
     version: u32,
     /// Name and version of the program.
     tool: String,
-    /// The commit that it was built from.
+    /// The commit that the program was built from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     commit: Option<String>,
     /// Checksums of the traces and platforms that cells name, as `trace NAME`.
@@ -54,7 +54,7 @@ pub enum PlanError {
     #[error("cell `{0}` is there twice: each is accepted once")]
     Twice(String),
     /// The file is no plan of this version.
-    #[error("it is no plan of a sweep that this program reads: {0}")]
+    #[error("it is not a plan of a sweep that this program reads: {0}")]
     NotAPlan(String),
     /// The plan was changed by hand.
     #[error("cell `{0}` is not what its id says: plan the sweep again in another directory")]

@@ -56,8 +56,8 @@ pub enum RunError {
 /// Runs the rest of a shard, and calls `progress` for each cell.
 ///
 /// # Errors
-/// [`RunError`]: nothing is run if cells are timed and the machine is not exclusively theirs; a
-/// result that cannot be written ends the run.
+/// [`RunError`]: nothing is run if cells are timed while the machine has other work; a result that
+/// cannot be written ends the run.
 pub fn run(
     plan: &Plan,
     directory: &Directory,

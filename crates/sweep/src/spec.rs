@@ -10,7 +10,7 @@ use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use toml::{Table, Value};
 
-/// The most cells of a sweep: a mistake in the file makes more.
+/// The maximum number of cells of a sweep: a mistake in the file makes more.
 const MOST_CELLS: u64 = 100_000;
 /// The bounds of numbers, as on the command line.
 const RUNS: (u32, u32) = (1, 1000);
@@ -119,16 +119,16 @@ pub enum Problem {
     Bounds {
         /// The given number.
         found: u64,
-        /// The bounds.
+        /// The lower bound.
         least: u64,
-        /// The bounds.
+        /// The upper bound.
         most: u64,
     },
     /// A grid or list without entries, or a parameter without values.
     #[error("it is empty, and no cell follows: expected one {0} or more")]
     Empty(&'static str),
     /// More cells than a sweep may have.
-    #[error("it comes to more than {MOST_CELLS} cells, the most of a sweep")]
+    #[error("it comes to more than {MOST_CELLS} cells, the maximum of a sweep")]
     TooMany,
     /// More draws than combinations.
     #[error("found {cells}, and there are {there} different cells to draw")]

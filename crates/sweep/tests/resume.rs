@@ -170,7 +170,7 @@ fn a_plan_is_taken_again_and_another_is_not() {
     let error = directory.plan(&other).expect_err("another").to_string();
     assert!(error.contains("plan of another sweep"), "{error}");
     let none = Directory::new(&place.path().join("none")).planned().expect_err("none is there");
-    assert!(none.to_string().contains("is no sweep's directory"), "{none}");
+    assert!(none.to_string().contains("is not a sweep's directory"), "{none}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::error::Fault;
 use super::event::{Event, Mapping, Page, PageRange, Permissions};
 
-/// The most areas at once; kernels stop at 65,530 by default.
+/// The maximum number of areas at once; kernels stop at 65,530 by default.
 const MAX_AREAS: usize = 1 << 20;
 
 /// The mapped pages, with their kinds and permissions.

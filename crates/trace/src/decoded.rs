@@ -19,7 +19,7 @@ const EPOCH_END: u32 = u32::MAX;
 const EPOCH_ENDS: u32 = u32::MAX - 1;
 /// The step of any other event, which is the next of them.
 const CHANGE: u32 = u32::MAX - 2;
-/// The most places: with more, their numbers would collide with those of other steps.
+/// The maximum number of places: with more, their numbers would collide with those of other steps.
 const MOST_PLACES: usize = (CHANGE / 2) as usize;
 
 /// A trace in memory: eight bytes an access, and four for each end of an epoch that is

@@ -17,12 +17,12 @@ use std::num::NonZeroUsize;
 /// The value for a page that has no further use.
 const NEVER: u32 = u32::MAX;
 
-/// The faults that it takes to serve a string.
+/// The number of faults that serving a reference string takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DemandFaults {
-    /// Accesses to pages that were not resident.
+    /// The number of accesses to pages that were not resident.
     pub faults: usize,
-    /// The faults on pages that were resident before.
+    /// The number of faults on pages that were resident before.
     pub refaults: usize,
 }
 

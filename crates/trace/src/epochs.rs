@@ -15,7 +15,7 @@ pub(crate) struct Epochs<W: Write> {
     writer: TraceWriter<W>,
     filter: Filter,
     epoch_references: u64,
-    /// References in this epoch so far.
+    /// The number of references in this epoch so far.
     in_epoch: u64,
     /// The reference of this epoch that made its last access, from 0.
     accessed: u64,

@@ -143,7 +143,7 @@ pub enum Fault {
         what: &'static str,
         /// The byte's value.
         found: u64,
-        /// The greatest value it may have.
+        /// The largest value that the byte may have.
         most: u64,
     },
     /// A number that takes more than 64 bits.
@@ -266,7 +266,7 @@ pub enum WriteError {
         path: PathBuf,
     },
     /// A symbolic link whose target does not exist.
-    #[error("{} is a symbolic link to what is not there", named(path))]
+    #[error("{} is a symbolic link to a missing file", named(path))]
     DanglingLink {
         /// The link.
         path: PathBuf,

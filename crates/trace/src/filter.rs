@@ -19,9 +19,9 @@ pub const MAX_FILTER: u32 = 1 << 10;
 pub struct FilterShape {
     /// Sets, a power of two; a page belongs to the set of its number modulo this.
     pub sets: u32,
-    /// Ways in each set.
+    /// The number of ways in each set.
     pub ways: u32,
-    /// Entries of a fully associative TLB.
+    /// The number of entries of a fully associative TLB.
     pub window: u32,
 }
 

@@ -51,7 +51,7 @@ pub enum Ending {
 /// The counts of a complete trace, written when it ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 pub struct Totals {
-    /// References of the program.
+    /// The number of references of the program.
     pub references: u64,
     /// Epochs, the shorter last one included.
     pub epochs: u64,

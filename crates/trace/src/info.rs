@@ -35,13 +35,13 @@ pub struct Info {
     pub stored_pages: Spread,
     /// Mapped areas by kind; none in a trace without mappings.
     pub areas: Vec<AreaInfo>,
-    /// The most pages mapped at once.
+    /// The maximum number of pages mapped at once.
     pub peak_mapped_pages: u64,
     /// The number of mapping events of each kind.
     pub changes: Changes,
     /// Different files mapped.
     pub files: u64,
-    /// Accesses to pages that no event mapped.
+    /// The number of accesses to pages that no event mapped.
     pub unknown_accesses: u64,
 }
 
@@ -53,10 +53,10 @@ struct InfoWithHash<'i> {
     info: &'i Info,
 }
 
-/// The least, the median and the greatest value of a figure of epochs.
+/// The smallest, the median and the largest value of a figure of epochs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize)]
 pub struct Spread {
-    /// The least.
+    /// The smallest value.
     pub min: u64,
     /// The median; the lower of the two middle ones.
     pub median: u64,
@@ -71,7 +71,7 @@ pub struct AreaInfo {
     pub kind: &'static str,
     /// The number of ranges mapped.
     pub maps: u64,
-    /// Pages mapped in them; a page that is mapped again counts again.
+    /// The number of pages mapped in these ranges; a page that is mapped again counts again.
     pub mapped_pages: u64,
     /// Different page numbers used while mapped by this kind.
     pub used_pages: u64,
@@ -80,15 +80,15 @@ pub struct AreaInfo {
 /// The number of changes of mappings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize)]
 pub struct Changes {
-    /// Ranges mapped.
+    /// The number of ranges mapped.
     pub map: u64,
-    /// Ranges unmapped.
+    /// The number of ranges unmapped.
     pub unmap: u64,
     /// Ranges given other permissions.
     pub protect: u64,
-    /// Ranges moved.
+    /// The number of ranges moved.
     pub remap: u64,
-    /// Ranges dropped.
+    /// The number of ranges dropped.
     pub discard: u64,
 }
 

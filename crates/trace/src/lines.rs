@@ -5,8 +5,8 @@ use std::io::{self, BufRead, Read};
 /// The longest line, in bytes; the rest is cut. No reference is longer, and no path in a system
 /// call.
 const MAX_LINE: u64 = 16 << 10;
-/// The most bytes that are skipped. A longer line is no line of a log: the arguments of a command
-/// take 6 MiB at most.
+/// The maximum number of bytes that are skipped. A longer line is no line of a log: the arguments
+/// of a command take 6 MiB at most.
 const MAX_SKIPPED: u64 = 16 << 20;
 
 /// A reader of lines, which has one buffer for all of them.

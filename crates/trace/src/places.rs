@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use super::event::Page;
 
-/// Pages named at once, which bounds a reader's memory: 8 MiB. They are used in turn.
+/// The number of pages named at once, which bounds a reader's memory: 8 MiB. The places are used in
+/// turn.
 pub(crate) const MAX_PLACES: u64 = 1 << 20;
 
 /// The writer's side: the place of each page.

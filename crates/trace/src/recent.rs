@@ -2,8 +2,8 @@
 
 use crate::Page;
 
-/// The most pages that are known at once, a power of two: two to three MiB, for a trace of any
-/// size.
+/// The maximum number of pages that are known at once, a power of two: two to three MiB, for a
+/// trace of any size.
 const PLACES: usize = 1 << 16;
 
 /// A value for each recently used page, forgotten when another page takes its place, or when all

@@ -21,7 +21,7 @@ impl Reference {
         (1..=MAX_SIZE).contains(&size).then_some(Self { address, size, store, fetch })
     }
 
-    /// Returns a reference to the page of `address`, for a log without sizes.
+    /// Returns a load or store of one byte at `address`, for a log without sizes.
     pub(crate) fn at(address: u64, store: bool) -> Self {
         Self { address, size: 1, store, fetch: false }
     }

@@ -34,7 +34,7 @@ pub enum StringError {
 pub struct TooLong {
     /// The available bytes.
     pub available: u64,
-    /// The accesses that were stored until then.
+    /// The number of accesses that were stored until then.
     pub accesses: usize,
 }
 
@@ -108,7 +108,7 @@ pub enum PageStep<'e> {
         page: u32,
         /// The virtual page.
         at: Page,
-        /// True if it is a store.
+        /// True if the access is a store.
         store: bool,
     },
     /// The ends of that many epochs, of which all but the first are empty.

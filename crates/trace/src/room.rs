@@ -3,7 +3,7 @@
 
 use std::collections::TryReserveError;
 
-/// Entries that a table has room for at first.
+/// The number of entries that a table has room for at first.
 const FIRST: usize = 1024;
 
 /// The error if more memory is needed than is available.

@@ -11,7 +11,7 @@ use super::limits::{
 
 /// The number of pages that are known to be mapped without a search; a power of two.
 const KNOWN: usize = 1024;
-/// The value for no page.
+/// The value that stands for no page.
 const NONE: u64 = u64::MAX;
 
 /// Checks events one by one and counts them.
@@ -29,7 +29,7 @@ pub(crate) struct Rules {
     string_bytes: u64,
     files: usize,
     steps: u64,
-    /// The most steps allowed, when that was last computed.
+    /// The maximum number of steps allowed, when that was last computed.
     most_steps: u64,
     references: u64,
     epochs: u64,

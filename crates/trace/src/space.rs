@@ -17,7 +17,7 @@ const MAP_STACK: u64 = 0x2_0000;
 const MREMAP_DONTUNMAP: u64 = 0x4;
 const MADV_DONTNEED: u64 = 4;
 
-/// The most the main stack grows, in pages: Valgrind's limit of 16 MiB.
+/// The maximum growth of the main stack, in pages: Valgrind's limit of 16 MiB.
 const STACK_PAGES: u64 = (16 << 20) >> PAGE_SHIFT;
 /// The number of times that unexplained memory is looked up again.
 const MAX_LOOKUPS: u32 = 64;

@@ -29,7 +29,7 @@ pub enum Packing {
 
 /// Bytes at the beginning that identify a packing: a header of tar is the longest.
 const START: u64 = 512;
-/// The most layers, such as xz around tar.
+/// The maximum number of layers, such as xz around tar.
 const LAYERS: usize = 3;
 /// The bytes that any input may unpack to, and the additional bytes for each byte of input: the
 /// traces that ChampSim's users publish unpack to a few hundred times their size.

@@ -10,7 +10,7 @@ pub enum Errno {
     #[error("less was reclaimed than asked (EAGAIN)")]
     EAGAIN,
     /// The object exists already.
-    #[error("it is there already (EEXIST)")]
+    #[error("already exists (EEXIST)")]
     EEXIST,
     /// The input was not understood, or was out of range.
     #[error("not understood, or out of range (EINVAL)")]

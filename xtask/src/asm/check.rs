@@ -104,7 +104,7 @@ fn sites(listing: &Listing, isa: Isa, function: &Function) -> Vec<usize> {
 
 /// Returns the pairs of sites in one loop where control cannot return to one site without passing
 /// the other: an entry would see two atomic operations. Two sites on alternative paths of a loop,
-/// or in two inner loops, are no such pair.
+/// or in two inner loops, are not such a pair.
 fn shared_rounds(isa: Isa, function: &Function, sites: &[usize]) -> Vec<String> {
     let shown = |at: usize| {
         let instruction = &function.code[at];

@@ -31,9 +31,9 @@ pub(super) enum Atomic {
 pub(super) enum Next<'a> {
     /// The following instruction.
     Through,
-    /// A label, unconditionally.
+    /// Always a label: an unconditional jump.
     Jump(&'a str),
-    /// A label, or the following instruction.
+    /// A label or the following instruction: a conditional branch.
     Branch(&'a str),
     /// A function, which returns to the following instruction.
     Call(&'a str),

@@ -24,8 +24,8 @@ use check::Demand;
 use isa::{Atomic, Isa};
 use listing::Listing;
 
-/// The most instructions to pass an old entry when optimised for size, as a multiple of those when
-/// optimised for speed.
+/// The maximum number of instructions to pass an old entry when optimised for size, as a multiple
+/// of those when optimised for speed.
 const SIZE_COSTS: f64 = 1.3;
 
 /// A way to compile the helpers.

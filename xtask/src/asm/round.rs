@@ -21,7 +21,7 @@ pub(super) fn shortest(listing: &Listing, isa: Isa, symbol: &str, entries: usize
 /// A round of a loop.
 struct Round {
     instructions: usize,
-    /// Entries that it reads.
+    /// The number of entries that it reads.
     entries: usize,
 }
 

@@ -40,7 +40,7 @@ const DECIDED: [(&str, &str); 7] = [
     ("walk: tables added", "walk: tables added"),
 ];
 
-/// The most that counts of an order may differ by, for reasons that docs/kernel-map.md names.
+/// The largest differences allowed between counts of an order. docs/kernel-map.md has the reasons.
 const NAMED: [(&str, &str, f64); 1] = [("0", "walk: young", 38.0)];
 
 /// The number of times that `folio_referenced` checks a page for each reclaimed page, while the
@@ -58,7 +58,7 @@ pub(super) fn beside() -> Result<()> {
     referenced(&reclaimed)
 }
 
-/// The most columns of a line of a table.
+/// The maximum number of columns of a line of a table.
 const COLUMNS: usize = 100;
 
 /// Prints and compares the decisions for each order and each kind of lists.

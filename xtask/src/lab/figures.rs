@@ -12,8 +12,8 @@ use super::checks::title;
 use super::report::{begin, none};
 use crate::cmd;
 
-/// The most that a new run may differ from the stored figures, as a fraction: another compiler
-/// makes other code.
+/// The largest difference allowed between a new run and the stored figures, as a fraction of those:
+/// another compiler makes other code.
 pub(super) const TOLERANCE: f64 = 0.03;
 
 /// The figures of a release's kernels.

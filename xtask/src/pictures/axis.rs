@@ -40,7 +40,7 @@ impl Axis {
         Self { name, numbers: (low, high), pixels: (0.0, 1.0), is_log: true }
     }
 
-    /// Sets the pixels of its ends.
+    /// Sets the positions of the axis's ends, in pixels.
     pub(super) fn over(self, from: f64, to: f64) -> Self {
         Self { pixels: (from, to), ..self }
     }

@@ -9,7 +9,7 @@ use super::svg::{EDGE, LINE, Svg, WIDTH, width};
 /// The opacities of cells by the share of a cell's pages: of those used, and of events.
 const USED: [f64; 4] = [0.25, 0.5, 0.75, 1.0];
 const EVENTS: [f64; 4] = [0.55, 0.7, 0.85, 1.0];
-/// The least height of a part of the program that has its name beside it.
+/// The minimum height at which a part of the program has its name beside it.
 const NAMED: f64 = 14.0;
 
 /// A layer of a map.
@@ -22,7 +22,8 @@ struct Layer {
     part: [f64; 2],
 }
 
-/// The layers: a cell's left half shows what went, its right half what came back.
+/// The layers of a map. A cell's left half shows pages reclaimed, its right half pages used again
+/// afterwards.
 const LAYERS: [Layer; 3] = [
     Layer { class: "used", name: "used", metric: "pages used", opacities: USED, part: [0.0, 1.0] },
     Layer {

@@ -69,7 +69,7 @@ fn counterexample(texts: &Texts, source: Source, title: &str) -> Result<Svg> {
     Ok(svg)
 }
 
-/// The most steps of the counterexamples of injected bugs, as their declarations have them.
+/// Draws the maximum length, in steps, that each injected bug declares for its counterexample.
 fn bugs(texts: &Texts) -> Result<Svg> {
     let mut rows: Vec<Row> = Vec::new();
     for line in texts.text(EXHIBITS)?.lines() {
@@ -131,5 +131,5 @@ fn schedule(texts: &Texts) -> Result<Svg> {
     Ok(svg)
 }
 
-/// The CPUs of the machine whose schedule is drawn.
+/// The number of CPUs of the machine whose schedule is drawn.
 const CPUS: usize = 3;

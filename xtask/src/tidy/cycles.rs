@@ -12,7 +12,7 @@ use super::source::Source;
 use super::walls::Workspace;
 use super::{shape, tokens};
 
-/// The most files of a crate that may import each other in a circle.
+/// The maximum number of files of a crate that may import each other in a circle.
 const MOST: usize = 3;
 
 /// The words of a path: `crate`, `a`, `B`.

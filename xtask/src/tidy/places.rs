@@ -7,7 +7,7 @@ use super::tokens::Token;
 /// Names of such macros.
 const MACROS: [&str; 3] = ["todo", "unimplemented", "dbg"];
 
-/// Finds calls of them.
+/// Finds calls of such macros.
 pub(super) fn check(source: &Source, tokens: &[Token]) -> Vec<Finding> {
     tokens
         .windows(2)

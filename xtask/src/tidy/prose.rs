@@ -9,7 +9,7 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use super::finding::Finding;
 use super::source::Source;
 
-/// The most words between two of `.`, `:`, `;`, `?` and `!`.
+/// The maximum number of words between two of `.`, `:`, `;`, `?` and `!`.
 const WORDS: usize = 35;
 
 /// First words of a sentence that name no subject.

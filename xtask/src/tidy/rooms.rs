@@ -22,7 +22,7 @@ use super::{shape, tokens};
 
 /// A crate with rooms.
 struct House {
-    /// The folder of its code.
+    /// The folder of the crate's code.
     code: &'static str,
     /// The rooms' folders, each above those that it may use. All other files are the ground, which
     /// every room may use, and which uses no room.

@@ -10,9 +10,9 @@ use syn::{Attribute, Item, Meta};
 use super::finding::{Finding, Rule};
 use super::source::Source;
 
-/// The most lines of a function, from its signature to its closing brace.
+/// The maximum number of lines of a function, from its signature to its closing brace.
 const FUNCTION: usize = 70;
-/// The most lines of a file, tests not counted.
+/// The maximum number of lines of a file, tests not counted.
 const FILE: usize = 600;
 
 /// Checks a parsed file. The length of a file that has only tests is not limited.
@@ -111,7 +111,7 @@ fn lines_of(item: &impl Spanned) -> RangeInclusive<usize> {
 
 struct Function {
     name: String,
-    /// The line of its first attribute or documentation.
+    /// The line of the function's first attribute or documentation.
     above: usize,
     first: usize,
     last: usize,

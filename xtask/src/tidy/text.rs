@@ -12,7 +12,7 @@ const COLUMNS: usize = 100;
 /// The page that names every crate.
 const MAP: &str = "ARCHITECTURE.md";
 
-/// The most words of the map without its drawing: people read it in one go.
+/// The maximum number of words of the map without its drawing: people read it in one go.
 const MAP_WORDS: usize = 900;
 
 /// Checks the lines of programs and of prose, but those that end inside a string (`quoted`). Data

@@ -33,7 +33,7 @@ const SWEEP: &str = "pageout-sweep";
 const UAPI: &str = "pageout-uapi";
 
 /// The crates of the workspace that a crate may name. A crate without a row, such as the binary,
-/// may name all but the exhibits and the simulated machine.
+/// may name all but `exhibits` and `sim`.
 const WALLS: [(&str, &[&str]); 20] = [
     (PAGING, &[]),
     (CAPI, &[PAGING]),
@@ -133,7 +133,7 @@ impl Package {
         ENGINE.contains(&self.name.as_str())
     }
 
-    /// Returns the root files of its library and binaries, from the workspace root.
+    /// Returns the root files of the package's library and binaries, from the workspace root.
     pub(super) fn roots(&self) -> Vec<String> {
         let is_code =
             |target: &&Target| target.kind.iter().any(|kind| kind == "lib" || kind == "bin");

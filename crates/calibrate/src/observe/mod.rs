@@ -72,7 +72,7 @@ impl Between {
         Self::NoLoad,
     ];
 
-    /// Fields of its record.
+    /// Fields of the pair's record.
     fn fields(self) -> Labels {
         let of = |between: &str| labels([("between", between.to_owned())]);
         let with = |between, name, value: String| {
@@ -143,7 +143,8 @@ pub struct Observation {
 }
 
 impl Observation {
-    /// Returns the share of its loads that was hidden, from 0 to 1: the median of the repetitions.
+    /// Returns the share of the program's loads that was hidden, from 0 to 1: the median of the
+    /// repetitions.
     pub fn share(&self) -> f64 {
         let shares = self.hidden.iter().map(|hidden| *hidden as f64 / PAGES as f64);
         median(&shares.collect::<Vec<_>>()).unwrap_or(f64::NAN)

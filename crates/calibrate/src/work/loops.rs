@@ -19,16 +19,16 @@ pub enum Loop {
     Far,
 }
 
-/// The nodes of a list in the first cache: 16 KiB.
+/// The number of nodes of a list in the first cache: 16 KiB.
 const NEAR: usize = 256;
-/// The nodes of a list that no second cache holds: 64 MiB.
+/// The number of nodes of a list that no second cache holds: 64 MiB.
 const AWAY: usize = 1 << 20;
-/// The entries of a table: 2 KiB.
+/// The number of entries of a table: 2 KiB.
 const ENTRIES: usize = TURNS;
 /// The children of a tree's node, and the levels.
 const FANOUT: usize = 16;
 const LEVELS: usize = 3;
-/// The keys of the tree.
+/// The number of keys of the tree.
 const KEYS: usize = FANOUT.pow(LEVELS as u32);
 
 impl Loop {
@@ -48,7 +48,7 @@ impl Loop {
         }
     }
 
-    /// Prepares its data and returns the loop; each call runs 256 turns.
+    /// Prepares the loop's data and returns the loop as a function. Each call runs 256 turns.
     pub fn prepare(self) -> Box<dyn FnMut()> {
         match self {
             Self::List => Lists::new(NEAR).runs(move_plain),
@@ -68,7 +68,7 @@ impl Loop {
     }
 }
 
-/// The turns of a repetition.
+/// The number of turns of a repetition.
 const TURNS: usize = 256;
 
 /// A node, on its own line.

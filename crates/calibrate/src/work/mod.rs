@@ -23,9 +23,9 @@ pub struct WorkPrices {
     pub first_touch: Figure,
 }
 
-/// Calls of each loop before it is timed.
+/// The number of calls of each loop before it is timed.
 const WARMING: usize = 2;
-/// Calls of each loop in a repetition.
+/// The number of calls of each loop in a repetition.
 const CALLS: usize = 128;
 
 /// Counts a child's regions as [`pageout_steps::count`] does, with both processes on one CPU.

@@ -21,8 +21,8 @@ use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// The most executions of one search, unless a bound is given: all searches together take half a
-/// minute.
+/// The maximum number of executions of one search, unless a bound is given: all searches together
+/// take half a minute.
 const EXECUTIONS: u64 = 6_000;
 
 /// A task and its report.
@@ -76,7 +76,7 @@ pub(crate) fn check(args: &CheckArgs) -> Result<ExitCode, CliError> {
     Ok(status(holds && shown.iter().all(are_found)))
 }
 
-/// Finds an exhibit, or replays it, and shows its counterexamples.
+/// Searches for an injected bug, or replays it, and shows its counterexamples.
 fn show(
     args: &CheckArgs,
     exhibit: &Exhibit,
@@ -121,7 +121,7 @@ fn replay(
     Ok(status(found.is_none()))
 }
 
-/// Returns the records of an exhibit's searches.
+/// Returns the records of an injected bug's searches.
 fn found<'a>(exhibit: &'a Exhibit, done: &'a [Done]) -> impl Iterator<Item = Record> + 'a {
     done.iter().map(|(task, report)| records::search(task, Some(exhibit), report))
 }

@@ -117,7 +117,7 @@ fn seconds(elapsed: Duration) -> String {
     fixed(elapsed.as_secs_f64(), 2)
 }
 
-/// Describes an exhibit, and how it fails.
+/// Describes an injected bug, and how it fails.
 pub(super) fn exhibit(exhibit: &Exhibit, done: &[Done]) -> String {
     let mut text = format!("{} ({}): {}\n", exhibit.name, exhibit.origin.name(), exhibit.what);
     for (task, report) in done {
@@ -129,7 +129,7 @@ pub(super) fn exhibit(exhibit: &Exhibit, done: &[Done]) -> String {
     text
 }
 
-/// Lists the properties, scenarios and exhibits that can be checked.
+/// Lists the properties, scenarios and injected bugs that can be checked.
 pub(super) fn list(columns: usize) -> String {
     let heads = |first| [(first, Align::Left), ("what", Align::Left)];
     let mut properties = Grid::new(heads("property"));

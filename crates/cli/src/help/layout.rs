@@ -7,7 +7,7 @@ use textwrap::WordSplitter;
 
 /// A blank at which the library does not wrap lines; [`printed`] takes it out.
 const GLUE: char = '\u{a0}';
-/// Examples that `-h` has.
+/// The number of examples that `-h` shows.
 const BRIEF_EXAMPLES: usize = 3;
 /// The widest term that has its explanation beside it.
 const MAX_TERM: usize = 16;

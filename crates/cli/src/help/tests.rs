@@ -8,7 +8,7 @@ use pageout_lab::Bench;
 
 /// The columns, of 80, by which a manual page indents its lines.
 const PAGE_INDENT: usize = 7;
-/// The most lines that `-h` may have: a screen, and a little.
+/// The maximum number of lines that `-h` may have: a screen, and a little.
 const MAX_BRIEF_LINES: usize = 40;
 const MAX_WORDS: usize = 30;
 

@@ -2,7 +2,8 @@
 
 use pageout_lab::{Arch, Config, FirstBuild, Kernel, Lab};
 
-/// The most kernels that are all named; of more, the first and the last are.
+/// The maximum number of kernels of which each is named. If there are more, only the first and the
+/// last are.
 const NAMED: usize = 6;
 
 /// Returns the lines. `is_asked_for` is true if the user named the configurations.

@@ -22,7 +22,8 @@ const MIXED_MAPPINGS: &str = "mixed-mappings";
 /// The points before a kernel runs anything.
 pub(super) const MADE: [&str; 3] = ["applies", "builds", "boots"];
 
-/// The helpers that `helper-calls` counts. A patch may add one, and call another one less.
+/// The helpers that `helper-calls` counts. A patch may add a helper, and thereby call another less
+/// often.
 const HELPERS: [&str; 4] = [
     "clear_flush_young_ptes",
     "test_and_clear_young_ptes",

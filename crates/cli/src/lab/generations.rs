@@ -10,7 +10,7 @@ use pageout_record::schema::{Basis, Better, Ground, Metric, Record, RecordSet};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Columns of a line.
+/// The number of columns of a line.
 const WIDTH: usize = 80;
 
 /// Reads a file and shows its generations, as a table or as records.

@@ -41,10 +41,10 @@ use std::time::Instant;
 const COMPARED: [&str; 2] = ["order=4", "lru=classic,mglru"];
 /// The fields that are profiled if no scenario is given.
 const PROFILED: [&str; 2] = ["order=4", "lru=classic"];
-/// The boots of a kernel on this machine's own processor: with six or more, a median has an
-/// interval.
+/// The number of boots of a kernel on this machine's own processor: with six or more, a median has
+/// an interval.
 const BOOTS: u16 = 8;
-/// The most functions in a profile.
+/// The maximum number of functions in a profile.
 const FUNCTIONS: usize = 25;
 
 pub(crate) fn lab(args: &LabArgs) -> Result<ExitCode, CliError> {

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// The time between two lines on a long piece of work.
 const EVERY: Duration = Duration::from_secs(30);
 
-/// The most characters of a line on the work.
+/// The maximum number of characters of a line on the work.
 const COLUMNS: usize = 80;
 
 /// The state of the progress that is shown.
@@ -27,7 +27,7 @@ pub(super) struct ShownProgress {
 struct UnderWay<'a> {
     told: &'a ShownProgress,
     what: String,
-    /// True if it is one of the expected pieces.
+    /// True if the work is one of the expected pieces.
     is_piece: bool,
     since: Instant,
     shown: Shown,

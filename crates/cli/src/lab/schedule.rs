@@ -62,7 +62,7 @@ fn search(args: &ScheduleArgs) -> Search {
     args.searching.search(args.workload.clone(), seeds, args.runs.into(), limit)
 }
 
-/// Returns the lab that gives kernels points, and their configuration.
+/// Returns the lab, which builds kernels with points, and the configuration of those kernels.
 pub(super) fn open<'a>(
     building: &Building,
     points: Points,

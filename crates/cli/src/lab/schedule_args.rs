@@ -10,7 +10,7 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Runs of a failure in all, to see that they are equal, if no others are asked for.
+/// The default number of runs of a failure, which shows that they are equal.
 pub(super) const RUNS: u16 = 2;
 /// Seconds after which a run is cut off, if no others are asked for.
 pub(super) const LIMIT: u16 = 120;

@@ -19,7 +19,8 @@ use std::collections::BTreeSet;
 use std::process::ExitCode;
 use std::time::Instant;
 
-/// The most patches that each have a column in a table. If there are more, only the last one has.
+/// The maximum number of patches that each have a column in a table. If there are more, only the
+/// last one has.
 const COLUMNS: usize = 4;
 /// The fields that are run if no scenario is given.
 const RUN: [&str; 2] = ["order=0,4", "lru=classic,mglru"];

@@ -87,8 +87,9 @@ fn saved_of(of: &Comparison, unit: &str, columns: usize) -> String {
     format!("{what} saved per 4K page against {}\n\n{}\n", of.base, grid.text(columns))
 }
 
-/// Writes a row for each patch: its figure together with the patches before it, and its saving
-/// against the row before. Tables are as wide as the form asked for; a picture has none.
+/// Writes a row for each patch: the figure with this patch and all before it, and the saving
+/// against the row before. Tables are as wide as their form allows; form `picture` has no such
+/// table.
 pub(super) fn steps(of: &Comparison, parts: &Parts, form: Form, columns: usize) -> String {
     let (width, subjects) = match form {
         Form::Table => (columns, parts.as_slice()),

@@ -74,7 +74,7 @@ fn what_is_no_search_is_refused() {
     );
     refused(
         "lab schedule stock --workload reclaim-file",
-        &["workload reclaim-file: it is no program in C", "register-check", "lazy-free"],
+        &["workload reclaim-file: it is not a program in C", "register-check", "lazy-free"],
     );
     refused(&format!("{lost} --seeds 5..5"), &["--seeds", "`5..5`", "expected A..B"]);
     refused(&format!("{lost} --seeds 5"), &["--seeds", "`5`", "expected A..B"]);

@@ -369,7 +369,7 @@ fn git_bisect_finds_the_commit_that_is_slower() {
 #[test]
 fn arguments_that_make_no_series() {
     refused("lab series", &["either a range BASE..HEAD with --tree DIR, or", "--mbox FILE"]);
-    refused("lab series a..b", &["a..b is of a tree's repository: give --tree DIR"]);
+    refused("lab series a..b", &["a..b is a range of a repository's commits: give --tree DIR"]);
     refused("lab series a..b --tree . --mbox Cargo.toml", &["either a range"]);
     refused("lab series HEAD --tree .", &["`HEAD`: expected a range BASE..HEAD", "reclaim-file"]);
     refused("lab series a..b --tree . --json", &["--output FILE", "--ktap FILE"]);

@@ -244,7 +244,7 @@ fn bad_directories_are_one_message() {
     let place = tempdir().expect("a directory");
     let dir = place.path().display();
     for command in ["run", "status", "merge"] {
-        refused(&format!("sweep {command} --dir {dir}"), &["is no sweep's directory"]);
+        refused(&format!("sweep {command} --dir {dir}"), &["is not a sweep's directory"]);
         refused(&format!("sweep {command}"), &["--dir"]);
     }
     for shard in ["0/4", "5/4", "x"] {

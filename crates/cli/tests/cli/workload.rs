@@ -129,7 +129,7 @@ fn what_a_manifest_says_wrong_is_told_with_its_line() {
     }
     for name in ["age-file", "swap-anon"] {
         world.file("touch.c", &WORKLOAD.replacen("first-touch", name, 1));
-        let taken = format!("touch.c: `{name}` is a scenario of the lab: another name");
+        let taken = format!("touch.c: `{name}` is a scenario of the lab: expected another name");
         assert_failed(&world.run("run --workload touch.c stock"), &[&taken]);
     }
     world.file("touch.c", "int main(void) { return 0; }\n");
@@ -246,7 +246,7 @@ fn the_script_of_the_documentation_is_a_workload() {
     let refused = world.run(&format!("{words} --config {other}"));
     assert_failed(&refused, &["no shell for scripts on", "`shell = \"FILE\"` in the manifest"]);
     fs::write(world.path("bin/busybox"), "#!/bin/sh\n").expect("a file");
-    assert_failed(&world.run(words), &["busybox is no program for"]);
+    assert_failed(&world.run(words), &["busybox is not a program for"]);
 }
 
 #[test]

@@ -9,29 +9,29 @@ use pageout_paging::{Format, Pte};
 pub struct Bits {
     /// True if hardware uses it.
     pub valid: bool,
-    /// True if it maps a page, for hardware or only for software.
+    /// True if the entry maps a page, for hardware or only for software.
     pub present: bool,
-    /// True if it is young.
+    /// True if the entry is young.
     pub young: bool,
-    /// True if it is dirty, in hardware's form or software's.
+    /// True if the entry is dirty, in hardware's form or software's.
     pub dirty: bool,
-    /// True if it is writable.
+    /// True if the entry is writable.
     pub write: bool,
-    /// True if it is soft-dirty.
+    /// True if the entry is soft-dirty.
     pub soft_dirty: bool,
-    /// True if it is write-protected by userfaultfd.
+    /// True if the entry is write-protected by userfaultfd.
     pub uffd_wp: bool,
-    /// True if it is special.
+    /// True if the entry is special.
     pub special: bool,
-    /// True if it is executable.
+    /// True if the entry is executable.
     pub exec: bool,
-    /// True if it is valid and part of a contiguous block.
+    /// True if the entry is valid and part of a contiguous block.
     pub cont: bool,
     /// The frame, if present.
     pub pfn: u64,
     /// The form of dirty, if there are several for a writable entry.
     pub dirty_form: bool,
-    /// Every bit that is none of young, dirty, soft-dirty, writable and address.
+    /// Every bit except young, dirty, soft-dirty, writable and those of the address.
     pub rest: u64,
 }
 

@@ -13,9 +13,9 @@ pub const FIRST_TABLE: Pfn = Pfn::new(1 << 30);
 /// The number of table operations of each kind. Operations outside a table count as well.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counts {
-    /// Reads of one entry.
+    /// The number of reads of one entry.
     pub loads: u64,
-    /// Reads of a line of eight.
+    /// The number of reads of a line of eight.
     pub lines: u64,
     /// Atomic clears that return the bit.
     pub bit_clears: u64,
@@ -25,7 +25,7 @@ pub struct Counts {
     pub swaps: u64,
     /// Plain stores.
     pub stores: u64,
-    /// Prefetches.
+    /// The number of prefetches.
     pub prefetches: u64,
 }
 

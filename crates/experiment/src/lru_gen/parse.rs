@@ -32,7 +32,7 @@ const MAX_ORDER: u8 = 8;
 const MAX_SLEEP: u64 = 60_000;
 /// The longest command, in bytes, as written.
 const MAX_COMMAND: usize = 200;
-/// The most names of all kinds that a session makes.
+/// The maximum number of names of all kinds that a session makes.
 const MAX_NAMES: usize = 64;
 const MAX_NAME: usize = 31;
 

@@ -22,7 +22,7 @@ pub struct File {
 pub struct Process {
     /// The process's name.
     pub name: String,
-    /// The index of its cgroup.
+    /// The index of the process's cgroup.
     pub memcg: usize,
 }
 
@@ -48,7 +48,7 @@ pub enum Backing {
 pub struct Region {
     /// The region's name.
     pub name: String,
-    /// The index of its process.
+    /// The index of the region's process.
     pub process: usize,
     /// The pages that are mapped.
     pub backing: Backing,

@@ -7,7 +7,7 @@ use crate::formats::FormatName;
 use crate::kinds::{Format, Order, Percent, Size};
 use crate::scenario;
 
-/// The most memory, in bytes.
+/// The maximum memory size, in bytes.
 const MAX_BYTES: u64 = 64 << 30;
 
 scenario! {

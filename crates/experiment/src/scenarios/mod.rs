@@ -61,15 +61,15 @@ pub struct OnGround {
     pub ground: Ground,
     /// A description of what it does, if that of the scenario does not fit.
     pub about: Option<&'static str>,
-    /// The fields that it takes.
+    /// The fields that the scenario takes.
     pub fields: Vec<FieldHelp>,
-    /// The axes in which its variants may differ.
+    /// The axes in which the scenario's variants may differ.
     pub axes: Axes,
     /// True if `lru` may be given among the fields, for all variants.
     pub takes_lru: bool,
     /// The variants that are compared if none are named.
     pub compared: Compared,
-    /// The metrics that its records may have.
+    /// The metrics that the scenario's records may have.
     pub metrics: Vec<MetricSpec>,
 }
 

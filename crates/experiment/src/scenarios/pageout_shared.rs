@@ -6,7 +6,7 @@ use crate::formats::FormatName;
 use crate::kinds::{Choice, Format, Number, Size};
 use crate::scenario;
 
-/// The most memory, in bytes.
+/// The maximum memory size, in bytes.
 const MAX_BYTES: u64 = 1 << 30;
 
 /// The way in which memory is paged out.

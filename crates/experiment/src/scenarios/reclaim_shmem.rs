@@ -9,7 +9,7 @@ use crate::kinds::{Format, Number, Order, Percent, Size};
 use crate::scenario;
 use pageout_reclaim::MapAs;
 
-/// The most memory, in bytes.
+/// The maximum memory size, in bytes.
 const MAX_BYTES: u64 = 64 << 30;
 
 scenario! {
@@ -36,8 +36,8 @@ scenario! {
 }
 
 impl ReclaimShmemLists {
-    /// Returns the lists of a modelled machine when nothing is given. The memory is a sixteenth of
-    /// the default size; its time per page is that of the larger one.
+    /// Returns the defaults on a modelled machine. The memory is a sixteenth of that on the host,
+    /// which runs sooner and takes the same time per page.
     pub fn modelled() -> Self {
         Self { bytes: vec![64 << 20], ..Self::default() }
     }

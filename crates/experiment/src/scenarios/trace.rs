@@ -9,7 +9,7 @@ use crate::scenario;
 /// log2 of the bytes of a page in traces: 4 KiB.
 pub const PAGE_SHIFT: u32 = 12;
 
-/// The most limits that a range may stand for.
+/// The maximum number of limits that a range may stand for.
 const MOST_IN_A_RANGE: u64 = 1000;
 
 /// The amount of memory that a program may use.
@@ -54,7 +54,7 @@ impl Kind for MemoryLimit {
     fn problem(text: &str) -> Option<String> {
         let percent = text.strip_suffix('%').map(|_| Percent::<1, 100>::problem(text));
         Some(match (text.contains(".."), percent, parse_size(text)) {
-            (true, ..) => "is no range upwards of sizes, or of percentages".to_owned(),
+            (true, ..) => "is not a rising range of sizes, or of percentages".to_owned(),
             (_, Some(percent), _) => percent?,
             (.., Err(problem)) => problem,
             (.., Ok(1..=100)) => {

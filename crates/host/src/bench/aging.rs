@@ -45,7 +45,7 @@ pub(super) enum Skip {
     /// Old entries that lead to tables, if hardware sets their accessed bits; and a filter of
     /// tables worth entering, if the previous walk left one.
     What {
-        /// True if hardware sets them.
+        /// True if hardware sets the young bits of entries that lead to tables.
         nonleaf: bool,
         /// True if there is a filter.
         filter: bool,

@@ -33,8 +33,8 @@ pub struct Row {
     pub variant: Variant,
 }
 
-/// Pages of 4 KiB in the smaller of the two files whose reclaim is counted: of single pages, and of
-/// larger folios. Each instruction is a step, so they are few.
+/// The number of 4 KiB pages in the smaller of the two files whose reclaim is counted: of single
+/// pages, and of larger folios. The number is small, since the tracer stops at each instruction.
 const SINGLE: u64 = 40;
 const LARGER: u64 = 160;
 

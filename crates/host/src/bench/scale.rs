@@ -17,7 +17,7 @@ pub const SIZES: [u64; 5] = [10, 32, 100, 320, 1024];
 /// The default rounds: one takes several seconds.
 pub const SCALE_ROUNDS: Rounds =
     Rounds::Within { budget: Duration::from_secs(30), at_least: 3, at_most: 7 };
-/// The most GiB of memory that the largest file may take.
+/// The maximum size of the largest file, in GiB.
 const MAX_MEMORY: f64 = 24.0;
 const MAX_EXPONENT: f64 = 1.05;
 

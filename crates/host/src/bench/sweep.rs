@@ -22,7 +22,7 @@ pub(super) const LARGE_TABLES: usize = 200 << 20;
 pub enum Checker {
     /// An algorithm.
     YoungAlgorithm(YoungAlgorithm),
-    /// The helper for a single entry, called directly, like that of kernels.
+    /// The helper for a single entry, called directly, as kernels do.
     Single,
     /// A read of the same tables without a check, word by word as kernels can.
     ScalarRead,
@@ -46,7 +46,7 @@ pub struct Sweep {
     pub format: FormatName,
     /// Bytes of tables.
     pub table_bytes: usize,
-    /// Pages of each folio, and entries of each call.
+    /// The number of pages of each folio, and of entries of each call.
     pub nr: usize,
     /// The share of young entries in per cent, chosen at random.
     pub young_percent: u8,

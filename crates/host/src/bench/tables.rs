@@ -12,7 +12,7 @@ use pageout_reclaim::Lock;
 use std::iter::repeat_with;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// The entries of a table, in both formats.
+/// The number of entries of a table, in both formats.
 const PTES: usize = 512;
 
 /// Page tables with a root, mapping addresses from zero to frames from zero.

@@ -36,7 +36,7 @@ pub(super) enum Layout {
     Sparse {
         /// GiB mapped.
         gib: u64,
-        /// Entries populated.
+        /// The number of entries populated.
         populated: u64,
     },
 }

@@ -9,9 +9,9 @@ use pageout_reclaim::mglru::{MAX_NR_GENS, MAX_NR_ZONES};
 use pageout_reclaim::{LruList, MemcgId, MmState};
 use pageout_record::schema::{Axis, Edges, Line, Matrix, Metric, Part, Series};
 
-/// The most ranges of pages that are distinguished.
+/// The maximum number of ranges of pages that are distinguished.
 const ROWS: usize = 48;
-/// The most ranges of epochs that are distinguished.
+/// The maximum number of ranges of epochs that are distinguished.
 const COLUMNS: usize = 96;
 
 const LISTS: [LruList; 4] =
@@ -173,12 +173,12 @@ impl History {
     }
 }
 
-/// Returns the number of ranges that so many pages are distinguished by.
+/// Returns the number of ranges that this many pages are divided into.
 fn nr_rows(pages: usize) -> usize {
     ROWS.min(pages)
 }
 
-/// Returns the place at which a range of so many pages begins.
+/// Returns the first page of a range, if this many pages are divided.
 fn first_of(row: usize, pages: usize) -> usize {
     (row * pages).div_ceil(nr_rows(pages).max(1))
 }

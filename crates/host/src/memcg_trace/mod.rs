@@ -38,31 +38,31 @@ use std::sync::Arc;
 /// The counts of a program's memory under a limit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Decisions {
-    /// The pages that it may use.
+    /// The number of pages that it may use.
     pub limit: u64,
     /// The number of different pages that it uses, distinguished by their backing.
     pub pages: u64,
-    /// Faults that read from storage (`pgmajfault`).
+    /// The number of faults that read from storage (`pgmajfault`).
     pub major_faults: u64,
     /// All other faults.
     pub minor_faults: u64,
-    /// Pages of files that were refaulted (`workingset_refault_file`).
+    /// The number of pages of files that were refaulted (`workingset_refault_file`).
     pub file_refaults: u64,
-    /// Anonymous pages that were refaulted (`workingset_refault_anon`).
+    /// The number of anonymous pages that were refaulted (`workingset_refault_anon`).
     pub anon_refaults: u64,
-    /// Pages activated because they were refaulted soon (`workingset_activate_*`).
+    /// The number of pages activated because they were refaulted soon (`workingset_activate_*`).
     pub activated: u64,
     /// Refaulted pages that had been part of a working set before (`workingset_restore_*`).
     pub restored: u64,
-    /// Pages examined (`pgscan_direct`).
+    /// The number of pages examined (`pgscan_direct`).
     pub scanned: u64,
     /// Pages reclaimed (`pgsteal_direct`).
     pub reclaimed: u64,
-    /// Pages read.
+    /// The number of pages read.
     pub read: u64,
-    /// Pages written.
+    /// The number of pages written.
     pub written: u64,
-    /// Pages reclaimed that the program used again in the same epoch or the next.
+    /// The number of pages reclaimed that the program used again in the same epoch or the next.
     pub mistakes: u64,
 }
 
@@ -265,18 +265,18 @@ impl<'t> Surveyed<'t> {
         self.survey.err()
     }
 
-    /// Returns its page reference string.
+    /// Returns the trace's page reference string.
     pub(crate) fn string(&self) -> &ReferenceString {
         self.decoded.string()
     }
 
-    /// Returns as many frames as the program may use pages under a limit.
+    /// Returns the number of frames that the program may use under a limit.
     pub(crate) fn frames(&self, limit: MemoryLimit) -> NonZeroUsize {
         let frames = usize::try_from(limit.pages(self.string().nr_pages())).unwrap_or(usize::MAX);
         NonZeroUsize::new(frames).expect("a limit is at least a page")
     }
 
-    /// Returns demand MIN on its page reference string.
+    /// Returns demand MIN on the trace's page reference string.
     pub(crate) fn min(&self) -> Result<DemandMin<'_>, ReplayError> {
         min_of(self.string())
     }
@@ -324,17 +324,17 @@ impl<'t> Limited<'t> {
         bytes_by_access(self.string())
     }
 
-    /// Returns demand MIN on its page reference string.
+    /// Returns demand MIN on the trace's page reference string.
     pub(crate) fn min(&self) -> Result<DemandMin<'_>, ReplayError> {
         min_of(self.string())
     }
 
-    /// Returns its page reference string.
+    /// Returns the trace's page reference string.
     pub(crate) fn string(&self) -> &ReferenceString {
         self.decoded.string()
     }
 
-    /// Returns as many frames as the program may use pages.
+    /// Returns the number of frames that the program may use.
     pub(crate) fn frames(&self) -> NonZeroUsize {
         let frames = usize::try_from(self.plan.limit).unwrap_or(usize::MAX);
         NonZeroUsize::new(frames).expect("a limit is at least a page")

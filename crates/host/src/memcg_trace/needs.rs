@@ -17,8 +17,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// reclaimed for them, and for those that a round of reclaim has in hand.
 const IN_FLIGHT: usize = 256;
 
-/// Places for each possible shadow. A shadow may be in only a few places; with this many, hardly
-/// any replaces another.
+/// The number of places for each possible shadow. A shadow may be in only a few places; with this
+/// many, hardly any shadow replaces another.
 const PLACES_A_SHADOW: usize = 8;
 
 /// Bytes of memory for a page while the program runs, in the records of its mistakes and of its

@@ -6,7 +6,7 @@ use pageout_trace::Kind;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The most characters of a file's name.
+/// The maximum number of characters of a file's name.
 const MOST_CHARACTERS: usize = 40;
 
 /// The area that a page lies in.

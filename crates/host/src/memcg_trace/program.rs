@@ -25,8 +25,8 @@ use std::collections::{BTreeSet, HashMap};
 
 const SIZED: &str = "the arena is sized by reading the trace";
 
-/// The most faults of an access: for a page that is swapped out or not present, for a store to a
-/// page that was mapped read-only, and once more for a copy.
+/// The maximum number of faults of an access: for a page that is swapped out or not present, for a
+/// store to a page that was mapped read-only, and once more for a copy.
 const FAULTS_AN_ACCESS: usize = 4;
 
 /// The program in a cgroup of its own, whose limit applies to its faults. The engine's operations
@@ -47,7 +47,8 @@ pub struct Program<'a, F> {
     edges: BTreeSet<u64>,
     order: Order,
     tuning: Tuning,
-    /// True if its trace lacks mappings: then all addresses are one area of anonymous memory.
+    /// True if the program's trace lacks mappings: then all addresses are one area of anonymous
+    /// memory.
     maps_all: bool,
     mistakes: Mistakes,
     history: History,
@@ -58,17 +59,17 @@ pub struct Program<'a, F> {
 #[derive(Clone, Copy)]
 pub(super) struct Setting<'a> {
     pub(super) cuts: &'a Cuts,
-    /// The pages that its cgroup may use.
+    /// The number of pages that its cgroup may use.
     pub(super) limit: u64,
     pub(super) order: Order,
     pub(super) tuning: Tuning,
-    /// The pages of its reference string.
+    /// The pages of the program's reference string.
     pub(super) pages: &'a Pages,
-    /// The frames of the ground.
+    /// The number of frames of the ground.
     pub(super) frames: usize,
     /// The ground's lists.
     pub(super) lru: Lru,
-    /// True if its trace has its mappings; otherwise all addresses are anonymous memory.
+    /// True if the program's trace has its mappings; otherwise all addresses are anonymous memory.
     pub(super) mappings: bool,
 }
 
@@ -188,12 +189,12 @@ impl<'a, F: Arch> Program<'a, F> {
         self.mistakes.nr()
     }
 
-    /// Returns the history of its pages over its epochs, as metrics of records.
+    /// Returns the history of the program's pages over its epochs, as metrics of records.
     pub fn history(&self) -> Vec<Metric> {
         self.history.metrics(self.lru)
     }
 
-    /// Returns the root of its page tables.
+    /// Returns the root of the program's page tables.
     pub fn root(&self) -> Pfn {
         self.root
     }

@@ -32,14 +32,14 @@ pub trait Scenario {
     /// Returns the scenario's fields as records have them.
     fn labels(&self) -> Labels;
 
-    /// Returns the axes in which its variants may differ.
+    /// Returns the axes in which the scenario's variants may differ.
     fn axes(&self) -> Axes;
 
-    /// Returns the memory that it takes, table by table; `None` if that is known only once it has
-    /// been played.
+    /// Returns the memory that the scenario takes, table by table; `None` if that is known only
+    /// once it has been played.
     fn footprint(&self) -> Option<Footprint>;
 
-    /// Allocates memory for its cell.
+    /// Allocates memory for the scenario's cell.
     fn arena(&self) -> Arena;
 
     /// Sets the scenario up on its [`Scenario::arena`], ready to be measured under `variants`.

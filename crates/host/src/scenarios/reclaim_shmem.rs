@@ -25,8 +25,8 @@ use std::marker::PhantomData;
 
 const SIZED: &str = "the arena is sized for the scenario";
 
-/// The slots that are left when all of the memory is swapped out: with fewer, generations of such
-/// memory are not evicted (Linux 7.3.4, MIN_LRU_BATCH).
+/// The number of slots that are left when all of the memory is swapped out: with fewer, generations
+/// of such memory are not evicted (Linux 7.3.4, MIN_LRU_BATCH).
 const SPARE_SLOTS: usize = 64;
 
 /// The cgroup's counters that become metrics.
@@ -102,7 +102,7 @@ fn young(one: &ReclaimShmem, seed: u64, process: u32) -> impl FnMut(VirtAddr) ->
 
 /// The memory, in its index and mapped by all processes.
 pub struct Setup<'a, F> {
-    /// The ground that it is set up on.
+    /// The ground that the memory is set up on.
     pub ground: Ground<'a, F>,
     memcg: MemcgId,
     /// The root tables of the processes.

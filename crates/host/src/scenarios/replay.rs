@@ -185,7 +185,7 @@ impl Replay {
 #[derive(Clone, Copy, Default, Debug)]
 struct Found {
     agings: u64,
-    /// Pages of the folios aged, over all agings.
+    /// The number of pages of the folios aged, over all agings.
     pages: u64,
     /// Folios found referenced, over all agings.
     referenced: u64,

@@ -214,7 +214,7 @@ fn texts_that_are_no_patches_of_this_tree_are_refused() {
     assert!(world.error(&missing).contains("mm/none.c: No such file or directory"));
     for path in ["a/../../x", "a/mm/../../../x"] {
         let text = CHANGE.replace("b/mm/a.c", path).replace("a/mm/a.c", path);
-        assert!(world.error(&text).contains("is no path in a kernel tree"), "{path}");
+        assert!(world.error(&text).contains("is not a path in a kernel tree"), "{path}");
     }
 }
 

@@ -6,7 +6,8 @@ use pageout_record::schema::{Better, Metric, Record};
 use super::{COUNTS, Costs, INSTRUCTIONS, PER_PAGE, Profile, ProfileError};
 use pageout_experiment::metrics::counted;
 
-/// The function under which the kernel does all of a reclaim that a cgroup is asked for.
+/// The kernel function that, with those it calls, does the whole work of a cgroup's
+/// `memory.reclaim`.
 pub(crate) const RECLAIM: &str = "try_to_free_mem_cgroup_pages";
 
 /// The beginning of a sample's line.
@@ -20,7 +21,7 @@ pub(super) const LINE: &str =
 pub(super) struct Sample {
     /// Costs under the root.
     root: Costs,
-    /// Interrupts that made other CPUs call functions meanwhile.
+    /// The number of interrupts that made other CPUs call functions meanwhile.
     interrupts: u64,
     /// Costs of other CPUs in these interrupts, from entry to return.
     others: Costs,

@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// The most bytes of the machine's memory that one packet carries.
+/// The maximum number of bytes of the machine's memory that one packet carries.
 const CHUNK: usize = 1024;
 /// The pause between tries to connect.
 const TICK: Duration = Duration::from_millis(5);

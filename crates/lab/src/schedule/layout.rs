@@ -3,13 +3,13 @@
 
 /// The object's number for its layout.
 pub(super) const LAYOUT: u64 = 2;
-/// The most ranges of points that the object takes.
+/// The maximum number of ranges of points that the object takes.
 pub const MAX_RANGES: usize = 16;
-/// The most CPUs that the object tells apart by priority.
+/// The maximum number of CPUs to which the object gives priorities.
 const MAX_CPUS: usize = 8;
 /// The lowest priority that orders may give.
 pub(super) const LOWEST: u64 = 1 << 32;
-/// The most turns that the object takes, and notes.
+/// The maximum number of turns that the object takes, and notes.
 pub(super) const MAX_TURNS: usize = 8192;
 const MAX_EVENTS: usize = 512;
 const MAX_TEXT: usize = 96;
@@ -125,7 +125,7 @@ impl Verdict {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Given {
     pub(super) listed: Listed,
-    /// Points that all CPUs had passed, this one included.
+    /// The number of points that all CPUs had passed, this one included.
     pub(super) count: u64,
     /// Nanoseconds since the beginning.
     pub(super) time: u64,
@@ -136,7 +136,7 @@ pub(super) struct Given {
 pub struct Event {
     /// The CPU's number.
     pub cpu: u64,
-    /// Points that all CPUs had passed.
+    /// The number of points that all CPUs had passed.
     pub count: u64,
     /// Nanoseconds since the beginning.
     pub time: u64,
@@ -148,14 +148,14 @@ pub struct Event {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Found {
     pub(super) verdict: Verdict,
-    /// Points that were passed.
+    /// The number of points that were passed.
     pub(super) points: u64,
     /// A hash of all turns.
     pub(super) hash: u64,
     /// The number of turns that were given up, also of those without room in the list.
     pub(super) turns: u64,
     events_said: u64,
-    /// Checks that held.
+    /// The number of checks that held.
     pub(super) checks: u64,
     /// Nanoseconds of the machine's time.
     pub(super) time: u64,
@@ -185,19 +185,19 @@ impl Found {
         })
     }
 
-    /// Returns the offset of its turns from its beginning, and their number of bytes.
+    /// Returns the offset of the object's turns from its beginning, and their number of bytes.
     pub(super) fn turns_at(&self) -> (usize, usize) {
         let turns = usize::try_from(self.turns).map_or(MAX_TURNS, |turns| turns.min(MAX_TURNS));
         (FOUND_HEAD, turns * TURN_WORDS * WORD)
     }
 
-    /// Returns the offset of its events from its beginning, and their number of bytes.
+    /// Returns the offset of the object's events from its beginning, and their number of bytes.
     pub(super) fn events_at(&self) -> (usize, usize) {
         let events = usize::try_from(self.events_said).map_or(MAX_EVENTS, |n| n.min(MAX_EVENTS));
         (EVENTS_AT, events * EVENT_BYTES)
     }
 
-    /// Adds its turns and events.
+    /// Adds turns and events to the object.
     pub(super) fn with(mut self, turns: &[u8], events: &[u8]) -> Option<Self> {
         for turn in turns.chunks_exact(TURN_WORDS * WORD) {
             let number = |place| word(turn, place);

@@ -19,9 +19,9 @@ const UNTOLD: &str = "an event";
 pub struct Row {
     /// The CPU's number.
     pub cpu: u64,
-    /// Points that all CPUs had passed.
+    /// The number of points that all CPUs had passed.
     pub count: u64,
-    /// Nanoseconds since the beginning.
+    /// Nanoseconds since the run's beginning.
     pub time: u64,
     /// The act.
     pub what: What,

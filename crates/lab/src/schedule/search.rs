@@ -29,7 +29,7 @@ const NO_TURNS: &str = "no turns";
 pub struct Search {
     /// The workload.
     pub workload: Program,
-    /// CPUs of the machine.
+    /// The number of CPUs of the machine.
     pub cpus: u8,
     /// Seeds to try, in their order, until one fails.
     pub seeds: RangeInclusive<u64>,
@@ -41,7 +41,7 @@ pub struct Search {
     pub hang: Duration,
     /// The host's time after which a run is cut off.
     pub limit: Duration,
-    /// The most lists of turns that are tried to make a failure small.
+    /// The maximum number of lists of turns that are tried to make a failure small.
     pub tries: usize,
     /// The host's time after which no further list is tried.
     pub shrinking: Duration,
@@ -67,7 +67,7 @@ pub enum SearchError {
         workload: String,
         /// The kernel's name.
         kernel: String,
-        /// The reason that it told.
+        /// The reason that the workload gave.
         why: String,
     },
     /// A function without points.
@@ -80,7 +80,7 @@ pub enum SearchError {
         /// Functions that may be meant.
         hint: String,
     },
-    /// A kernel none of whose points is passed.
+    /// A kernel whose points are never passed.
     #[error("workload {workload}: it passes no point of kernel {kernel}")]
     NoPoints {
         /// The workload.
@@ -101,7 +101,7 @@ pub struct Searched {
     pub points: u64,
     /// The number of checks that held in that run.
     pub checks: u64,
-    /// Seeds that were run.
+    /// The number of seeds that were run.
     pub tried: u64,
     /// Seeds whose workload gave up, although the kernel was right.
     pub gave_up: u64,
@@ -185,7 +185,7 @@ impl<'a> At<'a> {
         Ok(at)
     }
 
-    /// Returns the name of its kernel.
+    /// Returns the name of the search's kernel.
     pub(super) fn kernel(&self) -> &str {
         &self.built.kernel.name
     }

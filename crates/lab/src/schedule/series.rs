@@ -31,7 +31,7 @@ pub struct SearchedSeries {
 pub struct Tried {
     /// The kernel's name.
     pub kernel: String,
-    /// The result of its search, or the reason why there was none.
+    /// The result of the patch's search, or the reason why there was none.
     pub outcome: Result<Searched, LabError>,
 }
 

@@ -1,4 +1,4 @@
-//! The fewest turns that still fail.
+//! Search for the fewest turns that still fail.
 
 /// Removes items as long as the rest fails: halves first, then smaller parts, at last one by one.
 /// `first` returns the index of the first candidate that fails; it may try several at once. If

@@ -22,17 +22,18 @@ pub struct Failure {
     pub seed: u64,
     /// Turns that the seed gave up until the run failed.
     pub turns: u64,
-    /// Points that were passed until then.
+    /// The number of points that were passed until then.
     pub points: u64,
     /// Further runs of the seed that were equal to the byte, and how many there were.
     pub equal: (usize, usize),
     /// Further runs of the small schedule that were equal to the byte, and how many there were.
     pub small_equal: (usize, usize),
-    /// Lists of turns that were tried.
+    /// The number of lists of turns that were tried.
     pub tries: usize,
-    /// Seconds that they took.
+    /// The time that these tries took, in seconds.
     pub seconds: f64,
-    /// The fewest turns; the seed's own if the list of them did not fail.
+    /// The shortest list of turns found that still fails; the seed's own schedule if its list of
+    /// turns did not fail.
     pub schedule: Schedule,
     /// True if the list of turns fails without the seed.
     pub is_listed: bool,

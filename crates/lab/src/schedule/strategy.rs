@@ -8,7 +8,7 @@ use fastrand::Rng;
 
 use super::layout::{LOWEST, Listed, MAX_TURNS, Orders};
 
-/// The most rounds of the other CPUs for which a turn is given up.
+/// The maximum number of rounds for which a CPU gives way to the others.
 const MAX_HOLD: u64 = 4;
 
 /// A way to choose turns by a seed.

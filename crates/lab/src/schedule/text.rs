@@ -26,7 +26,7 @@ pub struct Turn {
 pub struct Schedule {
     /// The workload, with its arguments.
     pub workload: String,
-    /// CPUs of the machine.
+    /// The number of CPUs of the machine.
     pub cpus: u8,
     /// The kernel that failed: its name.
     pub kernel: String,
@@ -49,9 +49,9 @@ pub struct Schedule {
 #[derive(PartialEq, Eq, Debug, thiserror::Error)]
 pub enum TextError {
     /// A text without the line that schedules begin with.
-    #[error("it is no schedule: no line is `{FIRST}`")]
+    #[error("it is not a schedule: no line is `{FIRST}`")]
     First,
-    /// A line of no known form.
+    /// A line of unknown form.
     #[error(
         "line {number}: `{line}`: expected workload, cpus, kernel, build, turns-in, found, seed, \
         failure, or `turn CPU FUNCTION+0xOFFSET NTH HOLD`"
@@ -101,7 +101,7 @@ impl Schedule {
     }
 
     /// Parses the text of a schedule, or a mail with one: it begins at the line that schedules
-    /// begin with, and ends at an empty one. A line that begins with a blank goes on with the line
+    /// begin with, and ends at an empty one. A line that begins with a blank continues the line
     /// before.
     ///
     /// # Errors

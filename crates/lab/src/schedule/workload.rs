@@ -96,10 +96,10 @@ pub enum ProgramError {
     #[error(transparent)]
     Field(#[from] FieldError),
     /// A workload whose turns are not decided.
-    #[error("workload {0}: it is no program in C with pageout_lab.h: expected {1}, or a C file")]
+    #[error("workload {0}: it is not a program in C with pageout_lab.h: expected {1}, or a C file")]
     NotInC(String, String),
     /// Several runs of a workload.
-    #[error("workload {0}: a search is of one run, found {1}: give one value for each field")]
+    #[error("workload {0}: a search takes one run, found {1}: give one value for each field")]
     Several(String, usize),
     /// A workload with a manifest is not made.
     #[error(transparent)]
@@ -196,12 +196,12 @@ impl Program {
         [std::slice::from_ref(&self.name), &self.arguments].concat().join(" ")
     }
 
-    /// Returns true if it cannot run without a check of its own.
+    /// Returns true if the program cannot run without a check of its own.
     pub(super) fn must_check(&self) -> bool {
         !matches!(self.code, Code::Lab(_))
     }
 
-    /// Returns the needs of its kernels.
+    /// Returns the needs of the program's kernels.
     pub fn needs(&self) -> Needs {
         match &self.code {
             Code::Lab(bench) => Needs { swap: true, ..bench.workload.needs() },
@@ -217,7 +217,7 @@ impl Program {
         }
     }
 
-    /// Returns its words of the kernel's command line.
+    /// Returns the program's words of the kernel's command line.
     pub(super) fn boot_words(&self) -> Vec<String> {
         match &self.code {
             Code::Lab(bench) => bench.workload.parameters(),
@@ -364,7 +364,7 @@ mod tests {
         let error = |of| text(of).unwrap_err();
         assert!(error("lazy-free sizes=2MiB").contains("`size`"), "{}", error("lazy-free sizes=1"));
         assert!(error("lazy-free order=0,4").contains("found 2: give one value"));
-        assert!(error("reclaim-file").contains("workload reclaim-file: it is no program in C"));
+        assert!(error("reclaim-file").contains("workload reclaim-file: it is not a program in C"));
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("mine.c");
         let shipped = assets::WORKLOADS.iter().find(|(name, _)| *name == "lazy-free.c").unwrap().1;

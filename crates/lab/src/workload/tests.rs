@@ -314,14 +314,18 @@ fn a_program_is_refused_before_anything_is_built() {
     let for_arches = OF_SCRIPT.replacen("run.sh", "run-{arch}", 1);
     for (manifest, files, said) in [
         (OF_SCRIPT, vec![], ":4: program `run.sh`: no such file in "),
-        (OF_SCRIPT, vec![("run.sh", &b"echo"[..])], "run.sh is no program for arm64: expected a "),
+        (
+            OF_SCRIPT,
+            vec![("run.sh", &b"echo"[..])],
+            "run.sh is not a program for arm64: expected a ",
+        ),
         (
             OF_SCRIPT,
             vec![("run.sh", b"#!/usr/bin/python3\n")],
             "a script for `/usr/bin/python3`: expected /bin/sh or /bin/busybox sh",
         ),
         (&for_arches, vec![("run-x86-64", &library)], "takes shared libraries, which the test"),
-        (&for_arches, vec![("run-arm64", &library)], "run-arm64 is no program for arm64"),
+        (&for_arches, vec![("run-arm64", &library)], "run-arm64 is not a program for arm64"),
         (
             &OF_SCRIPT.replacen("program", "run = \"no sum\"\nprogram", 1),
             vec![("run.sh", b"#!/bin/sh\n")],

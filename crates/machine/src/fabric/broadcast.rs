@@ -1,4 +1,4 @@
-//! Invalidations that hardware tells every core (arm64 TLBI and DSB).
+//! Invalidations that hardware broadcasts to every core (arm64 TLBI and DSB).
 
 use super::range::operations;
 use super::{Machine, Message, Traffic};

@@ -121,7 +121,8 @@ impl<F: Format> Machine<'_, F> {
         }
     }
 
-    /// Adds the flushes for one invalidation, moves generations on, and returns the cores to tell.
+    /// Adds the flushes for one invalidation, moves generations on, and returns the cores to
+    /// interrupt.
     fn flushes_of(
         &self,
         core: &Core<'_, F>,

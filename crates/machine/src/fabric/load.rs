@@ -14,9 +14,9 @@ pub(crate) enum Traffic {
 /// The way in which cores reach each other's TLBs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fabric {
-    /// Hardware tells all cores (arm64).
+    /// Hardware broadcasts invalidations to all cores (arm64).
     Broadcast,
-    /// Software interrupts them (x86, riscv).
+    /// Software interrupts other cores (x86, riscv).
     Interrupts,
 }
 
@@ -41,10 +41,10 @@ impl Fabric {
 /// The traffic in one column of a [`FabricLoad`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Sent {
-    /// The invalidations that were broadcast (arm64), or the interrupts (x86, riscv).
+    /// The number of invalidations that were broadcast (arm64), or the interrupts (x86, riscv).
     pub messages: u64,
-    /// The barriers that waited for invalidations (arm64), or the rounds of interrupts (x86,
-    /// riscv).
+    /// The number of barriers that waited for invalidations (arm64), or the rounds of interrupts
+    /// (x86, riscv).
     pub waits: u64,
 }
 

@@ -6,9 +6,10 @@ use std::cell::Cell;
 /// The address space that a core runs in user mode, and those that its TLB keeps apart.
 #[derive(Debug)]
 pub(crate) struct Loaded {
-    /// The address space in its registers.
+    /// The address space in the core's registers.
     pub(crate) mm: Option<Asid>,
-    /// True if it is loaded but nothing of it runs: invalidations may wait until something does.
+    /// True if the address space is loaded but none of its tasks runs: invalidations may wait until
+    /// one does.
     pub(crate) lazy: bool,
     /// The address spaces that have a tag, each with the generation up to which it is flushed (x86
     /// with PCID). Without tags, the loaded address space.

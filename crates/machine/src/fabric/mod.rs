@@ -1,4 +1,5 @@
-//! The fabric: it tells cores to forget translations, and knows what they have loaded.
+//! The fabric: it carries invalidations to cores, and knows the address spaces that they have
+//! loaded.
 
 mod asid;
 mod broadcast;
@@ -23,8 +24,8 @@ use pageout_paging::Format;
 use pageout_paging::mmu::{Asid, Invalidate};
 
 impl<F: Format> Machine<'_, F> {
-    /// Switches the core to a task of the address space, or to one without (`None`: a thread of the
-    /// kernel, or nothing).
+    /// Switches the core to a task of the address space; `None` is a kernel thread, or no task at
+    /// all.
     pub(crate) fn switch_in(&self, core: &Core<'_, F>, mm: Option<Asid>) {
         match (self.setup.shape.invalidation, self.setup.prices.invalidation) {
             (Invalidation::Broadcast(shape), InvalidationPrices::Broadcast(_)) => {

@@ -4,7 +4,7 @@ use pageout_paging::VirtAddr;
 use pageout_paging::mmu::Invalidate;
 use pageout_paging::{Format, Level};
 
-/// The most pages that one instruction covers: 32 · 2^(5·3+1).
+/// The maximum number of pages that one instruction covers: 32 · 2^(5·3+1).
 pub(super) const MAX_RANGE_PAGES: usize = 32 << 16;
 
 /// Returns the pages that each instruction covers, in order; together they invalidate `pages`

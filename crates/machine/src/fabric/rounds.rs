@@ -12,7 +12,7 @@ pub(crate) const TRIM_EVERY: Time = Time::from_ns(1_000_000_000);
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
     pub(crate) queued: Vec<Invalidate>,
-    /// The address spaces whose flushes were put off, with the cores to tell then.
+    /// The address spaces whose flushes were put off, with the cores to interrupt then.
     pub(super) deferred: Vec<(Asid, CoreSet)>,
 }
 

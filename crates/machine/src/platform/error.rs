@@ -30,7 +30,7 @@ pub enum Problem {
     Missing {
         /// The key, with the sections it is in.
         key: String,
-        /// The values that it may have.
+        /// The values that the key may have.
         accepted: String,
     },
     /// A value that its key may not have.
@@ -40,7 +40,7 @@ pub enum Problem {
         key: String,
         /// The value that was found.
         found: String,
-        /// The values that it may have.
+        /// The values that the key may have.
         accepted: String,
     },
     /// A TLB that cannot exist.

@@ -34,7 +34,7 @@ impl Basis {
 pub struct Provenance {
     /// The kind of evidence for the figure.
     pub basis: Basis,
-    /// The measurement that it was fitted on; only for [`Basis::Fitted`].
+    /// The measurement that the figure was fitted on; only for [`Basis::Fitted`].
     pub on: Option<String>,
     /// The document, the measurement or the reasoning.
     pub source: String,
@@ -45,6 +45,6 @@ pub struct Provenance {
 pub struct SectionOrigin {
     /// The section's name in the file, with the section it is in.
     pub section: String,
-    /// The origin of its figures.
+    /// The origin of the section's figures.
     pub origin: Provenance,
 }

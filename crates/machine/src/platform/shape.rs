@@ -23,7 +23,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// The most cores a machine may have.
+    /// The maximum number of cores a machine may have.
     pub const MAX_CORES: u16 = 256;
 
     /// Returns the hardware's properties for the engine, for entries of format `F`.
@@ -52,11 +52,11 @@ impl Shape {
 /// The abilities of memory-management hardware.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Hardware {
-    /// True if it sets the accessed bit of leaf entries.
+    /// True if the hardware sets the accessed bit of leaf entries.
     pub accessed: bool,
-    /// True if it sets the dirty bit of leaf entries.
+    /// True if the hardware sets the dirty bit of leaf entries.
     pub dirty: bool,
-    /// True if it sets the accessed bit of entries that lead to tables.
+    /// True if the hardware sets the accessed bit of entries that lead to tables.
     pub nonleaf_accessed: bool,
     /// True if contiguous blocks may be converted without a flush in between
     /// ([`Caps::bbml2_noabort`]).
@@ -93,8 +93,8 @@ pub struct Ipi {
     /// The number of address spaces that a core keeps apart by tags (Linux 7.3.4 on x86: 6,
     /// TLB_NR_DYN_ASIDS). 0: every switch flushes all but global translations.
     pub tag_slots: u8,
-    /// The most entries that are flushed one by one. More entries flush the address space (Linux
-    /// 7.3.4: x86 33, tlb_single_page_flush_ceiling; riscv 64).
+    /// The maximum number of entries that are flushed one by one. More entries flush the address
+    /// space (Linux 7.3.4: x86 33, tlb_single_page_flush_ceiling; riscv 64).
     pub full_flush_ceiling: u32,
     /// True if idle cores keep their address space loaded and are not interrupted. They flush when
     /// they leave idleness if they missed an invalidation.

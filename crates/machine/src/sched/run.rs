@@ -24,7 +24,7 @@ pub type Body<'x, 'a, F> = Box<dyn for<'t> FnOnce(&Task<'t, 'a, F>) + 'x>;
 pub struct TaskSpec<'x, 'a, F: Format> {
     /// The name of the task in reports.
     pub name: String,
-    /// The only core it may run on; `None` for any.
+    /// The only core the task may run on; `None` for any.
     pub pinned: Option<CoreId>,
     /// The actions of the task.
     pub body: Body<'x, 'a, F>,
@@ -128,7 +128,7 @@ impl<'a, F: Format> Machine<'a, F> {
     }
 }
 
-/// Opens the scope of each task inside the former's, and runs in the innermost.
+/// Opens the scope of each task inside that of the task before, and runs in the innermost.
 fn nest(
     mut bodies: Bodies<'_>,
     tasks: Vec<Coroutine<'_>>,

@@ -30,17 +30,17 @@ pub(crate) struct TaskState {
     pub(crate) name: String,
     pub(crate) pinned: Option<CoreId>,
     pub(crate) status: Cell<Status>,
-    /// The core where it runs or last ran.
+    /// The core where the task runs or last ran.
     pub(crate) core: Cell<CoreId>,
-    /// True if it was given its core and the time of the switch is not charged yet.
+    /// True if the task was given its core and the time of the switch is not charged yet.
     pub(crate) switched: Cell<bool>,
-    /// True if it was woken before it blocked.
+    /// True if the task was woken before it blocked.
     pub(crate) token: Cell<bool>,
-    /// The address space that it runs in user mode.
+    /// The address space that the task runs in user mode.
     pub(crate) mm: Cell<Option<Asid>>,
-    /// The node of its current activity.
+    /// The node of the task's current activity.
     pub(crate) node: Cell<NodeId>,
-    /// The lock it waits for, spinning.
+    /// The lock the task waits for, spinning.
     pub(crate) spins_for: Cell<Option<LockId>>,
     /// The invalidations by interrupts that it has queued or put off.
     pub(crate) pending: RefCell<Pending>,

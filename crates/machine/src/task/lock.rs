@@ -10,7 +10,7 @@ use pageout_paging::Format;
 use std::fmt;
 use std::rc::Rc;
 
-/// The turns of waiting after which it is checked that anything else can happen.
+/// The number of turns that a core waits before it checks that anything else can happen.
 const MANY: u64 = 1 << 17;
 
 /// A guard that gives the lock back when dropped.

@@ -85,17 +85,17 @@ impl<'t, 'a, F: Format> Task<'t, 'a, F> {
         task
     }
 
-    /// Returns the time on its core.
+    /// Returns the time on the task's core.
     pub fn now(&self) -> Time {
         self.core().clock.get()
     }
 
-    /// Returns its core.
+    /// Returns the task's core.
     pub fn core_id(&self) -> CoreId {
         self.core().id
     }
 
-    /// Returns its number.
+    /// Returns the task's number.
     pub fn id(&self) -> TaskId {
         self.id
     }
@@ -122,8 +122,8 @@ impl<'t, 'a, F: Format> Task<'t, 'a, F> {
         self.machine.switch_in(self.core(), Some(asid));
     }
 
-    /// Makes an access of its program, by the TLB or else by a walk of the tables. The walk sets
-    /// accessed and dirty bits if the hardware does. Other tasks may run before it.
+    /// Makes an access of the task's program, by the TLB or else by a walk of the tables. The walk
+    /// sets accessed and dirty bits if the hardware does. Other tasks may run before it.
     ///
     /// # Errors
     /// A fault, for which the trap's price is spent.
@@ -196,7 +196,7 @@ impl<'t, 'a, F: Format> Task<'t, 'a, F> {
         self.core().tlb.borrow().hidden().accesses
     }
 
-    /// Spends time on its core.
+    /// Spends time on the task's core.
     pub fn spend(&self, time: Time) {
         self.state.spins_for.set(None);
         self.core().spend(time);
@@ -223,13 +223,13 @@ impl<'t, 'a, F: Format> Task<'t, 'a, F> {
         self.machine.account.borrow_mut().of_which(self.state.node.get(), own, time);
     }
 
-    /// Returns true if another task waits for its core and its quantum is over.
+    /// Returns true if the task's quantum is over and another task waits for its core.
     pub fn need_resched(&self) -> bool {
         let core = self.core();
         core.clock.get() >= core.quantum_end.get() && !core.queue.borrow().is_empty()
     }
 
-    /// Lets another task have its core, if one waits and its quantum is over.
+    /// Yields the task's core to another task, if the task's quantum is over and another one waits.
     pub fn cond_resched(&self) {
         self.sync();
         if self.need_resched() {
@@ -244,7 +244,7 @@ impl<'t, 'a, F: Format> Task<'t, 'a, F> {
         }
     }
 
-    /// Leaves its core until a time; returns at once if that has come.
+    /// Leaves the task's core until a time; returns at once if that has come.
     pub fn wait_until(&self, time: Time) {
         self.sync();
         if time <= self.now() {
@@ -255,8 +255,8 @@ impl<'t, 'a, F: Format> Task<'t, 'a, F> {
         self.give_up();
     }
 
-    /// Leaves its core until another task wakes it, or returns at once if one did since the last
-    /// time. If that never happens, the machine's message names `what` it waits for.
+    /// Leaves the task's core until another task wakes it, or returns at once if one did since the
+    /// last time. If that never happens, the machine's message names `what` it waits for.
     pub fn block(&self, what: &'static str) {
         self.sync();
         if !self.state.token.take() {
@@ -337,19 +337,19 @@ impl<'t, 'a, F: Format> Task<'t, 'a, F> {
         }
     }
 
-    /// Leaves its core, not able to run.
+    /// Leaves the task's core, blocked.
     fn give_up(&self) {
         self.put_off();
         self.machine.leave(self.core());
         self.suspend();
     }
 
-    /// Charges its time on the core, which ends here.
+    /// Charges the task's time on the core, which ends here.
     fn put_off(&self) {
         self.machine.charge(self.core(), self.state.node.get());
     }
 
-    /// Waits for its turn.
+    /// Waits for the task's turn.
     fn suspend(&self) {
         let next = self.machine.next_turn();
         let mine = next.is_some_and(|id| self.machine.core(id).current.get() == Some(self.id));

@@ -22,9 +22,9 @@ pub(super) struct Entry {
     pub(super) pfn: Option<Pfn>,
     /// True if stores go through.
     pub(super) stores: bool,
-    /// The access that it hid first, if it hides any: its table entry and its time.
+    /// The access that the entry hid first, if it hides any: its table entry and its time.
     pub(super) hides: Option<(Slot, Time)>,
-    /// The accesses that need no closer look if the page is young: bit 0 loads, bit 1 stores.
+    /// The accesses that may take the fast path if the page is young: bit 0 loads, bit 1 stores.
     plain: u8,
 }
 
@@ -35,7 +35,8 @@ impl Entry {
         entry
     }
 
-    /// Notes what the entry hides. While it hides something, every access has a closer look.
+    /// Sets the first access that the entry hides, if any. While it hides one, no access takes the
+    /// fast path.
     pub(super) fn set_hides(&mut self, hides: Option<(Slot, Time)>) {
         self.hides = hides;
         let plain = self.pfn.is_some() && hides.is_none();

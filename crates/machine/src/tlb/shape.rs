@@ -20,8 +20,8 @@ pub struct TlbShape {
     /// True if one entry holds a contiguous block; otherwise the block's pages have entries of
     /// their own.
     pub contiguous: bool,
-    /// The pages of an aligned run that one entry holds if their table entries are alike, though
-    /// nothing in them says so. Values are 1 (hardware does not look), 2, 4, 8 or 16.
+    /// The number of pages of an aligned run that one entry holds if their table entries are alike,
+    /// though nothing in them says so. Values are 1 (hardware does not look), 2, 4, 8 or 16.
     pub coalesce: u8,
     /// True if entries that map nothing are held too, as on some riscv cores (Linux bf587caae305).
     /// What was mapped since can then fault once more.
@@ -55,15 +55,15 @@ pub enum ShapeError {
     /// Sets that a page number's low bits cannot choose.
     #[error("{0} has {1} sets: a power of two is needed")]
     Sets(&'static str, u16),
-    /// More entries than an entry's index can tell.
+    /// More entries than an entry's index can number.
     #[error("{0} has {1} entries: at most {max}", max = LevelShape::MOST)]
     Size(&'static str, u32),
     /// A second level that cannot hold the first.
     #[error("l2 has {l2} entries, fewer than l1's {l1}")]
     Smaller {
-        /// The entries of the first level.
+        /// The number of entries of the first level.
         l1: u32,
-        /// The entries of the second level.
+        /// The number of entries of the second level.
         l2: u32,
     },
     /// Runs of another length.
@@ -75,7 +75,7 @@ pub enum ShapeError {
 }
 
 impl LevelShape {
-    /// The most entries that a level may have.
+    /// The maximum number of entries that a level may have.
     pub const MOST: u32 = 1 << 15;
 
     /// Returns the number of entries.
@@ -95,7 +95,7 @@ impl LevelShape {
 }
 
 impl TlbShape {
-    /// The most entries that a page-walk cache may have.
+    /// The maximum number of entries that a page-walk cache may have.
     pub const MOST_WALK_CACHE: u16 = 256;
 
     /// Checks that there can be such a TLB.

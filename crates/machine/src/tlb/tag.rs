@@ -2,7 +2,7 @@
 
 use pageout_paging::mmu::Asid;
 
-/// The size of what one entry translates.
+/// The size of the range that one entry translates.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Class {
     /// A single page.
@@ -48,7 +48,7 @@ impl Owner {
 }
 
 impl Tag {
-    /// The tag of no entry.
+    /// The tag that stands for no entry.
     pub(super) const NONE: Self = Self(u64::MAX);
 
     pub(super) const fn new(owner: Owner, class: Class, first: u64) -> Self {

@@ -37,7 +37,7 @@ pub enum FaultKind {
 pub struct PageFault {
     /// The address.
     pub at: VirtAddr,
-    /// True if it was a store.
+    /// True if the access was a store.
     pub store: bool,
     /// The reason.
     pub kind: FaultKind,

@@ -21,13 +21,13 @@ use std::cell::RefCell;
 use std::iter::{once, repeat_n, repeat_with};
 use std::sync::atomic::AtomicU64;
 
-/// The scenario of its records.
+/// The scenario of the benchmark's records.
 pub const FLUSH_REACH: &str = "bench flush-reach";
-/// The axis of its variants.
+/// The axis of the benchmark's variants.
 pub const FLUSH: &str = "flush";
 /// The choice that the other is compared with.
 pub const FLUSH_OF_ENTRY: &str = "young entry's";
-/// The metrics of its records.
+/// The metrics of the benchmark's records.
 pub const FLUSH_REACH_COLUMNS: [(&str, Better); 7] = [
     ("schedules", Better::Neither),
     ("TLBIs", Better::Lower),

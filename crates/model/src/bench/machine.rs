@@ -30,9 +30,10 @@ pub const ACCESS_COLUMNS: [&str; 6] =
 
 /// The number of accesses a round, in each way.
 const STRING: usize = 1 << 18;
-/// Least million accesses a second by a task whose translations all fit the TLB.
+/// Lowest accepted rate, in million accesses a second, of a task whose translations all fit the
+/// TLB.
 const HELD_IN_L1: f64 = 50.0;
-/// Least million accesses a second if one access in twenty is to a far page.
+/// Lowest accepted rate, in million accesses a second, if one access in twenty is to a far page.
 const MOSTLY_IN_L1: f64 = 20.0;
 /// Bytes for each mapped page that the machine adds to page tables.
 const BYTES_A_PAGE: f64 = 2.0;

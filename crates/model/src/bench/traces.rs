@@ -15,10 +15,10 @@ use pageout_record::schema::{Basis, Better, Ground, Labels, Metric, Record};
 use pageout_trace::source::TraceSource;
 use std::num::NonZeroUsize;
 
-/// The scenario of its records.
+/// The scenario of the benchmark's records.
 pub const PROGRAMS: &str = "bench machine, programs";
-/// The metrics of its records. Accesses that a trace leaves out hit in any TLB here. The machine
-/// does not look them up: it only adds their time.
+/// The metrics of the benchmark's records. Accesses that a trace leaves out hit in any TLB here.
+/// The machine does not look them up: it only adds their time.
 pub const PROGRAM_COLUMNS: [&str; 7] = [
     "accesses, million",
     "simulated, million",
@@ -29,11 +29,12 @@ pub const PROGRAM_COLUMNS: [&str; 7] = [
     "bytes a page",
 ];
 
-/// Least number of a program's accesses in all its repetitions.
+/// Minimum number of a program's accesses in all its repetitions.
 const ACCESSES: u64 = 1_000_000_000;
-/// Least million accesses of a program a second.
+/// Lowest accepted rate, in million accesses of a program a second.
 const RATE: f64 = 20.0;
-/// Most bytes for each page of the program. They depend on its pages, not on its accesses.
+/// Maximum number of bytes for each page of the program. They depend on its pages, not on its
+/// accesses.
 const BYTES: f64 = 2048.0;
 
 /// Returns a record for each sample on each format's server, and its goals. Each sample is repeated

@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The ends of the search, in millionths of the price: zero, and a hundred times the price.
 const ENDS: [u64; 2] = [0, 100 * Draw::ONE];
 
-/// The most rounds of the search for one break-even price.
+/// The maximum number of rounds of the search for one break-even price.
 const ROUNDS: u32 = 12;
 
 /// The precision of a break-even price: one part in this many.

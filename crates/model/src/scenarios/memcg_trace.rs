@@ -28,8 +28,8 @@ use pageout_trace::reference_string::Identities;
 use pageout_trace::source::TraceSource;
 use pageout_trace::{Event, Page};
 
-/// The most faults of one access: those without a TLB, and each of them once more for a stale TLB
-/// entry or after a wait for a transfer.
+/// The maximum number of faults of one access: those without a TLB, and each of them once more for
+/// a stale TLB entry or after a wait for a transfer.
 const FAULTS_AN_ACCESS: usize = 8;
 
 /// The scenario, with one value for each field.
@@ -55,11 +55,12 @@ pub(crate) struct Outcome {
 /// The part of a program that was played.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Played {
-    /// Accesses that the machine saw.
+    /// The number of accesses that the machine saw.
     pub(crate) simulated: u64,
-    /// References that the trace leaves out. Each took the time of an access that hits.
+    /// The number of references that the trace leaves out. Each took the time of an access that
+    /// hits.
     pub(crate) left_out: u64,
-    /// Faults that were tried again because the first try had to wait for a transfer.
+    /// The number of faults that were tried again because the first try had to wait for a transfer.
     tried_again: u64,
 }
 

@@ -26,7 +26,7 @@ const ONE: u64 = 1 << 20;
 /// Declares efforts with their names.
 macro_rules! efforts {
     ($($(#[$doc:meta])* $effort:ident = $name:literal,)*) => {
-        /// An effort of kernel code, which is counted each time.
+        /// An effort: a piece of kernel code, priced in instructions each time it runs.
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         pub enum KernelOp {
             $($(#[$doc])* $effort,)*

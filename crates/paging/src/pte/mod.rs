@@ -1,8 +1,8 @@
 //! Entry formats: one file for each, and one trait for all.
 //!
-//! The names of small ones for exhaustive search begin with `Small`. They have the real bit layouts
-//! in tables of 8, which is one 64-byte line, with contiguous blocks of 2 or 4. Only the geometry is
-//! small: the code is the shipped code.
+//! The names of small formats for exhaustive search begin with `Small`. Small formats have the real
+//! bit layouts in tables of 8 entries, which is one 64-byte line, with contiguous blocks of 2 or 4.
+//! Only the geometry is small: the code is the shipped code.
 
 mod arm64;
 mod riscv64;
@@ -78,11 +78,11 @@ impl Level {
 /// The permissions of a new leaf entry. New entries are old and clean.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Prot {
-    /// True if it is writable.
+    /// True if the page is writable.
     pub write: bool,
-    /// True if it is executable.
+    /// True if the page is executable.
     pub exec: bool,
-    /// True if it is present only for software, not for hardware: PROT_NONE.
+    /// True if the page is present only for software, not for hardware: PROT_NONE.
     pub none: bool,
 }
 
@@ -136,7 +136,7 @@ pub trait Format: Copy + fmt::Debug + Send + Sync + 'static {
     /// that of an entry that leads to a table.
     const YOUNG: u64;
     /// True if entries that lead to tables have an accessed bit.
-    /// [`Caps::nonleaf_af`](crate::mmu::Caps) tells if hardware sets it.
+    /// [`Caps::nonleaf_af`](crate::mmu::Caps) says if hardware sets it.
     const NONLEAF_YOUNG: bool;
     /// True if entries that are mapped before their pages are accessed are old. It requires that
     /// hardware sets the accessed bit and so records the first use. Otherwise they are young (Linux

@@ -23,13 +23,13 @@ const LEAF: u64 = READ | WRITE | EXEC;
 const USER: u64 = 1 << 4;
 /// With VALID: global.
 const GLOBAL: u64 = 1 << 5;
-/// With VALID clear: PROT_NONE (bit 5 is global otherwise; user entries never are).
+/// With VALID clear: PROT_NONE. The bit is that of GLOBAL, which user entries never have.
 const PROT_NONE: u64 = 1 << 5;
 const ACCESSED: u64 = 1 << 6;
 const DIRTY: u64 = 1 << 7;
 const PFN_SHIFT: u32 = 10;
 const PFN: u64 = ((1 << 44) - 1) << PFN_SHIFT;
-/// Svnapot: the entry is part of a block, and its lowest frame bits only tell the block's size.
+/// Svnapot: the entry is part of a block, and its lowest frame bits only encode the block's size.
 const NAPOT: u64 = 1 << 63;
 const PAGE_SHIFT: u32 = 12;
 

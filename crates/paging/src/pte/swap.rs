@@ -24,11 +24,11 @@ pub enum SwapKind {
 /// of every swap entry. It has bits of the offset above the frame (Linux 7.3.4, leafops.h).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Moving {
-    /// True if it was writable.
+    /// True if the page was writable.
     pub write: bool,
-    /// True if it was young.
+    /// True if the page was young.
     pub young: bool,
-    /// True if it was dirty.
+    /// True if the page was dirty.
     pub dirty: bool,
 }
 

@@ -44,7 +44,7 @@ pub struct Machine<'t, E: Env, const HELD: usize> {
 
 impl<'t, E: Env, const HELD: usize> Machine<'t, E, HELD> {
     /// Makes a machine of the embedder's environment over these TLBs. The environment's own TLB
-    /// maintenance must call theirs ([`Tlbs::mmu`]). Hardware does nothing yet.
+    /// maintenance must call that of these TLBs ([`Tlbs::mmu`]). Hardware does nothing yet.
     pub const fn new(env: E, tlbs: &'t Tlbs<E::Format, HELD>) -> Self {
         Self { env, tlbs, steps: Cell::new(0), plan: Cell::new(Plan::Nothing) }
     }
@@ -156,7 +156,7 @@ impl<'t, E: Env, const HELD: usize> Machine<'t, E, HELD> {
     }
 
     /// Returns the address that entry 0 of the table in `frame` maps, with its root and its level.
-    /// Returns `None` if the table is part of no address space that runs.
+    /// Returns `None` unless the table is part of an address space that runs.
     pub(super) fn place(&self, frame: Pfn) -> Option<(Pfn, VirtAddr, Level)> {
         self.tlbs.spaces().find_map(|space| {
             let (start, level) = self.below(space.root, Level::Pgd, VirtAddr::new(0), frame)?;

@@ -44,7 +44,7 @@ impl Translation {
         self.pfn.add(page - self.page)
     }
 
-    /// Returns true if it translates `page` of the address space.
+    /// Returns true if the translation translates `page` of the address space.
     pub fn translates(&self, asid: Asid, page: u64) -> bool {
         self.asid == asid && (self.page..self.page + self.nr).contains(&page)
     }

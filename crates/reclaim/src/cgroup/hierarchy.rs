@@ -96,9 +96,9 @@ impl MmState<'_> {
         core::iter::successors(first, |id| link(&self.memcg(*id).sibling)).map(|id| self.memcg(id))
     }
 
-    /// Returns the next cgroup of a walk that goes on where the last one stopped, and ends with the
-    /// subtree. Concurrent walks share the cgroups among them (Linux 7.3.4, `mem_cgroup_iter` with
-    /// a cookie).
+    /// Returns the next cgroup of a walk that continues where the last one stopped, and ends with
+    /// the subtree. Concurrent walks share the cgroups among them (Linux 7.3.4, `mem_cgroup_iter`
+    /// with a cookie).
     pub(crate) fn walk_on(&self, top: MemcgId, first: bool) -> Option<MemcgId> {
         let walked = &self.memcg(top).walked;
         loop {

@@ -19,13 +19,13 @@ pub struct Memcg {
     /// The cgroup at which the last partial walk of its subtree stopped.
     pub(super) walked: AtomicU16,
     pub(super) swappiness: AtomicU8,
-    /// The pages charged to it and to all below it.
+    /// The number of pages charged to it and to all below it.
     pub(crate) usage: AtomicU64,
     pub(super) min: AtomicU64,
     pub(super) low: AtomicU64,
     max: AtomicU64,
-    /// The protection that its children claim together, and the protection in effect for itself.
-    /// Both are computed on the way down in each reclaim walk.
+    /// The protection that the cgroup's children claim together, and the protection in effect for
+    /// itself. Both are computed on the way down in each reclaim walk.
     pub(super) children_min: AtomicU64,
     pub(super) children_low: AtomicU64,
     pub(super) emin: AtomicU64,
@@ -33,7 +33,7 @@ pub struct Memcg {
     pub(crate) lruvec: Lruvec,
     /// The place in the order in which reclaim of the whole machine visits cgroups.
     pub(crate) lru_link: MemcgLruLink,
-    /// The address spaces of its processes.
+    /// The address spaces of the cgroup's processes.
     pub(crate) mm_list: MmList,
     pub(crate) vmstat: VmStat,
 }
@@ -95,13 +95,13 @@ impl Memcg {
         self.max.store(pages, Relaxed);
     }
 
-    /// Sets the number of pages that are protected from all reclaim from above.
+    /// Sets `memory.min` in pages: reclaim for an ancestor's limit never takes them.
     pub fn set_min(&self, pages: u64) {
         self.min.store(pages, Relaxed);
     }
 
-    /// Sets the number of pages that are protected from reclaim from above as long as there is
-    /// anything else to reclaim.
+    /// Sets `memory.low` in pages: reclaim for an ancestor's limit takes them only if nothing else
+    /// is left to reclaim.
     pub fn set_low(&self, pages: u64) {
         self.low.store(pages, Relaxed);
     }

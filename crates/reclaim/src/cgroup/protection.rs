@@ -24,9 +24,9 @@ struct Claim {
     usage: u64,
     /// The protection that the cgroup asks for.
     setting: u64,
-    /// The usage of its parent.
+    /// The usage of the cgroup's parent.
     parent_usage: u64,
-    /// The effective protection of its parent.
+    /// The effective protection of the cgroup's parent.
     parent_effective: u64,
     /// The claims of the cgroup and its siblings together.
     siblings: u64,

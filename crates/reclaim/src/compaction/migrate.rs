@@ -37,7 +37,7 @@ pub trait Targets {
 /// The result of a migration, in pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Migrated {
-    /// The pages moved.
+    /// The number of pages moved.
     pub moved: u64,
     /// The pages not moved. Their folio was locked, in a transfer, without a target, mapped by an
     /// entry that does not come off, or held by another reference.

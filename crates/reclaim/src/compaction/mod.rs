@@ -1,5 +1,5 @@
 //! Compaction: folios move from the bottom of memory to free frames at its top (Linux 7.3.4,
-//! compaction.c). It goes on until a free block of the wanted order has come together.
+//! compaction.c). It continues until a block of the wanted order is free.
 //!
 //! It is part of this crate because a fault that finds no large run of frames needs both compaction
 //! and reclaim. It asks little of the supply of frames: [`FreeBlocks`]. There is one zone, and
@@ -30,7 +30,7 @@ const RETRIES: u32 = 16;
 pub enum Compacted {
     /// There is too little free memory to move anything to.
     Skipped,
-    /// The last tries failed, so that another one is not worth its cost now.
+    /// The last tries failed, so another try is not worth its cost now.
     Deferred,
     /// A block of the order is free.
     Success,

@@ -13,7 +13,8 @@ use pageout_paging::{Format, Level, LockedTable, Order, Pfn, Pte, Rules, VirtAdd
 
 impl<'e, W: World> At<'_, 'e, W> {
     /// Maps the file's page, or for a store to a private VMA a copy of it (Linux 7.3.4,
-    /// do_read_fault, do_cow_fault and do_shared_fault). Without a `table` it makes one, or a leaf.
+    /// do_read_fault, do_cow_fault and do_shared_fault). If `table` is `None`, maps a PMD leaf or
+    /// makes a table.
     pub(super) fn file_fault(&mut self, table: Option<Pfn>, file: MappingNr) -> Outcome {
         let index = self.index();
         if index >= self.engine.maps.mapping_at(file).size() {

@@ -139,10 +139,10 @@ impl<W: World> Engine<'_, W> {
 }
 
 impl MmState<'_> {
-    /// Returns true while the transfer goes on that [`Fault::Pending`] or a truncation named. No
-    /// end is missed if a task queues itself before it calls this and sleeps, and the caller of
-    /// [`Engine::read_done`] or [`Engine::write_done`] wakes the queue afterwards. The number may
-    /// belong to another folio by then, so that the answer is about a later transfer.
+    /// Returns true while the transfer that [`Fault::Pending`] or a truncation named is in
+    /// progress. No end is missed if a task queues itself before it calls this and sleeps, and the
+    /// caller of [`Engine::read_done`] or [`Engine::write_done`] wakes the queue afterwards. The
+    /// number may belong to another folio by then, so that the answer is about a later transfer.
     pub fn transfer_is_pending(&self, id: FolioId) -> bool {
         self.folio(id).flags().intersects(FolioFlags::READING | FolioFlags::WRITEBACK)
     }

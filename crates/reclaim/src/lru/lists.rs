@@ -32,9 +32,9 @@ pub(crate) struct Isolate {
 /// The result of [`Engine::isolate`], in pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Scanned {
-    /// The pages examined.
+    /// The number of pages examined.
     pub(crate) scanned: u64,
-    /// The pages taken off their list.
+    /// The number of pages taken off their list.
     pub(crate) taken: u64,
 }
 
@@ -133,9 +133,9 @@ impl<E: Env> Engine<'_, E> {
 }
 
 impl<W: World> Engine<'_, W> {
-    /// Puts isolated folios on lists by their flags, and gives up the references that isolating
-    /// took. Folios without other references are freed. Active ones advance the clock of refaults
-    /// (Linux 7.3.4, `move_folios_to_lru`).
+    /// Puts isolated folios on lists by their flags, and drops the references that isolating took.
+    /// Folios without other references are freed. Active ones advance the clock of refaults (Linux
+    /// 7.3.4, `move_folios_to_lru`).
     pub(crate) fn putback(&mut self, list: &mut FolioList) {
         let maps = self.maps;
         self.putback_where(list, |guard, id| maps.lru_place(guard, id));

@@ -20,7 +20,7 @@ pub struct NewFolio {
     pub order: Order,
     /// The mapping whose pages it holds.
     pub mapping: MappingId,
-    /// The offset of its first page in the mapping, in pages.
+    /// The offset of the folio's first page in the mapping, in pages.
     pub index: u64,
     /// The flags to add to those of the mapping's kind.
     pub flags: FolioFlags,
@@ -33,10 +33,10 @@ pub enum RemoveError {
     #[error(transparent)]
     BadId(#[from] BadId),
     /// A VMA is there still (EBUSY).
-    #[error("a VMA of it is there still")]
+    #[error("a VMA still maps it")]
     Mapped,
     /// An address space keeps its private copies of files' pages there (EBUSY).
-    #[error("an address space keeps its private copies there")]
+    #[error("an address space still has private copies of its pages")]
     HasCopies,
     /// The mapping is shared memory that was not truncated to nothing (EBUSY).
     #[error("the shared memory was not truncated to nothing")]

@@ -52,7 +52,7 @@ impl Mm {
         Pfn::new(self.root.load(Relaxed))
     }
 
-    /// Returns its tag in TLBs.
+    /// Returns the address space's tag in TLBs.
     #[inline]
     pub fn asid(&self) -> Asid {
         Asid(self.asid.load(Relaxed))
@@ -70,7 +70,7 @@ impl Mm {
         self.state.load(Relaxed) != 0
     }
 
-    /// Returns the cgroup that its faults are charged to; the root at first.
+    /// Returns the cgroup that the address space's faults are charged to; the root at first.
     #[inline]
     pub fn memcg(&self) -> MemcgId {
         MemcgId(self.memcg.load(Relaxed))

@@ -138,8 +138,8 @@ impl Vma {
         (id != NONE).then_some(MappingNr(id))
     }
 
-    /// Returns the reverse map of its anonymous pages. A file's VMA has none before its first such
-    /// page.
+    /// Returns the reverse map of the VMA's anonymous pages. A file's VMA has none before its first
+    /// such page.
     #[inline]
     pub(crate) fn anon(&self) -> Option<MappingNr> {
         let id = self.anon.load(Relaxed);

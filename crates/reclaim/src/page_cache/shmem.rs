@@ -17,8 +17,8 @@ use core::sync::atomic::Ordering::Relaxed;
 use pageout_paging::{Env, Rules};
 
 impl<E: Env> Engine<'_, E> {
-    /// Returns the index's entry for a page. A folio comes with a reference that the caller gives
-    /// up (Linux 7.3.4).
+    /// Returns the index's entry for a page. A folio comes with a reference that the caller drops
+    /// (Linux 7.3.4).
     pub(crate) fn filemap_get_entry(&mut self, mapping: MappingNr, index: u64) -> Option<Found> {
         let maps = self.maps;
         loop {

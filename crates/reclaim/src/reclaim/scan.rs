@@ -71,7 +71,7 @@ pub struct ScanControl {
     pub(crate) state: ScanState,
 }
 
-/// The findings of a reclaim, and the measures that it is driven to.
+/// The state of one reclaim: the costs that it found so far, and the means that they make it use.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ScanState {
     /// The recent cost of reclaiming each type from the target.

@@ -23,7 +23,7 @@ pub(crate) struct ReclaimStat {
     /// The dirty pages of files that are not being written yet. Pages that swap backs have no
     /// flusher.
     pub(super) nr_unqueued_dirty: u64,
-    /// The pages activated.
+    /// The number of pages activated.
     pub(super) nr_activate: u64,
 }
 

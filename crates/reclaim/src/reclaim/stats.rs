@@ -96,11 +96,11 @@ fn stat<const N: usize>(lines: impl IntoIterator<Item = (&'static str, u64)>) ->
     stat
 }
 
-/// The lines of `memory.stat`: states, lists, two totals and events.
+/// The number of lines of `memory.stat`: states, lists, two totals and events.
 const MEMORY_STAT: usize =
     STATES.len() + LruList::ALL.len() + BEFORE_TOTALS.len() + 2 + AFTER_TOTALS.len();
 
-/// The lines of `/proc/vmstat`: free pages, lists and counters.
+/// The number of lines of `/proc/vmstat`: free pages, lists and counters.
 const VMSTAT: usize = 1 + LruList::ALL.len() + Counter::ALL.len() - EVENTS.len();
 
 const STATES: [(&str, Counter); 3] =

@@ -19,9 +19,9 @@ const WINDOW: u64 = 512;
 /// The reason why [`Engine::truncate`] is not complete.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum TruncateError {
-    /// A transfer of the given folio goes on. No entry maps the pages any more, and the other
-    /// folios have left the index. Call again when the transfer has ended.
-    #[error("a transfer of folio {} goes on", .0.0)]
+    /// A transfer of the given folio is in progress. No entry maps the pages any more, and the
+    /// other folios have left the index. Call again when the transfer has ended.
+    #[error("a transfer of folio {} is in progress", .0.0)]
     Pending(FolioId),
     /// The mapping is anonymous memory, which has no index (EINVAL).
     #[error("anonymous memory is not truncated")]

@@ -8,7 +8,7 @@ use crate::recency::Recency;
 use crate::vmstat::Counter;
 use pageout_paging::{Env, Format, Level, LockedTable, Pfn, Pte, Rules, Table, VirtAddr, tlb};
 
-/// A leaf that was taken out. The caller gives up its parts, without the table's lock.
+/// A leaf that was taken out. The caller releases its parts, without the table's lock.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LeafTaken {
     /// The old entry.

@@ -49,7 +49,7 @@ pub struct TlbBatch<'e, W: World> {
     owed: Owed,
     /// True if a flush is owed for an entry through which a CPU may still write.
     writable: bool,
-    /// The folios that wait, with the number of references to give up.
+    /// The folios that wait, with the number of references to drop.
     puts: [(FolioId, u32); PUTS],
     waiting: usize,
     /// The folios without references that wait to be freed.
@@ -227,16 +227,16 @@ pub enum ReleaseError {
     /// The folio is gone.
     #[error(transparent)]
     BadId(#[from] BadId),
-    /// The caller has fewer references than it gives up: the rest would not cover the entries that
+    /// The caller drops more references than it holds: the rest would not cover the entries that
     /// map the folio, and the index or the swap cache.
-    #[error("the caller has fewer references than it gives up")]
+    #[error("the caller drops more references than it holds")]
     TooMany,
 }
 
 impl<W: World> Engine<'_, W> {
-    /// Gives up references that the caller has, for whose entries no flush is owed any more. A
-    /// folio that only the swap cache still holds, and whose slots no entry names, leaves the swap
-    /// cache (Linux 7.3.4, free_folio_and_swap_cache).
+    /// Drops references that the caller has, for whose entries no flush is owed any more. A folio
+    /// that only the swap cache still holds, and whose slots no entry names, leaves the swap cache
+    /// (Linux 7.3.4, free_folio_and_swap_cache).
     ///
     /// # Errors
     /// [`ReleaseError`]; nothing is changed then. References that another task holds for a moment

@@ -16,8 +16,8 @@ use pageout_paging::{Format, Level, LockedTable, Pte, VirtAddr, tlb};
 /// The reason why a transfer was not ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum TransferError {
-    /// No such transfer of the folio goes on: it has ended already, or none was begun.
-    #[error("no such transfer of the folio goes on")]
+    /// No such transfer of the folio is in progress: it has ended already, or none was begun.
+    #[error("no such transfer of the folio is in progress")]
     NotPending,
     /// The folio is gone.
     #[error(transparent)]
@@ -162,7 +162,7 @@ impl<'e, W: World> Engine<'e, W> {
         Ok(())
     }
 
-    /// Locks a folio whose transfer ends. Its flag, `kind`, says that one goes on.
+    /// Locks a folio whose transfer ends. Its flag, `kind`, says that one is in progress.
     fn lock_transfer(
         &self,
         id: FolioId,

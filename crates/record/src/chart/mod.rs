@@ -15,9 +15,9 @@ use crate::schema::{Better, Ground, Labels};
 
 /// The field that names a function of a profile.
 pub const FUNCTION: &str = "function";
-/// The fewest places that make a curve.
+/// The minimum number of places that make a curve.
 const PLACES: usize = 3;
-/// Rows of bars in one picture.
+/// The number of rows of bars in one picture.
 const BARS: usize = 24;
 
 /// Returns the rows worth a picture: one direction is better, and the figures differ. With no other

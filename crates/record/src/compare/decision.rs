@@ -32,7 +32,7 @@ pub struct Decision {
 pub struct BreakEven {
     /// The name of the price.
     pub price: String,
-    /// The unit of its numbers.
+    /// The unit of the price.
     pub unit: String,
     /// The platform's nominal price.
     pub nominal: f64,

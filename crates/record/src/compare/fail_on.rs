@@ -29,7 +29,10 @@ pub enum FailOnError {
         text: String,
     },
     /// The metric has no better direction, so no variant can be worse.
-    #[error("`{of}`: neither direction of {metric:?} is better; one that has one is accepted")]
+    #[error(
+        "`{of}`: neither direction of {metric:?} is better; a metric with a better direction is \
+         accepted"
+    )]
     NoDirection {
         /// The condition.
         of: String,

@@ -34,7 +34,7 @@ pub enum Standing {
     Mixed,
     /// No difference is shown in any whole.
     NoDifference,
-    /// There is no whole, or nothing is known about any.
+    /// There is no whole, or every whole is undecided.
     Undecided,
 }
 

@@ -26,13 +26,13 @@ pub struct Row {
     pub metric: String,
     /// The metric's unit.
     pub unit: String,
-    /// The way in which its values came about.
+    /// The way in which the row's values came about.
     pub basis: Basis,
     /// The direction that is an improvement.
     pub better: Better,
     /// The role in the verdict on its scenario.
     pub role: Role,
-    /// The sources that its variants name, each once.
+    /// The sources that the row's variants name, each once.
     pub sources: Vec<String>,
     /// The base's figures, if it has the metric.
     pub base: Option<Summary>,
@@ -50,7 +50,7 @@ pub struct Summary {
     pub n: usize,
     /// The median of the samples.
     pub median: f64,
-    /// The least sample.
+    /// The smallest sample.
     pub least: f64,
     /// The largest sample.
     pub most: f64,
@@ -68,7 +68,7 @@ pub struct Change {
     /// is positive if better, or if larger when neither direction is better. `None` without a base,
     /// or if only the base is 0.
     pub percent: Option<f64>,
-    /// The order of its runs and the base's; `None` without a base.
+    /// The order of the variant's runs and the base's; `None` without a base.
     pub runs: Option<Runs>,
     /// The test against the base; of measured wholes and counts only.
     pub test: Option<Test>,
@@ -92,7 +92,7 @@ pub struct Test {
 }
 
 impl Row {
-    /// Returns true if the verdict rests on it: a whole of which one direction is better.
+    /// Returns true if the verdict rests on the row: a whole of which one direction is better.
     pub fn is_judged(&self) -> bool {
         self.role == Role::Whole && self.better != Better::Neither
     }
@@ -118,7 +118,7 @@ impl Row {
 }
 
 impl Change {
-    /// Returns the pairs by which it is judged, if runs took turns.
+    /// Returns the pairs of runs by which the change is judged, if base and variant ran in turn.
     pub fn pairs(&self) -> Option<Pairs> {
         match self.runs {
             Some(Runs::Pairs(pairs)) => Some(pairs),

@@ -8,8 +8,8 @@ use super::percent::percent;
 use crate::schema::Better;
 use crate::stats::{SignedRank, median, shift, shift_interval, signed_rank};
 
-/// The most pairs that are compared as such: the time of the estimate grows with the square of
-/// their number.
+/// The maximum number of pairs that are compared as such: the time of the estimate grows with the
+/// square of their number.
 const MOST_PAIRS: usize = 1000;
 
 /// The order of the runs that have one variant and of those that have another.

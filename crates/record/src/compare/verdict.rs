@@ -31,7 +31,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Returns the words for it in tables.
+    /// Returns the verdict's words in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Better => "better",

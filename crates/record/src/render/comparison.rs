@@ -17,13 +17,13 @@ use crate::stats::Interval;
 
 /// The longest title above a column. If one is longer, letters replace all titles.
 const TITLE: usize = 20;
-/// The fewest columns for the names of rows.
+/// The minimum number of columns for the names of rows.
 const NAME: usize = 12;
 
 /// The contents of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options<'a> {
-    /// The columns of text that it may use.
+    /// The number of columns of text that it may use.
     pub width: usize,
     /// Prints every row if true, with intervals, samples, tests and the runs. Otherwise rows that
     /// are the same under every variant, or are about the measurement, are only counted below the

@@ -7,10 +7,10 @@ use super::text::lines;
 use crate::compare::{BreakEven, Comparison, Decision, Driver, Pays, Row};
 use crate::stats::quantile;
 
-/// The most machines or settings that are shown in detail, unless all are asked for. More have a
-/// line each.
+/// The maximum number of machines or settings that are shown in detail, unless all are asked for.
+/// More have a line each.
 const IN_DETAIL: usize = 2;
-/// The most causes that are named.
+/// The maximum number of causes that are named.
 const CAUSES: usize = 3;
 /// The share of the machine's lowest price below which a price counts as zero.
 const NOTHING: f64 = 0.01;
@@ -35,7 +35,7 @@ pub struct DecidedOn {
     pub place: String,
     /// The probability there, and the gain with its interval.
     pub chance: String,
-    /// The prices from which on it pays, and what it saves, a sentence each.
+    /// The prices from which on the variant pays, and what it saves, a sentence each.
     pub details: Vec<String>,
 }
 
@@ -139,7 +139,7 @@ fn details((row, other): (&Row, usize), decision: &Decision) -> Vec<String> {
     details
 }
 
-/// Returns the prices at which it pays. A turn at nearly zero counts as none.
+/// Returns the prices at which the variant pays. A turn at nearly zero counts as none.
 fn shown(of: &BreakEven) -> Pays {
     let least = of.interval.map_or(of.nominal, |of| of.low);
     match &of.pays {

@@ -8,7 +8,7 @@ const DIGITS: i32 = 3;
 /// The significant digits of the largest figure if figures lie far apart.
 const MOST: i32 = 5;
 
-/// The most decimals of a part of a whole.
+/// The maximum number of decimals of a part of a whole.
 const PART: usize = 2;
 
 /// The notation of the figures of one row.

@@ -8,7 +8,7 @@ use crate::compare::{Comparison, Role, Row};
 /// Rows left out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Folded {
-    /// Rows that are the same under every variant.
+    /// The number of rows that are the same under every variant.
     same: usize,
     /// Rows about the measurement.
     diagnostics: usize,

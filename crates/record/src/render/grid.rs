@@ -5,10 +5,10 @@ use crate::schema::shown;
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
 use unicode_width::UnicodeWidthStr;
 
-/// The side of its column at which a cell is.
+/// The side of a column at which its cells are aligned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Align {
-    /// Text. A cell that is too wide goes on in lines below.
+    /// Text. A cell that is too wide continues in lines below.
     Left,
     /// Numbers. A cell is never broken.
     Right,
@@ -54,7 +54,7 @@ enum Line {
     Rule,
 }
 
-/// Columns of characters between two columns.
+/// The number of columns of characters between two columns.
 const GAP: usize = 2;
 /// The narrowest column into which text is broken.
 const RIBBON: usize = 16;

@@ -337,7 +337,7 @@ fn runs_lines(of: &Comparison) -> Vec<String> {
     lines
 }
 
-/// The most drifts that are named one by one.
+/// The maximum number of drifts that are named one by one.
 const DRIFTS: usize = 3;
 
 /// Lists the samples that drift over the rounds.

@@ -36,5 +36,5 @@ pub use verdict::{Said, undeclared, verdicts};
 pub use words::{pairs, with_unit};
 pub use wrap::wrapped;
 
-/// The fewest columns of characters that tables and pictures take.
+/// The minimum number of columns of characters that tables and pictures take.
 pub const LEAST_WIDTH: usize = 40;

@@ -80,7 +80,7 @@ pub fn p_value(p: f64) -> String {
     if p < 0.0005 { "< 0.001".to_owned() } else { format!("= {p:.3}") }
 }
 
-/// The most characters that [`short`] writes.
+/// The maximum number of characters that [`short`] writes.
 const SHORT: usize = 12;
 
 /// Writes a value like [`figure`], or with four significant digits if that takes more than twelve

@@ -11,11 +11,11 @@ use crate::compare::{Change, Comparison, Overall, Row, Standing, Summary, Verdic
 pub struct Said {
     /// Title of the variant.
     pub variant: String,
-    /// The sum of its wholes.
+    /// The sum over the variant's wholes.
     pub standing: Standing,
     /// The verdict: `better than before by 12.6%`.
     pub finding: String,
-    /// The figures that it rests on; may be empty.
+    /// The figures that the verdict rests on; may be empty.
     pub detail: String,
 }
 

@@ -1,6 +1,6 @@
 //! Pieces of titles.
 
-/// Digits of a checksum that text shows.
+/// The number of digits of a checksum that text shows.
 const DIGITS: usize = 12;
 
 /// Writes labels: `order=4 young=100%`, checksums with their first digits.

@@ -26,7 +26,7 @@ impl Labels {
         place.ok().map(|place| &self.0[place].1)
     }
 
-    /// Returns true if it has a name.
+    /// Returns true if a name is among the labels.
     pub fn contains_key(&self, name: &str) -> bool {
         self.get(name).is_some()
     }
@@ -57,7 +57,7 @@ impl Labels {
         self.0.len()
     }
 
-    /// Returns true if it has no names.
+    /// Returns true if there are no labels.
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -66,7 +66,7 @@ pub enum Problem {
     #[error("the bound is empty; at_least or at_most is needed")]
     NoBound,
     /// A bound or a claim that is not quoted.
-    #[error("a {what} is a source's; basis published is accepted, not {basis}")]
+    #[error("the basis of a {what} is {basis}; basis published is accepted, since it is quoted")]
     NotPublished {
         /// Bound or claim.
         what: &'static str,

@@ -21,9 +21,9 @@ pub enum ReadError {
         "it ends at line {line}, column {column}, within the records; a whole file is accepted"
     )]
     CutShort {
-        /// Lines that there are.
+        /// The number of lines in the text.
         line: usize,
-        /// Characters of the last line.
+        /// The number of characters of the last line.
         column: usize,
     },
     /// Another schema.

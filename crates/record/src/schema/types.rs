@@ -91,7 +91,7 @@ pub struct Record {
     /// Name of the scenario.
     #[schemars(with = "Name")]
     pub scenario: String,
-    /// The ground that it ran on.
+    /// The ground that the scenario ran on.
     pub ground: Ground,
     /// Seed of every random choice of the scenario.
     #[schemars(with = "U64")]
@@ -230,7 +230,7 @@ pub struct Activity {
     #[serde(rename = "self")]
     #[schemars(range(min = 0))]
     pub own: f64,
-    /// The activities within it.
+    /// The activities nested in this one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<Activity>,
 }
@@ -361,7 +361,7 @@ impl Metric {
         }
     }
 
-    /// Returns true if it has samples. Only then it is a row of a table.
+    /// Returns true if the metric has samples. Only then it is a row of a table.
     pub const fn is_sampled(&self) -> bool {
         !self.values.is_empty()
     }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Interval {
-    /// The way in which it came about.
+    /// The way in which the interval came about.
     pub kind: Kind,
     /// Lower end.
     pub low: f64,

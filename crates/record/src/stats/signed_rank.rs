@@ -4,7 +4,7 @@ use statrs::distribution::{ContinuousCDF, Normal};
 
 use super::median::median;
 
-/// The most differences with an exact distribution.
+/// The maximum number of differences with an exact distribution.
 const EXACT: usize = 50;
 
 /// The outcome of a signed-rank test.
@@ -191,7 +191,7 @@ mod tests {
             prop_assert!(close(shift(&of).unwrap(), -shift(&other).unwrap()));
         }
 
-        /// The interval holds zero where the test finds nothing, and the other way round.
+        /// The interval contains zero exactly if the test finds no difference.
         #[test]
         fn interval_and_test_agree(
             of in prop::collection::hash_set(-1000_i32..1000, 6..40),

@@ -4,7 +4,7 @@ use statrs::distribution::{ContinuousCDF, Normal};
 
 use super::median::median;
 
-/// The most pairs of samples for which the distribution is computed exactly.
+/// The maximum number of pairs of samples for which the distribution is computed exactly.
 const EXACT: usize = 5000;
 
 /// Returns the two-sided p of Mann's and Kendall's test for a trend: of an order as far from a
@@ -45,8 +45,9 @@ pub fn trend_p(series: &[&[f64]]) -> Option<f64> {
     Some((2.0 * Normal::standard().sf(distance / variance.sqrt())).min(1.0))
 }
 
-/// Returns the rise of a series from the median of its first third to that of its last, as a part
-/// of the former. `None` of fewer than three samples, and where the former is zero.
+/// Returns the rise of a series from the median of its first third to that of its last, as a
+/// fraction of the median of the first third. `None` for fewer than three samples, or if that
+/// median is zero.
 pub fn rise(series: &[f64]) -> Option<f64> {
     let third = series.len() / 3;
     let (first, last) = (median(&series[..third])?, median(&series[series.len() - third..])?);

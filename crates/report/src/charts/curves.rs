@@ -11,18 +11,18 @@ use pageout_record::render::figure;
 use serde_json::{Value, json};
 use std::cmp::Ordering;
 
-/// The most places that each have a tick of the axis.
+/// The maximum number of places that each have a tick of the axis.
 const TICKS: usize = 24;
-/// The most charts of one comparison.
+/// The maximum number of charts of one comparison.
 const CHARTS: usize = 32;
 
 /// The pixels of a curve's height.
 const HEIGHT: f64 = 260.0;
 /// The pixels between labels of lines.
 const APART: f64 = 14.0;
-/// The pixels of a letter of a label, at most.
+/// The maximum width of a letter of a label, in pixels.
 const LETTER: usize = 7;
-/// The most letters of a label.
+/// The maximum number of letters of a label.
 const LETTERS: usize = 18;
 
 /// The curves of a comparison.

@@ -9,9 +9,9 @@ use pageout_record::render::figure;
 use pageout_record::stats::quantile;
 use serde_json::json;
 
-/// The fewest samples that have a shape.
+/// The minimum number of samples that have a shape.
 const SAMPLES: usize = 5;
-/// The most charts of one comparison.
+/// The maximum number of charts of one comparison.
 const CHARTS: usize = 48;
 
 impl Drawn<'_> {

@@ -13,13 +13,13 @@ use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::ptr;
 
-/// The most charts of one comparison.
+/// The maximum number of charts of one comparison.
 const CHARTS: usize = 24;
-/// The most rows of a chart.
+/// The maximum number of rows of a chart.
 const ROWS: usize = 48;
 /// Rows are drawn as changes if their bases differ by more than this factor.
 const FAR: f64 = 12.0;
-/// The most rows below which an axis is still seen.
+/// The number of rows up to which the axis below them is still in sight.
 const LOW: usize = 16;
 
 impl Drawn<'_> {

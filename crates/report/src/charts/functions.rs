@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 const OWN: &str = "exclusive";
 /// The two directions of a change.
 const WAYS: [&str; 2] = ["shrank", "grew"];
-/// Functions shown in each direction.
+/// The number of functions shown in each direction.
 const EACH_WAY: usize = 15;
 
 /// A function before and after the change.

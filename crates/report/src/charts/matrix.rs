@@ -9,7 +9,7 @@ use pageout_record::render::{exact, figure};
 use pageout_record::schema::{Edges, Matrix, Metric};
 use serde_json::json;
 
-/// The most columns and rows that are drawn, if there is room.
+/// The maximum number of columns and rows that are drawn, if there is room.
 const DRAWN: [usize; 2] = [120, 80];
 
 /// Draws a heat map, with a given range of colours. If it has too many cells, each drawn cell shows

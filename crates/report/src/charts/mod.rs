@@ -22,7 +22,7 @@ use pageout_record::compare::{Comparison, Role, Row};
 use pageout_record::render::{Label, Labelling, figure};
 use pageout_record::schema::Better;
 
-/// The most charts of a panel that is not folded.
+/// The maximum number of charts of a panel that is not folded.
 const FEW: usize = 4;
 
 /// A comparison that is drawn.

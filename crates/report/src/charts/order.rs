@@ -9,7 +9,7 @@ use pageout_record::compare::Row;
 use pageout_record::render::figure;
 use serde_json::json;
 
-/// The most charts of one comparison.
+/// The maximum number of charts of one comparison.
 const CHARTS: usize = 48;
 
 impl Drawn<'_> {

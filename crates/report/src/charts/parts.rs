@@ -9,7 +9,7 @@ use pageout_record::render::{Label, figure};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 
-/// The most charts of one comparison.
+/// The maximum number of charts of one comparison.
 const CHARTS: usize = 32;
 /// The room behind the longest bar, for its figure, as a share of it.
 const ROOM: f64 = 1.15;

@@ -8,7 +8,7 @@ use pageout_record::render::figure;
 use pageout_record::schema::{Metric, Series};
 use serde_json::{Value, json};
 
-/// The most lines that can be distinguished.
+/// The maximum number of lines that can be distinguished.
 const LINES: usize = 24;
 
 /// Draws lines, or areas on top of each other, with a given range of the vertical axis.

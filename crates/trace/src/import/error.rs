@@ -8,13 +8,14 @@ use super::format::Format;
 use super::seeming::Seeming;
 use crate::error::WriteError;
 
-/// The most regions of DAMON's that are kept: 16 bytes each.
+/// The maximum number of regions of DAMON's that are kept: 16 bytes each.
 pub(super) const MAX_REGIONS: usize = 1 << 22;
-/// The most pages of DAMON's regions that were accessed, in all snapshots together.
+/// The maximum number of pages of DAMON's regions that were accessed, in all snapshots together.
 pub(super) const MAX_ACCESSES: u64 = 1 << 25;
-/// The most different pages.
+/// The maximum number of different pages.
 pub(super) const MAX_PAGES: u64 = 1 << 22;
-/// The most records of a cache's trace: no trace of more accesses has a reference string.
+/// The maximum number of records of a cache's trace: no trace of more accesses has a reference
+/// string.
 pub(super) const MAX_RECORDS: u64 = u32::MAX as u64 - 1;
 
 /// The reason why an input cannot be imported.
@@ -115,7 +116,7 @@ pub enum ImportError {
     /// More pages than fit the memory.
     #[error("the input has more than {most} pages, for which memory is available")]
     TooManyPages {
-        /// The pages that fit.
+        /// The number of pages that fit.
         most: u64,
     },
     /// The input cannot be read.
@@ -186,9 +187,9 @@ pub enum Refusal {
          choose one with --pid, such as --pid {before}"
     )]
     Process {
-        /// The process of this one.
+        /// The process of this record.
         found: u64,
-        /// The process of those before.
+        /// The process of the records before it.
         before: u64,
     },
     /// Records of several of DAMON's contexts or schemes, which see the same accesses.
@@ -246,9 +247,9 @@ pub enum Refusal {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NextUse {
     /// No record has such a number.
-    #[error("its next use is {next}, which is the number of no record: {}", ACCEPTED_NEXT)]
+    #[error("its next use is {next}, and no record has that number: {}", ACCEPTED_NEXT)]
     Impossible {
-        /// The next use that it states.
+        /// The next use that the record states.
         next: i64,
     },
     /// The value is the distance to the record, not its number.
@@ -257,7 +258,7 @@ pub enum NextUse {
          (libCacheSim's traceConv writes it)"
     )]
     Distance {
-        /// The next use that it states.
+        /// The next use that the record states.
         next: u32,
         /// The record that asks for the object next, from 0.
         asks: u32,
@@ -268,9 +269,9 @@ pub enum NextUse {
          one trace at a time"
     )]
     Concatenated {
-        /// The next use that it states.
+        /// The next use that the record states.
         next: u32,
-        /// The record from which it is counted.
+        /// The record from which the next use is counted.
         start: u32,
     },
     /// The object is said not to be asked for again, and is.
@@ -285,7 +286,7 @@ pub enum NextUse {
     /// Another record asks for the object next.
     #[error("its next use is {next}, and record {asks} asks for its object: {}", ACCEPTED_NEXT)]
     Other {
-        /// The next use that it states.
+        /// The next use that the record states.
         next: u32,
         /// The record that asks for the object next, from 0.
         asks: u32,
@@ -296,9 +297,9 @@ pub enum NextUse {
          {records} records was cut off, or is no oracleGeneral"
     )]
     Missing {
-        /// The next use that it states.
+        /// The next use that the record states.
         next: u32,
-        /// The records of the input.
+        /// The number of records of the input.
         records: u64,
     },
 }

@@ -34,17 +34,17 @@ impl Format {
         Self::OracleGeneral,
     ];
 
-    /// Returns true if it has only some of a program's accesses.
+    /// Returns true if the format has only some of a program's accesses.
     pub const fn is_sampled(self) -> bool {
         matches!(self, Self::PerfScript | Self::Damon)
     }
 
-    /// Returns true if its records show where an epoch ends.
+    /// Returns true if the format's records show where an epoch ends.
     pub const fn has_epochs(self) -> bool {
         matches!(self, Self::Damon)
     }
 
-    /// Returns true if its records name their process.
+    /// Returns true if the format's records name their process.
     pub const fn has_processes(self) -> bool {
         matches!(self, Self::PerfScript | Self::Damon | Self::Drmemtrace)
     }

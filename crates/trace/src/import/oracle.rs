@@ -62,7 +62,7 @@ const NEVER: u32 = u32::MAX;
 struct Last {
     page: u32,
     record: u32,
-    /// The next use that it states, or [`NEVER`].
+    /// The next use that the record states, or [`NEVER`].
     next: u32,
 }
 
@@ -79,7 +79,7 @@ struct Uses {
     objects: HashMap<u64, Last>,
     records: u32,
     meanings: Meanings,
-    /// The most objects that fit the available memory.
+    /// The maximum number of objects that fit the available memory.
     most: u64,
 }
 
@@ -216,8 +216,8 @@ mod tests {
                 "record 3: its next use 2 is counted from record 2, where another trace begins",
             ),
             (&[(1, 9), (2, -1)], "record 0: its next use is 9, and no record asks for its object"),
-            (&[(1, 0)], "record 0: its next use is 0, which is the number of no record"),
-            (&[(1, -2)], "its next use is -2, which is the number of no record"),
+            (&[(1, 0)], "record 0: its next use is 0, and no record has that number"),
+            (&[(1, -2)], "its next use is -2, and no record has that number"),
             (&[(1, 1 << 32)], "its next use is 4294967296"),
         ] {
             let error = taken(records).expect_err(cause);

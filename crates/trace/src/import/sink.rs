@@ -27,7 +27,7 @@ pub(super) struct Sink<'a> {
     /// The process of the accesses so far, or the requested one.
     process: Option<u64>,
     epoch_references: u64,
-    /// The most pages that fit the available memory.
+    /// The maximum number of pages that fit the available memory.
     most: u64,
     passed_over: PassedOver,
     epochs: Option<Epochs<OutputFile>>,

@@ -171,7 +171,7 @@ pub enum RecordError {
         recorder: Recorder,
         /// The command's first word.
         command: String,
-        /// The meaning of its exit status.
+        /// The meaning of the recorder's exit status.
         reason: String,
     },
     /// The recorder's output cannot be read.

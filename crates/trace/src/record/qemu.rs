@@ -28,7 +28,7 @@ const SOURCES: [(&str, &str); 2] = [
 const COMPILER: &str = "gcc";
 /// The word that ends the log, though a background child may still hold the pipe open.
 const END: u64 = 0b1011;
-/// The most text at once; the plugin never writes more.
+/// The maximum length of one text, in bytes; the plugin never writes more.
 const MAX_TEXT: u64 = 1 << 20;
 const BUFFER: usize = 64 << 10;
 

@@ -23,11 +23,11 @@ pub struct RecordedChild {
     pub number: u64,
     /// The system's number of the process.
     pub pid: u64,
-    /// The first program that it executed.
+    /// The first program that the child executed.
     pub program: String,
-    /// The path of its trace.
+    /// The path of the child's trace.
     pub output: PathBuf,
-    /// The summary of its trace.
+    /// The summary of the child's trace.
     pub summary: Summary,
 }
 
@@ -36,14 +36,14 @@ pub struct RecordedChild {
 pub struct Summary {
     /// The trace's totals, with the way in which the program ended.
     pub totals: Totals,
-    /// Pages used that no event mapped; they are [`Kind::Unknown`](crate::Kind::Unknown) in the
-    /// trace.
+    /// The number of pages used that no event mapped; they are
+    /// [`Kind::Unknown`](crate::Kind::Unknown) in the trace.
     pub unknown_pages: u64,
     /// The number of child processes begun. They are not in the trace.
     pub children: u64,
     /// The number of times that the program was replaced by another one (`execve`), which the trace
     /// continues with.
     pub replacements: u64,
-    /// Lines of the recorder's that could not be parsed.
+    /// The number of the recorder's lines that could not be parsed.
     pub skipped_lines: u64,
 }

@@ -20,7 +20,7 @@ use crate::room::NoRoom;
 use policy::Replacement;
 use std::num::NonZeroUsize;
 
-/// The most bytes of memory that a policy takes for each different page.
+/// The maximum number of bytes of memory that a policy takes for each different page.
 pub const BYTES_A_PAGE: u64 = 10;
 
 /// A policy that works page by page on demand, without knowing the future.

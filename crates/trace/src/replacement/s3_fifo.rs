@@ -11,9 +11,9 @@ use crate::room::{NoRoom, filled};
 
 /// The small queue has a tenth of the frames, but at least one.
 const SMALL: usize = 10;
-/// The most uses that are counted.
+/// The maximum number of uses that are counted.
 const MOST_USES: u8 = 3;
-/// The uses in the small queue after which a page goes to the main queue.
+/// The number of uses in the small queue after which a page goes to the main queue.
 const TO_MAIN: u8 = 2;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -14,7 +14,7 @@ pub(super) struct OneFile<R> {
     found: bool,
     /// The bytes of the file that are left.
     left: u64,
-    /// The bytes after it up to the next header.
+    /// The bytes after the file up to the next header.
     padding: u64,
 }
 

@@ -57,10 +57,10 @@ fn other_files_are_refused_with_the_cause() {
             case("an object again", records(&again), Refused("its object is not asked for again")),
             case("CSV", csv, Refused("found comma-separated values, not oracleGeneral")),
             case("lcs", lcs, Refused("found libCacheSim's lcs format")),
-            case("text", "x".repeat(72), Refused("is the number of no record")),
+            case("text", "x".repeat(72), Refused("no record has that number")),
             case("zeros", [0; 48], Refused("record 0: its next use is 0")),
             case("nothing", "", Refused("no reference in it; accepted are oracleGeneral's")),
-            case("27 bytes a record", [9; 27 * 8], Refused("is the number of no record")),
+            case("27 bytes a record", [9; 27 * 8], Refused("no record has that number")),
         ],
     );
 }

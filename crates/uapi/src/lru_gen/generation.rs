@@ -60,7 +60,7 @@ pub enum Tier {
 /// The counts of page table walks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Walk {
-    /// Entries examined (`T`).
+    /// The number of entries examined (`T`).
     pub leaf_total: u64,
     /// Young entries among them (`Y`).
     pub leaf_young: u64,

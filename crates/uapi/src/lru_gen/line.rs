@@ -2,9 +2,9 @@
 
 use super::generation::{Generation, Pages};
 
-/// The most bytes of a cgroup's path: the kernel's `PATH_MAX`.
+/// The maximum number of bytes of a cgroup's path: the kernel's `PATH_MAX`.
 const LONGEST_PATH: usize = 4096;
-/// The most nodes: the largest `MAX_NUMNODES` of any architecture.
+/// The maximum number of nodes: the largest `MAX_NUMNODES` of any architecture.
 const NODES: u32 = 1024;
 
 /// A line by its form (Linux 7.3.4, `lru_gen_seq_show`).

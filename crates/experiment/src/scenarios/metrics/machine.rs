@@ -123,7 +123,7 @@ pub fn decisive(unit: &'static str) -> Vec<MetricSpec> {
     CAUSES.iter().chain(MOVED).map(in_its_unit).collect()
 }
 
-/// Returns the metrics of a part of a run, `per` an event that repeats in it.
+/// Returns the metrics of a part of a run, in units per event `per`, which repeats in that part.
 pub fn between(per: &'static str) -> Vec<MetricSpec> {
     let counts = COUNTS.iter().chain([&HIDDEN]).map(|metric| metric.per(per));
     let hidden = [HIDDEN_P50, HIDDEN_P90, HIDDEN_P99, HIDDEN_LONGEST];

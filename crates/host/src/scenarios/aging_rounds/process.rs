@@ -26,20 +26,21 @@ const SIZED: &str = "the arena is sized for the scenario";
 /// The counts, in pages unless a field says otherwise.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Tally {
-    /// Generations opened.
+    /// The number of generations opened.
     pub(super) generations: u64,
     /// The counts of walks.
     pub(super) walks: MmStats,
-    /// Bits set in the filter that the next walk tests, summed over the ends of rounds.
+    /// The number of bits set in the filter that the next walk tests, summed over the ends of
+    /// rounds.
     pub(super) filter_bits: u64,
-    /// Rounds at whose end there is no filter for the next walk.
+    /// The number of rounds at whose end there is no filter for the next walk.
     pub(super) unfiltered: u64,
-    /// Pages examined by eviction.
+    /// The number of pages examined by eviction.
     pub(super) scanned: u64,
-    /// Pages that eviction met on an old list and moved to another generation.
+    /// The number of pages that eviction met on an old list and moved to another generation.
     pub(super) sorted: u64,
-    /// Pages that are in a younger generation after `memory.reclaim` than before, and still in
-    /// memory.
+    /// The number of pages that are in a younger generation after `memory.reclaim` than before, and
+    /// still in memory.
     pub(super) promoted: u64,
     pub(super) reclaimed: u64,
     /// Pages of hot folios out of memory at the ends of rounds, up to the number of cold ones in
@@ -49,7 +50,7 @@ pub(super) struct Tally {
     pub(super) hot_reads: u64,
     /// All pages that were read again.
     pub(super) refaults: u64,
-    /// Requests that reclaimed less than they asked for.
+    /// The number of requests that reclaimed less than they asked for.
     pub(super) short: u64,
     /// The operations on tables and TLBs, also those of faults.
     pub(super) tables: Counts,
@@ -125,8 +126,8 @@ impl<'a, F: Arch> Process<'a, F> {
         process
     }
 
-    /// Runs as many rounds that are not counted, to warm the filters, as rounds that are. Returns
-    /// the counts of the latter.
+    /// Runs the rounds twice: first uncounted, to warm the filters, then counted. Returns the
+    /// counts.
     pub(super) fn run(&mut self) -> Tally {
         for _ in 0..self.scenario.rounds {
             self.round();

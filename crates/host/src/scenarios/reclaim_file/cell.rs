@@ -153,7 +153,7 @@ impl<'a, F: Arch> ReclaimCell<'a, F> {
     }
 }
 
-/// Reclaims with nothing that looks on: the one function that is timed, and counted where times are
+/// Reclaims without any observer: the one function that is timed, and counted where times are
 /// predicted.
 #[inline(never)]
 fn plainly<F: Arch>(setup: &Setup<'_, F>, bytes: u64, tuning: Tuning) -> Result<u64, Errno> {

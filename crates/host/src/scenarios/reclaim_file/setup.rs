@@ -17,14 +17,14 @@ use pageout_reclaim::{
 /// The address at which anonymous memory begins: past any file, aligned to any folio.
 const ANON_START: VirtAddr = VirtAddr::new(1 << 42);
 
-/// Pages of a stretch.
+/// The number of pages of a stretch.
 const STRETCH: usize = 1 << Orders::MIXED[Orders::MIXED.len() - 1];
 
 const SIZED: &str = "the arena is sized for the scenario";
 
 /// The file, mapped and listed, with nothing reclaimed yet.
 pub struct Setup<'a, F> {
-    /// The ground that it is set up on.
+    /// The ground that the file is set up on.
     pub ground: Ground<'a, F>,
     pub(crate) memcg: MemcgId,
     /// The processes, with their root tables.
@@ -104,8 +104,8 @@ pub(super) fn young<F: Arch>(
     }
 }
 
-/// Returns the order of every stretch of a file of mixed orders, as many of each, in no particular
-/// order.
+/// Returns the order of every stretch of a file of mixed orders: each order equally often,
+/// shuffled.
 fn stretches(pages: usize) -> impl Iterator<Item = u8> {
     Orders::MIXED.into_iter().cycle().take(pages / STRETCH)
 }

@@ -32,10 +32,10 @@ impl Source<'_> {
 /// A table of the file whose keys are all known.
 pub(super) struct Section<'a> {
     source: Source<'a>,
-    /// The prefix of its keys in errors: empty, or for example `prices.access.`.
+    /// The prefix of the section's keys in errors: empty, or for example `prices.access.`.
     path: String,
     table: &'a dyn TableLike,
-    /// The offset of its header, or of the table itself.
+    /// The offset of the section's header, or of the table itself.
     offset: usize,
 }
 

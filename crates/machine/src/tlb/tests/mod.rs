@@ -1,4 +1,4 @@
-//! The TLB compared with a naive one, and the rules of what is held.
+//! The TLB compared with a naive one, and the rules of the translations that it holds.
 
 mod naive;
 mod rules;

@@ -1,4 +1,4 @@
-//! The rules of what is held, each by its fact.
+//! The rules of the translations that a TLB holds, each as a test.
 
 use super::tables::{Map, Tables};
 use super::{A, B, PLAIN, level, page};

@@ -23,7 +23,7 @@ pub(super) enum Map {
     Nothing,
     Read,
     Write,
-    /// The page is mapped to a frame that follows no neighbour's.
+    /// The page is mapped to a frame that is not next to its neighbours' frames.
     Elsewhere,
     /// The page is mapped for every address space, if the format has a bit for that.
     Global,

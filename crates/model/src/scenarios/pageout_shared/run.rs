@@ -1,5 +1,5 @@
-//! A single run: a process reads its memory and pages it out in turn; others read the same memory
-//! before each time.
+//! A single run. In turn, a process reads its memory and pages it out; before it is paged out,
+//! other processes read the same memory.
 
 use super::PageoutShared;
 use crate::{Between, Kernel, Model, ModelRun, Program, Reported, Swap, activity, reported};

@@ -30,7 +30,7 @@ pub(crate) struct MmWalk {
     /// True if the walk also enters tables that no filter names, and address spaces that did not
     /// run.
     pub(crate) force_scan: bool,
-    /// The address at which the walk of an address space goes on.
+    /// The address at which the walk of an address space continues.
     pub(crate) next_addr: VirtAddr,
     pub(crate) stats: MmStats,
     /// The number of pages by which each generation grew.

@@ -13,7 +13,7 @@ impl<W: World> Engine<'_, W> {
     ///
     /// Kernels instead join generations with the same place of the four, whatever their age (Linux
     /// 7.3.4, `lru_gen_reparent_memcg`). They open generations of the parent until it has them all.
-    /// That touches no folio, which this engine must do anyway.
+    /// Kernels thereby touch no folio. This engine has to touch each folio anyway.
     pub(in crate::lru) fn reparent_generations(&mut self, from: MemcgId, to: MemcgId) {
         let maps = self.maps;
         let mut moved = FolioList::default();

@@ -87,7 +87,7 @@ impl DirtyFolios {
 }
 
 impl<E: Env> Engine<'_, E> {
-    /// Returns the next folio of a flusher's walk, with a reference, which the caller gives up by
+    /// Returns the next folio of a flusher's walk, with a reference, which the caller drops by
     /// [`Engine::release`] after [`Engine::write_back`]. Entries that [`Engine::map_folio`] made
     /// writable are not asked: stores through them are found once the entries are taken out, or
     /// after [`MmState::note_dirty`].

@@ -80,7 +80,7 @@ impl<'e, E: Env> Engine<'e, E> {
 
 impl<E: Env> Engine<'_, E> {
     /// Returns the folio that holds page `index` of the file, with a reference that the caller
-    /// gives up.
+    /// drops.
     ///
     /// # Errors
     /// [`BadId`] if the file's mapping has ended.

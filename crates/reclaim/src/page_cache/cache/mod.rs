@@ -23,7 +23,7 @@ pub struct ShadowEntry {
     key: AtomicU64,
     /// The shadow (see `workingset`).
     shadow: AtomicU64,
-    /// The time at which it was stored, to find the oldest of a set.
+    /// The time at which the shadow was stored, to find the oldest of a set.
     stored: AtomicU32,
 }
 

@@ -154,8 +154,8 @@ impl<E: Env> Engine<'_, E> {
         drop(locked);
     }
 
-    /// Returns the folio that the swap cache has for a slot, with a reference that the caller gives
-    /// up. The slot's page in it is at the slot's distance from
+    /// Returns the folio that the swap cache has for a slot, with a reference that the caller
+    /// drops. The slot's page in it is at the slot's distance from
     /// [`Folio::swap`](crate::Folio::swap).
     pub fn swap_cache_get_folio(&mut self, slot: SwapSlot) -> Option<FolioId> {
         let maps = self.maps;
@@ -204,8 +204,8 @@ impl<E: Env> Engine<'_, E> {
     }
 
     /// Takes a locked folio out of the swap cache and frees its slots, unless entries name them or
-    /// a transfer goes on. The folio is dirty then, and the cache's reference is dropped. Returns
-    /// true if the folio is not in the cache any more. The caller holds a reference.
+    /// a transfer is in progress. The folio is dirty then, and the cache's reference is dropped.
+    /// Returns true if the folio is not in the cache any more. The caller holds a reference.
     pub fn try_to_free_swap(&mut self, guard: &FolioGuard<'_>) -> bool {
         let maps = self.maps;
         let folio = guard.folio();

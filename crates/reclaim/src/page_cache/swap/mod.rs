@@ -18,7 +18,7 @@ pub struct Slot {
     pub(super) index: AtomicU64,
     /// The mapping of that page.
     pub(super) mapping: AtomicU32,
-    /// The next in its chain of the index.
+    /// The next slot in this one's chain of the index.
     pub(super) chain: AtomicU32,
     /// The folio in the swap cache.
     folio: AtomicU32,
@@ -36,8 +36,8 @@ impl Slot {
         self.entries.store(0, Relaxed);
     }
 
-    /// Returns true if it holds the `k`-th page of a folio. For shared memory, the index decides.
-    /// For anonymous memory, it holds the page if no index leads to it.
+    /// Returns true if the slot holds the `k`-th page of a folio. For shared memory, the index
+    /// decides. For anonymous memory, it holds the page if no index leads to it.
     pub(super) fn is_of(&self, folio: &Folio, k: usize) -> bool {
         let mapping = self.mapping.load(Relaxed);
         match folio.flags().contains(FolioFlags::ANON) {

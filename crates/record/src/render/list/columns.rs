@@ -14,7 +14,7 @@ type Pieces = [String; 4];
 
 /// The column of a variant.
 pub(super) struct Column {
-    /// The title above it.
+    /// The title above the column.
     pub(super) head: String,
     cells: Vec<Pieces>,
     /// The widths of the widest of each piece, with the space before it.
@@ -33,7 +33,7 @@ impl Column {
         self.widths.iter().sum::<usize>().max(self.head.len())
     }
 
-    /// Returns its cell in a row, padded to the column's width.
+    /// Returns the column's cell in a row, padded to the column's width.
     pub(super) fn cell(&self, row: usize) -> String {
         let [value, reach, change, mark] = &self.cells[row];
         let [of_value, of_reach, of_change, of_mark] = self.widths;

@@ -21,14 +21,14 @@ use ascii::{ascii, command, lines};
 use columns::{Column, columns, heads};
 use notes::Notes;
 
-/// Columns of text. Mails are quoted, and should still fit into 80.
+/// The number of columns of text. Mails are quoted, and should still fit into 80.
 pub const LIST_WIDTH: usize = 72;
 
-/// The most columns for names of rows in a table that has to be split.
+/// The maximum number of columns for names of rows in a table that has to be split.
 const NAME: usize = 26;
-/// The fewest columns for names. If there are fewer, names have separate lines.
+/// The minimum number of columns for names. If there are fewer, names have separate lines.
 const LEAST_NAME: usize = 12;
-/// Columns of text between columns.
+/// The number of columns of text between columns.
 const GAP: usize = 2;
 
 /// The additions to the figures of a list.

@@ -8,9 +8,9 @@ use crate::schema::{Basis, Matrix, Metric};
 
 /// The shades from least to most.
 const SHADES: [char; 4] = ['░', '▒', '▓', '█'];
-/// Rows of characters.
+/// The number of rows of characters.
 const ROWS: usize = 24;
-/// Columns of the name of a part.
+/// The number of columns of the name of a part.
 const PART: usize = 14;
 
 /// Returns the cells in lines of at most `columns` columns. If there are too many, each character

@@ -19,7 +19,7 @@ use plot::Plot;
 use std::collections::HashSet;
 use std::ptr;
 
-/// The most pictures of a kind that are drawn; a page has more.
+/// The maximum number of pictures of a kind that are drawn; a page has more.
 const DRAWN: usize = 12;
 
 /// The possible widths of pictures.

@@ -2,7 +2,7 @@
 
 use crate::render::text::{cut, width};
 
-/// The rows of characters over which values are spread.
+/// The number of rows of characters over which values are spread.
 const ROWS: usize = 12;
 /// The marks of the lines, one each.
 const MARKS: &[u8] = b"ox+*#@%$abcdefghijklmnpqrstuvwyz";
@@ -27,7 +27,7 @@ pub(super) struct Plot {
 }
 
 impl Plot {
-    /// The most lines that each have a mark.
+    /// The maximum number of lines that each have a mark.
     pub(super) const LINES: usize = MARKS.len();
 
     /// Returns the plot in lines of at most `columns` columns.

@@ -70,7 +70,8 @@ struct Reader<'r, 's> {
 }
 
 impl Reader<'_, '_> {
-    /// Keeps a refusal, for which the parser has no place.
+    /// Returns the result, and keeps its refusal, if any, in the reader: the parser's error type
+    /// cannot carry it.
     fn held<T, E: Error>(&mut self, result: Result<T, Refusal>) -> Result<T, E> {
         result.map_err(|refusal| {
             self.refusal = Some(refusal);

@@ -13,8 +13,8 @@ pub(super) struct Region {
     pub(super) start: u64,
     /// The address after the last byte.
     pub(super) end: u64,
-    /// The times it was found accessed; `None` in the snapshot that damo adds at the end, which
-    /// has -1 there.
+    /// The number of times that the region was found accessed; `None` in the snapshot that damo
+    /// adds at the end, which has -1 there.
     pub(super) accesses: Option<u64>,
 }
 
@@ -31,7 +31,7 @@ pub(super) struct Snapshots {
     accessed: Vec<Pages>,
     /// Regions in `accessed` up to the end of each snapshot.
     ends: Vec<usize>,
-    /// Pages of all regions in `accessed`.
+    /// The number of pages of all regions in `accessed`.
     pages: u64,
     /// The present snapshot is the one that damo adds at the end.
     is_closing: bool,

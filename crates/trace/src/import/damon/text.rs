@@ -117,7 +117,7 @@ impl Reader<'_, '_> {
     }
 }
 
-/// Reads a line; `None` if it is of no form.
+/// Reads a line; `None` if its form is unknown.
 fn parse(line: &[u8]) -> Option<LineContent> {
     if let Some(traced) = traced(line) {
         return traced.map(LineContent::Traced);

@@ -35,7 +35,7 @@ pub(super) struct Traced {
     pub(super) region: Region,
 }
 
-/// Reads the fields of a tracepoint's line; `None` if it is of no such event, and an inner `None`
+/// Reads the fields of a tracepoint's line; `None` if it is of another event, and an inner `None`
 /// if its fields are not those of the event.
 pub(super) fn traced(line: &[u8]) -> Option<Option<Traced>> {
     let (event, fields) =

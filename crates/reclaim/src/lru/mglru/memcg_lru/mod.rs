@@ -44,7 +44,7 @@ pub(crate) struct Bin {
 pub(crate) struct MemcgLruLink {
     generation: AtomicU8,
     bin: AtomicU8,
-    /// True if its last move was to a tail.
+    /// True if the cgroup's last move was to a tail.
     at_tail: AtomicBool,
     prev: AtomicU16,
     next: AtomicU16,

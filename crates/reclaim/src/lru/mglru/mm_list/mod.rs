@@ -46,7 +46,7 @@ pub(crate) struct Membership {
     walkers: AtomicU16,
     /// The cgroup whose list it is on.
     memcg: AtomicU16,
-    /// True if a CPU ran in it since it was last given out.
+    /// True if a CPU ran in the address space since it was last given out.
     ran: AtomicBool,
 }
 
