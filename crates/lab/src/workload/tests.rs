@@ -314,7 +314,11 @@ fn a_program_is_refused_before_anything_is_built() {
     let for_arches = OF_SCRIPT.replacen("run.sh", "run-{arch}", 1);
     for (manifest, files, said) in [
         (OF_SCRIPT, vec![], ":4: program `run.sh`: no such file in "),
-        (OF_SCRIPT, vec![("run.sh", &b"echo"[..])], "run.sh is not a program for arm64: expected a "),
+        (
+            OF_SCRIPT,
+            vec![("run.sh", &b"echo"[..])],
+            "run.sh is not a program for arm64: expected a ",
+        ),
         (
             OF_SCRIPT,
             vec![("run.sh", b"#!/usr/bin/python3\n")],
