@@ -187,8 +187,8 @@ fn free_ns(memory: &[u8], lines: &[u32]) -> f64 {
     })
 }
 
-/// Returns the most pages of `translation` whose translations a level of the TLB still has: those
-/// whose time is below the middle between `before`, within the level, and `beyond`.
+/// Returns the largest number of pages in `translation` whose translations a level of the TLB still
+/// has: those whose time is below the middle between `before`, within the level, and `beyond`.
 pub(super) fn reach(translation: &[(usize, f64)], before: f64, beyond: f64) -> Option<usize> {
     let half = f64::midpoint(before, beyond);
     let within = translation.iter().take_while(|(_, ns)| *ns < half).last()?;

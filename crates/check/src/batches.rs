@@ -113,8 +113,8 @@ fn cases() -> impl Iterator<Item = Case> {
     })
 }
 
-/// Sets up the case and unmaps the folio. Returns the result, and if `told` is true also the start
-/// and the steps.
+/// Sets up the case and unmaps the folio. Returns the result; if `told` is true, also the start and
+/// the steps, for a counterexample.
 fn unmap<R: Rules, F: Small>(
     case: &Case,
     (by, read): (UnmapGranularity, Getter),

@@ -24,12 +24,12 @@ impl Journal {
         pages.set(pages.get() + io.nr as u64);
     }
 
-    /// Returns the pages read from storage so far.
+    /// Returns the number of pages read from storage so far.
     pub(crate) fn read(&self) -> u64 {
         self.read.get()
     }
 
-    /// Returns the pages written to storage so far.
+    /// Returns the number of pages written to storage so far.
     pub(crate) fn written(&self) -> u64 {
         self.written.get()
     }

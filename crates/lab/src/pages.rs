@@ -14,8 +14,8 @@ pub(super) enum Pages {
 }
 
 impl Pages {
-    /// Returns the 4K pages of all samples, of which a page of the kernel's has `small_pages`;
-    /// `None` if there were none.
+    /// Returns the number of 4K pages of all samples; a page of the kernel has `small_pages` of
+    /// them. `None` if there were none.
     pub(super) fn count(&self, records: &[Record], small_pages: u64) -> Option<u64> {
         let sum = |name: &str| {
             let metrics = records.iter().flat_map(|record| &record.metrics);

@@ -18,7 +18,7 @@ const fn other_memory_mib(config: Config) -> u64 {
     }
 }
 
-/// The arguments by which a machine counts instructions, and repeats.
+/// The arguments by which a machine counts instructions, the same in every run.
 pub(super) const COUNTED: [&str; 8] = [
     "-icount",
     "shift=0,sleep=off",

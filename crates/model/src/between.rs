@@ -31,7 +31,8 @@ const COUNTS: [(MetricSpec, &str); 9] = [
 ];
 
 impl Between {
-    /// Returns how many times an event was counted. `wanted` is the machine's name for it.
+    /// Returns the number of times that an event was counted. `wanted` is the machine's name for
+    /// it.
     /// # Panics
     /// If the machine has no such count.
     pub fn count(&self, wanted: &str) -> u64 {

@@ -74,7 +74,7 @@ impl Vm {
         Self { primary, own, counts: Default::default() }
     }
 
-    /// Returns how many times an event happened.
+    /// Returns the number of times that an event happened.
     pub fn times(&self, what: VmCount) -> u64 {
         self.counts[what as usize].get()
     }

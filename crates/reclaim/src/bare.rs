@@ -187,7 +187,7 @@ impl Ground {
         id
     }
 
-    /// Does the same, and puts the folio into the generation of a sequence number.
+    /// Makes a folio like `folio`, and puts it into the generation of a sequence number.
     pub(crate) fn folio_in(&mut self, seq: u64, kind: usize, zone: u64, order: u8) -> FolioId {
         let id = self.folio(kind, zone, order, MemcgId::ROOT);
         let engine = self.engine();

@@ -114,8 +114,8 @@ mod tests {
         served(string, number).faults
     }
 
-    /// Returns the fewest faults over every choice of every victim: it follows all sets of pages
-    /// that can be resident, with the fewest faults that lead to each.
+    /// Returns the smallest number of faults over every choice of every victim: it follows all sets
+    /// of pages that can be resident, with the fewest faults that lead to each.
     fn every_choice(numbers: &[u8], frames: usize) -> usize {
         let mut reachable = BTreeMap::from([(BTreeSet::new(), 0)]);
         for page in numbers {

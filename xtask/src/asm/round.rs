@@ -6,9 +6,9 @@ use super::check::{reached, successors};
 use super::isa::{Isa, Next};
 use super::listing::{Function, Listing};
 
-/// Returns the instructions of the shortest round of a loop that reads `entries` entries, and
-/// neither changes one nor calls. The loop is in the function that `symbol` names or in one that it
-/// calls.
+/// Returns the number of instructions of the shortest round of a loop that reads `entries` entries,
+/// and neither changes one nor calls. The loop is in the function that `symbol` names or in one
+/// that it calls.
 pub(super) fn shortest(listing: &Listing, isa: Isa, symbol: &str, entries: usize) -> Option<usize> {
     let functions = reached(listing, isa, symbol).into_iter().map(|name| &listing[name]);
     let rounds = functions.flat_map(|function| {

@@ -40,7 +40,7 @@ pub(super) struct Ready {
 }
 
 impl Ready {
-    /// The number of bytes that it is read from.
+    /// The size in bytes of the memory that the value is read from.
     pub(super) const SIZE: usize = 2 * WORD;
 
     pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
@@ -127,7 +127,7 @@ pub(super) struct Given {
     pub(super) listed: Listed,
     /// The number of points that all CPUs had passed, this one included.
     pub(super) count: u64,
-    /// Nanoseconds since the beginning.
+    /// Nanoseconds since the run's beginning.
     pub(super) time: u64,
 }
 
@@ -138,7 +138,7 @@ pub struct Event {
     pub cpu: u64,
     /// The number of points that all CPUs had passed.
     pub count: u64,
-    /// Nanoseconds since the beginning.
+    /// Nanoseconds since the run's beginning.
     pub time: u64,
     /// The text.
     pub text: String,

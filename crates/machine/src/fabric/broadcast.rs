@@ -144,7 +144,7 @@ impl<F: Format> Machine<'_, F> {
         }
     }
 
-    /// Returns the most invalidations of one issuer that any core holds.
+    /// Returns the largest number of invalidations of one issuer that any core holds.
     fn held_at_most(&self, issuer: CoreId) -> usize {
         let of = |core: &Core<'_, F>| {
             core.held.borrow().iter().filter(|message| message.issuer == issuer).count()

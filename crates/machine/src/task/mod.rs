@@ -190,7 +190,8 @@ impl<'t, 'a, F: Format> Task<'t, 'a, F> {
         changed.fold(read, |time, slot| time + lines.write(core, slot).walker_write(prices))
     }
 
-    /// Returns the accesses that stale entries of its core's TLB hid so far, of whichever task.
+    /// Returns the number of accesses, of all tasks, that stale entries of the core's TLB hid so
+    /// far.
     #[inline]
     pub fn hidden_accesses(&self) -> u64 {
         self.core().tlb.borrow().hidden().accesses

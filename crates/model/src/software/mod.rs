@@ -145,7 +145,7 @@ pub struct Done {
 }
 
 impl Done {
-    /// Returns how many times this effort was made.
+    /// Returns the number of times that this effort was made.
     pub fn times(&self, effort: KernelOp) -> u64 {
         self.times[effort as usize].get()
     }

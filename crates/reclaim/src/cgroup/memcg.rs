@@ -78,7 +78,7 @@ impl Memcg {
         MemcgId(self.parent.load(Relaxed))
     }
 
-    /// Returns the pages charged to it and to all below it.
+    /// Returns the number of pages charged to the cgroup and to all below it.
     #[inline]
     pub fn usage(&self) -> u64 {
         self.usage.load(Relaxed)

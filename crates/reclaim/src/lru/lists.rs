@@ -141,7 +141,8 @@ impl<W: World> Engine<'_, W> {
         self.putback_where(list, |guard, id| maps.lru_place(guard, id));
     }
 
-    /// Does the same, but `place` puts each folio on a list. The sizes of lists are updated here.
+    /// Puts folios back like `putback`, but `place` puts each on a list. The sizes of lists are
+    /// updated here.
     pub(super) fn putback_where(
         &mut self,
         list: &mut FolioList,

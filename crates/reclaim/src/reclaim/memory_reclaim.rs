@@ -11,9 +11,9 @@ use pageout_uapi::{Errno, ReclaimRequest};
 
 impl<W: World> Engine<'_, W> {
     /// Reclaims the amount that `request` asks for from a cgroup and all below it, in rounds of a
-    /// quarter of the amount left. Returns the pages reclaimed, which may be more than asked for
-    /// (Linux 7.3.4, `user_proactive_reclaim`; there are no per-CPU lists to drain before the last
-    /// round). [`ReclaimRequest::parse`] reads what is written to the file.
+    /// quarter of the amount left. Returns the number of pages reclaimed, which may be more than
+    /// asked for (Linux 7.3.4, `user_proactive_reclaim`; there are no per-CPU lists to drain before
+    /// the last round). [`ReclaimRequest::parse`] reads what is written to the file.
     ///
     /// # Errors
     /// [`Errno::EINTR`] if a signal is pending, [`Errno::EAGAIN`] if 17 rounds reclaimed nothing.

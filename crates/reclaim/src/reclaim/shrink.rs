@@ -404,7 +404,7 @@ impl<W: World> Engine<'_, W> {
     }
 
     /// Moves folios from the tail of an active list to the inactive one, except executable pages of
-    /// files that are in use. Returns the pages moved (Linux 7.3.4).
+    /// files that are in use. Returns the number of pages moved (Linux 7.3.4).
     pub(super) fn shrink_active_list(
         &mut self,
         memcg: MemcgId,

@@ -27,13 +27,13 @@ pub struct ReclaimOptions {
 
 impl<W: World> Engine<'_, W> {
     /// Reclaims some 32 pages from the whole machine, for a caller that found no free frame.
-    /// Returns the pages reclaimed; 0 means that there is nothing to reclaim (Linux 7.3.4,
-    /// `try_to_free_pages`).
+    /// Returns the number of pages reclaimed; 0 means that there is nothing to reclaim (Linux
+    /// 7.3.4, `try_to_free_pages`).
     pub fn try_to_free_pages(&mut self) -> u64 {
         self.try_to_free_pages_of(MAX_NR_ZONES - 1)
     }
 
-    /// Does the same, but takes only from the zones up to `reclaim_idx`.
+    /// Reclaims like `try_to_free_pages`, but takes only from the zones up to `reclaim_idx`.
     pub fn try_to_free_pages_of(&mut self, reclaim_idx: usize) -> u64 {
         self.maps.memcg(MemcgId::ROOT).vmstat.add(Counter::Allocstall, 1);
         let all = ScanControl::new(None, SWAP_CLUSTER_MAX, Agent::Direct);
@@ -41,7 +41,8 @@ impl<W: World> Engine<'_, W> {
     }
 
     /// Reclaims about `nr_pages` pages, at least 32, from a cgroup and all below it. Returns the
-    /// pages reclaimed, which may be more (Linux 7.3.4, `try_to_free_mem_cgroup_pages`).
+    /// number of pages reclaimed, which may be larger (Linux 7.3.4,
+    /// `try_to_free_mem_cgroup_pages`).
     pub fn try_to_free_mem_cgroup_pages(
         &mut self,
         memcg: MemcgId,

@@ -184,8 +184,9 @@ impl<W: World> Engine<'_, W> {
         }
     }
 
-    /// Does the same for a few pages. Folios are released without the lock of the reverse map, so
-    /// that VMAs may change meanwhile. The loop ends when a pass over all of them finds nothing.
+    /// Takes out the entries of `unmap_mapping_pages` for a few pages. Folios are released without
+    /// the lock of the reverse map, so that VMAs may change meanwhile. The loop ends when a pass
+    /// over all of them finds nothing.
     fn unmap_window(&mut self, mapping: MappingNr, window: &Range<u64>) {
         let maps = self.maps;
         let of = maps.mapping_at(mapping);

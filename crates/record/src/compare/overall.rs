@@ -43,8 +43,8 @@ pub enum Standing {
 pub struct Wholes {
     /// The number of these wholes.
     pub cells: usize,
-    /// The smallest and the largest of their changes in per cent of the base, positive if better.
-    /// `None` if no change has a percentage.
+    /// The smallest and the largest change of the wholes in per cent of the base, positive if
+    /// better. `None` if no change has a percentage.
     pub percent: Option<[f64; 2]>,
 }
 

@@ -27,7 +27,7 @@ pub struct Comparison {
     pub judged: Family,
     /// The tests of counts, which are information.
     pub informed: Family,
-    /// The gain in per cent of the base that decisions on modelled machines ask for:
+    /// The gain, in per cent of the base, from which on a variant pays on a modelled machine:
     /// [`LEAST_GAIN`](super::LEAST_GAIN), unless a caller [asks](Self::asking) for another.
     pub least_gain: f64,
     /// The axes that differ between variants of one group, in the order of the titles.

@@ -111,7 +111,7 @@ impl Grid {
         self.lines.push(Line::Heading(text.into()));
     }
 
-    /// Returns the columns of characters that it takes if no cell is broken.
+    /// Returns the number of columns of characters that the table takes if no cell is broken.
     pub fn width(&self) -> usize {
         let widths = self.used().into_iter().map(|at| self.columns[at].widest + GAP);
         self.indent() + widths.sum::<usize>().saturating_sub(GAP)
@@ -136,7 +136,8 @@ impl Grid {
         (0..self.columns.len()).filter(is_used).collect()
     }
 
-    /// Returns the columns of characters that these columns take if cells are broken at words.
+    /// Returns the number of columns of characters that these columns take if cells are broken at
+    /// words.
     fn least(&self, part: &[usize]) -> usize {
         let widths = part.iter().map(|&at| self.columns[at].least + GAP);
         self.indent() + widths.sum::<usize>().saturating_sub(GAP)

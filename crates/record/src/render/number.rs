@@ -16,8 +16,8 @@ pub fn rounded(value: f64) -> String {
     }
 }
 
-/// Returns the decimals that leave a value three significant digits; none if that takes an
-/// exponent.
+/// Returns the number of decimals that leave a value three significant digits; none if that takes
+/// an exponent.
 fn decimals(value: f64) -> Option<usize> {
     // The exponent after rounding: 9.996 is 10.0.
     let scientific = format!("{value:.*e}", SIGNIFICANT - 1);

@@ -3,7 +3,7 @@
 use textwrap::{Options, WordSplitter, WrapAlgorithm, wrap};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Returns the columns that a text takes.
+/// Returns the number of columns that a text takes.
 pub(super) fn width(text: &str) -> usize {
     text.width()
 }

@@ -18,7 +18,7 @@ pub(super) struct Children {
 }
 
 impl Children {
-    /// Returns the references of all children.
+    /// Returns the number of references of all children.
     pub(super) fn references(&self) -> u64 {
         self.recorded.iter().map(|child| child.summary.totals.references).sum()
     }

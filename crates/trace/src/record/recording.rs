@@ -73,7 +73,7 @@ impl Recording {
         }
     }
 
-    /// Returns the references so far.
+    /// Returns the number of references so far.
     pub(super) fn references(&self) -> u64 {
         self.epochs.references()
     }

@@ -226,8 +226,8 @@ impl<'a, F: Arch> Process<'a, F> {
         generation.map(|generation| youngest - (youngest + gens - generation as u64) % gens)
     }
 
-    /// Returns the pages of hot folios that are not in memory, up to the number of cold ones that
-    /// are; `generations` has the generation of each folio.
+    /// Returns the number of pages of hot folios that are not in memory, up to the number of cold
+    /// ones that are; `generations` has the generation of each folio.
     fn mistakes(&self, generations: &[Option<u64>]) -> u64 {
         let (nr, pages, pattern) = (self.folio_pages(), self.pages(), self.scenario.pattern);
         let is_hot = |k: usize| {

@@ -76,7 +76,7 @@ impl HostScenario for ReclaimFile {
 }
 
 /// Sets the scenario up and reclaims; `around` runs the reclaim itself, as it is timed. Returns the
-/// pages of 4 KiB that were reclaimed.
+/// number of 4 KiB pages that were reclaimed.
 pub(crate) fn once(
     scenario: &ReclaimFile,
     arena: &mut Arena,

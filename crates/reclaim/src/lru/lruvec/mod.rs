@@ -52,13 +52,13 @@ impl Lruvec {
         // look old by it. A reset clock would make them look like the future.
     }
 
-    /// Returns the pages of such zones on a list of this cgroup itself.
+    /// Returns the number of pages of such zones on a list of this cgroup itself.
     pub(crate) fn size(&self, list: LruList, zones: RangeToInclusive<usize>) -> u64 {
         let zones = &self.nr_pages[list as usize][zones];
         at_least_none(zones.iter().map(|n| n.load(Relaxed)).fold(0, u64::wrapping_add))
     }
 
-    /// Returns the pages on a list of this cgroup and of all below.
+    /// Returns the number of pages on a list of this cgroup and of all below.
     #[inline]
     pub(crate) fn subtree_size(&self, list: LruList) -> u64 {
         at_least_none(self.subtree[list as usize].load(Relaxed))

@@ -22,12 +22,12 @@ pub(crate) struct LruGuard<'a> {
 }
 
 impl MmState<'_> {
-    /// Returns the pages on a list of a cgroup and of all below it.
+    /// Returns the number of pages on a list of a cgroup and of all below it.
     pub fn lru_size(&self, memcg: MemcgId, list: LruList) -> u64 {
         self.memcg(memcg).lruvec.subtree_size(list)
     }
 
-    /// Returns the pages on a list of a cgroup itself.
+    /// Returns the number of pages on a list of a cgroup itself.
     #[inline]
     pub fn lru_size_own(&self, memcg: MemcgId, list: LruList) -> u64 {
         self.memcg(memcg).lruvec.size(list, ..=MAX_NR_ZONES - 1)
@@ -71,7 +71,7 @@ impl MmState<'_> {
         self.resize(guard, list, &self.in_zones(self.folio(id)));
     }
 
-    /// Does the same, but leaves the list's sizes to the caller.
+    /// Places a folio like `lru_link`, but leaves the list's sizes to the caller.
     #[inline]
     pub(in crate::lru) fn lru_place(&self, guard: &LruGuard<'_>, id: FolioId) -> LruList {
         let folio = self.folio(id);
@@ -87,8 +87,8 @@ impl MmState<'_> {
         list
     }
 
-    /// Does the same for a folio of a generation. It joins the generation that is `age` before the
-    /// youngest, or the oldest one, at the tail.
+    /// Places a folio of a generation, like `lru_place`. It joins the generation that is `age`
+    /// before the youngest, or the oldest one, at the tail.
     #[inline]
     pub(crate) fn lru_place_aged(&self, guard: &LruGuard<'_>, id: FolioId, age: u64) -> LruList {
         let folio = self.folio(id);
@@ -133,7 +133,7 @@ impl MmState<'_> {
         self.resize(guard, list, &self.in_zones(self.folio(id)).map(|nr| -nr));
     }
 
-    /// Does the same, but leaves the list's sizes to the caller.
+    /// Takes a folio off like `lru_unlink`, but leaves the list's sizes to the caller.
     #[inline]
     pub(in crate::lru) fn lru_displace(&self, guard: &LruGuard<'_>, id: FolioId) -> LruList {
         let folio = self.folio(id);

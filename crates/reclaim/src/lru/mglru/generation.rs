@@ -236,8 +236,8 @@ fn one_more_use(now: Recency) -> Option<Recency> {
 }
 
 /// Notes a use of a folio, through VMAs with such flags, that no walk batches. Returns true if the
-/// folio is to be activated. It is at its second use, or at the first if it is an executable page
-/// of a file. The third use makes it part of a working set (`lru_gen_set_refs`).
+/// folio is to be activated. That is at the second use, or at the first use of a file's executable
+/// page. The third use makes it part of a working set (`lru_gen_set_refs`).
 #[inline]
 pub(crate) fn lru_gen_set_refs(folio: &Folio, vm_flags: VmFlags) -> bool {
     let seen = Recency::REFERENCED.union(Recency::WORKINGSET);

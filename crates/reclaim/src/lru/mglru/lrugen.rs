@@ -85,7 +85,7 @@ impl LruGen {
         size.store(size.load(Relaxed) + by, Relaxed);
     }
 
-    /// Returns the pages of a type in the generation of a sequence number, in all zones.
+    /// Returns the number of pages of a type in the generation of a sequence number, in all zones.
     pub(crate) fn size(&self, seq: u64, kind: usize) -> u64 {
         let zones = &self.nr_pages[gen_from_seq(seq)][kind];
         zones.iter().map(|n| n.load(Relaxed).max(0) as u64).sum()

@@ -93,7 +93,8 @@ impl<E: Env> Engine<'_, E> {
         Ok(self.filemap_get(MappingNr(mapping.nr), index))
     }
 
-    /// Does the same for a mapping that lives at least as long as the call.
+    /// Finds a folio like `filemap_get_folio`, in a mapping that lives at least as long as the
+    /// call.
     pub(crate) fn filemap_get(&mut self, mapping: MappingNr, index: u64) -> Option<FolioId> {
         let maps = self.maps;
         let locked = self.lock_index();

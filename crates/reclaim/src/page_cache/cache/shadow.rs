@@ -43,7 +43,7 @@ impl Shadow {
         self.0.get() >> AGE_SHIFT
     }
 
-    /// Returns the pages evicted or activated since, if the clock is at `now`.
+    /// Returns the number of pages evicted or activated since, if the clock is at `now`.
     pub(crate) fn distance(self, now: u64) -> u64 {
         now.wrapping_sub(self.age()) & Self::AGE_MASK
     }

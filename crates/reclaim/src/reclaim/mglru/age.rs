@@ -23,7 +23,8 @@ fn is_aging_due(min_seq: u64, max_seq: u64, priority: u8) -> bool {
 }
 
 impl MmState<'_> {
-    /// Returns the pages of the evictable types, in all generations (`lruvec_evictable_size`).
+    /// Returns the number of pages of the evictable types, in all generations
+    /// (`lruvec_evictable_size`).
     fn evictable_size(&self, memcg: MemcgId, swappiness: u8) -> u64 {
         let lrugen = self.lru_gen(memcg);
         let of = |kind| (lrugen.min_seq(kind)..=lrugen.max_seq()).map(move |seq| (seq, kind));

@@ -158,8 +158,9 @@ impl MmState<'_> {
     }
 
     /// Isolates folios of the type that refaults less, or of the other one if that had none to
-    /// examine. Returns the pages examined. If a type had folios but none could be isolated, it is
-    /// tried again: changing the type would upset the balance of the two (`isolate_folios`).
+    /// examine. Returns the number of pages examined. If a type had folios but none could be
+    /// isolated, it is tried again: changing the type would upset the balance of the two
+    /// (`isolate_folios`).
     fn isolate_folios(
         &self,
         guard: &LruGuard<'_>,
@@ -187,7 +188,7 @@ impl MmState<'_> {
 
 impl<W: World> Engine<'_, W> {
     /// Reclaims from the oldest generations of a cgroup, up to `nr_to_scan` folios of one type.
-    /// Returns the pages examined; 0 means that a new generation must be opened first
+    /// Returns the number of pages examined; 0 means that a new generation must be opened first
     /// (`evict_folios`).
     ///
     /// # Panics
