@@ -2,30 +2,24 @@
 //! and no TLB. Its scenarios, and the benchmarks of its paths.
 #![forbid(unsafe_code)]
 
-pub mod age_file;
-pub mod aging_rounds;
 pub mod bench;
 pub mod counting;
 pub mod curve;
 mod declared;
 pub mod env;
-mod erased;
 pub mod floor;
 pub mod frames;
 pub mod generations;
 pub mod journal;
 pub mod layout;
 pub mod lru_gen;
-pub mod madv_free;
 pub mod memcg_trace;
-pub mod reclaim_file;
-pub mod reclaim_shmem;
-pub mod replay;
 pub mod residency;
 pub mod sampler;
 pub mod scenario;
+pub mod scenarios;
 mod steps;
 pub mod walker;
 
 pub use declared::declare;
-pub use erased::{Scenario, boxed, check_memory, scenarios};
+pub use scenarios::{Scenario, boxed, check_memory, scenarios};

@@ -1,8 +1,8 @@
 //! Programs under a memory limit: the engine never beats the bound, and variants decide alike.
 
 use pageout_experiment::variant::Variant;
-use pageout_host::replay::Replay;
 use pageout_host::residency::ReplayError;
+use pageout_host::scenarios::replay::Replay;
 use pageout_paging::young::YoungAlgorithm;
 use pageout_reclaim::{FlushTiming, UnmapGranularity};
 use pageout_record::schema::Record;

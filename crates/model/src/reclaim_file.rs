@@ -23,8 +23,8 @@ use pageout_experiment::scenarios::{
 };
 use pageout_experiment::variant::Variant;
 use pageout_host::layout::Arena;
-use pageout_host::reclaim_file::{self, Setup};
 use pageout_host::scenario::HostScenario;
+use pageout_host::scenarios::reclaim_file::{self, Setup};
 use pageout_machine::platform::{Draw, Platform, Prices};
 use pageout_machine::{CoreId, Machine, Report, Spent, Task, TaskSpec, Time};
 use pageout_paging::mmu::Asid;

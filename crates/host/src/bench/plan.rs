@@ -2,8 +2,8 @@
 //! instructions can be counted.
 
 use super::{mglru, reclaim};
-use crate::reclaim_file;
 use crate::scenario::HostScenario;
+use crate::scenarios::reclaim_file;
 use pageout_experiment::fields::OrderName;
 use pageout_experiment::scenarios::{Orders, ReclaimFile};
 use pageout_experiment::variant::Variant;

@@ -2,8 +2,8 @@
 
 use super::aging::{Skip, Used};
 use crate::layout::{Arena, Ground, MAP_START};
-use crate::reclaim_file::{self, Setup};
 use crate::scenario::HostScenario;
+use crate::scenarios::reclaim_file::{self, Setup};
 use crate::walker::{make_old, make_young};
 use pageout_experiment::formats::Arch;
 use pageout_experiment::scenarios::ReclaimFile;

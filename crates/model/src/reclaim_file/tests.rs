@@ -3,7 +3,7 @@
 use super::{Done, FLUSHING, INTERRUPTS, NOTIFYING, ReclaimFile, Run, STOLEN, Setup, WHOLE};
 use crate::{Kernel, Model, ModelRun, Scenario as _, Swap};
 use pageout_experiment::variant::{Lru, Variant};
-use pageout_host::reclaim_file;
+use pageout_host::scenarios::reclaim_file;
 use pageout_machine::Machine;
 use pageout_machine::platform::{Draw, Platform};
 use pageout_paging::pte::Arm64_4K;

@@ -1,7 +1,13 @@
-//! The interface of scenarios on this ground, independent of their fields.
+//! The scenarios on this ground, and their interface, which is independent of their fields.
+
+pub mod age_file;
+pub mod aging_rounds;
+pub mod madv_free;
+pub mod reclaim_file;
+pub mod reclaim_shmem;
+pub mod replay;
 
 use crate::layout::Arena;
-use crate::replay::Replay;
 use crate::residency::ReplayError;
 use crate::scenario::{HostScenario, RunOptions, check_bytes};
 use pageout_experiment::declare::{Checked, Declared};
@@ -9,13 +15,14 @@ use pageout_experiment::fields::FieldError;
 use pageout_experiment::footprint::Footprint;
 use pageout_experiment::rounds::Cell;
 use pageout_experiment::scenarios::{
-    self, AgeFile, AgingRounds, MadvFree, ReclaimFile, ReclaimShmem, TraceAged,
+    self as declared, AgeFile, AgingRounds, MadvFree, ReclaimFile, ReclaimShmem, TraceAged,
 };
 use pageout_experiment::variant::{Axes, Variant};
 use pageout_paging::pte::X86_64;
 use pageout_reclaim::Limits;
 use pageout_record::schema::Labels;
 use pageout_trace::source::TraceSource;
+use replay::Replay;
 
 /// A scenario with one value a field.
 pub trait Scenario {
@@ -68,11 +75,11 @@ pub trait Scenario {
 /// # Panics
 /// If the scenario does not run on this ground.
 pub fn scenarios(
-    of: scenarios::Scenario,
+    of: declared::Scenario,
     fields: &[String],
     trace: &TraceSource,
 ) -> Result<Vec<Box<dyn Scenario>>, FieldError> {
-    use scenarios::Scenario as Of;
+    use declared::Scenario as Of;
     match of {
         Of::ReclaimFile => ReclaimFile::parse(fields).map(boxed),
         Of::AgeFile => AgeFile::parse(fields).map(boxed),
@@ -80,9 +87,7 @@ pub fn scenarios(
         Of::MadvFree => MadvFree::parse(fields).map(boxed),
         Of::AgingRounds => AgingRounds::parse(fields).map(boxed),
         Of::Trace => Replay::parse(fields, trace).map(boxed),
-        Of::PageoutShared => {
-            unreachable!("{} is not declared for ground host", of.name())
-        }
+        _ => unreachable!("{} is not declared for ground host", of.name()),
     }
 }
 
