@@ -15,38 +15,12 @@ use pageout_paging::batch::{BatchFlags, folio_pte_batch_flags};
 use pageout_paging::contig::{Getter, gather};
 use pageout_paging::mmu::Asid;
 use pageout_paging::tlb::{FlushPolicy, YoungFlush};
-use pageout_paging::{Format as _, Level, Pfn, Pte, Run, VirtAddr, pte, young};
+use pageout_paging::{Format as _, Level, Pfn, Pte, Run, VirtAddr, young};
 
 use crate::ground::{Callbacks, Ground};
-use crate::types::{Batch, Error, Family, Flush, Format, LockedTable, Mmu, YoungCheck};
-
-/// Evaluates `body` with the type of a format.
-macro_rules! with_format {
-    ($format:expr, $F:ident => $body:expr) => {
-        match $format {
-            Format::Arm64_4K => {
-                type $F = pte::Arm64_4K;
-                $body
-            }
-            Format::Arm64_16K => {
-                type $F = pte::Arm64_16K;
-                $body
-            }
-            Format::Arm64_64K => {
-                type $F = pte::Arm64_64K;
-                $body
-            }
-            Format::X86_64 => {
-                type $F = pte::X86_64;
-                $body
-            }
-            Format::Riscv64 => {
-                type $F = pte::Riscv64;
-                $body
-            }
-        }
-    };
-}
+use crate::types::{
+    Batch, Error, Family, Flush, Format, LockedTable, Mmu, YoungCheck, with_format,
+};
 
 /// The parameters of a check.
 struct Asked {

@@ -29,6 +29,35 @@ impl Format {
     }
 }
 
+/// Evaluates `body` with the type of a format.
+macro_rules! with_format {
+    ($format:expr, $F:ident => $body:expr) => {
+        match $format {
+            $crate::types::Format::Arm64_4K => {
+                type $F = pageout_paging::pte::Arm64_4K;
+                $body
+            }
+            $crate::types::Format::Arm64_16K => {
+                type $F = pageout_paging::pte::Arm64_16K;
+                $body
+            }
+            $crate::types::Format::Arm64_64K => {
+                type $F = pageout_paging::pte::Arm64_64K;
+                $body
+            }
+            $crate::types::Format::X86_64 => {
+                type $F = pageout_paging::pte::X86_64;
+                $body
+            }
+            $crate::types::Format::Riscv64 => {
+                type $F = pageout_paging::pte::Riscv64;
+                $body
+            }
+        }
+    };
+}
+pub(crate) use with_format;
+
 /// The way to check the young bits of several entries. All families find and clear the same.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

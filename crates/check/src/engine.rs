@@ -2,14 +2,15 @@
 
 use super::aging::{aging, looking_around};
 use super::batches::unmapping;
-use super::format::Small;
+use super::format::{Small, in_small_formats};
 use super::property::Property;
 use super::stage::Stage;
 use super::young::young;
 use pageout_exhibits::Faulty;
 use pageout_exhibits::harness::Counterexample;
-use pageout_paging::pte::{SmallArm2, SmallArm4, SmallRiscv, SmallX86, X86_64};
+use pageout_paging::pte::X86_64;
 use pageout_paging::{Rules, Sound};
+use std::sync::LazyLock;
 
 /// Returns the number of cases compared, or the first that fails.
 pub type Compare = fn() -> Result<u64, Box<Counterexample>>;
@@ -29,44 +30,28 @@ pub struct Comparison {
 // the engine in every format.
 
 /// The engine in every small format.
-pub static ENGINE: &[Stage] = &stages::<Sound>();
+pub static ENGINE: &[Stage] = &in_small_formats!(F => Stage::of::<Sound, F>());
 
 /// The engine with the thread's bug in every small format.
-pub static FAULTY: &[Stage] = &stages::<Faulty>();
+pub static FAULTY: &[Stage] = &in_small_formats!(F => Stage::of::<Faulty, F>());
 
 /// Comparisons that the engine must pass.
-pub static COMPARISONS: &[Comparison] = &comparisons::<Sound>();
+pub static COMPARISONS: LazyLock<Vec<Comparison>> = LazyLock::new(comparisons::<Sound>);
 
 /// The same of the engine with the thread's bug.
-pub static FAULTY_COMPARISONS: &[Comparison] = &comparisons::<Faulty>();
+pub static FAULTY_COMPARISONS: LazyLock<Vec<Comparison>> = LazyLock::new(comparisons::<Faulty>);
 
-const fn stages<R: Rules>() -> [Stage; 4] {
-    [
-        Stage::of::<R, SmallX86>(),
-        Stage::of::<R, SmallArm2>(),
-        Stage::of::<R, SmallArm4>(),
-        Stage::of::<R, SmallRiscv>(),
-    ]
+/// Returns the comparisons, and those of a look-around, which needs a table of the real size.
+fn comparisons<R: Rules>() -> Vec<Comparison> {
+    let small = [
+        in_small_formats!(F => of(Property::Batch, F::LABEL, unmapping::<R, F>)),
+        in_small_formats!(F => of(Property::Young, F::LABEL, young::<R, F>)),
+        in_small_formats!(F => of(Property::Aging, F::LABEL, aging::<R, F>)),
+    ];
+    let around = of(Property::Aging, "x86-64", looking_around::<R, X86_64>);
+    small.into_iter().flatten().chain([around]).collect()
 }
 
-const fn comparisons<R: Rules>() -> [Comparison; 13] {
-    [
-        of(Property::Batch, SmallX86::LABEL, unmapping::<R, SmallX86>),
-        of(Property::Batch, SmallArm2::LABEL, unmapping::<R, SmallArm2>),
-        of(Property::Batch, SmallArm4::LABEL, unmapping::<R, SmallArm4>),
-        of(Property::Batch, SmallRiscv::LABEL, unmapping::<R, SmallRiscv>),
-        of(Property::Young, SmallX86::LABEL, young::<R, SmallX86>),
-        of(Property::Young, SmallArm2::LABEL, young::<R, SmallArm2>),
-        of(Property::Young, SmallArm4::LABEL, young::<R, SmallArm4>),
-        of(Property::Young, SmallRiscv::LABEL, young::<R, SmallRiscv>),
-        of(Property::Aging, SmallX86::LABEL, aging::<R, SmallX86>),
-        of(Property::Aging, SmallArm2::LABEL, aging::<R, SmallArm2>),
-        of(Property::Aging, SmallArm4::LABEL, aging::<R, SmallArm4>),
-        of(Property::Aging, SmallRiscv::LABEL, aging::<R, SmallRiscv>),
-        of(Property::Aging, "x86-64", looking_around::<R, X86_64>),
-    ]
-}
-
-const fn of(property: Property, format: &'static str, compare: Compare) -> Comparison {
+fn of(property: Property, format: &'static str, compare: Compare) -> Comparison {
     Comparison { property, format, compare }
 }

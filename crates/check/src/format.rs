@@ -47,3 +47,17 @@ impl Small for SmallRiscv {
     const LABEL: &'static str = "riscv-small";
     const MACHINE: Machine = INTERRUPTS;
 }
+
+/// Makes an array with an element for each small format, in which `$F` is the format's type.
+macro_rules! in_small_formats {
+    ($F:ident => $value:expr) => {
+        in_small_formats!($F => $value; SmallX86 SmallArm2 SmallArm4 SmallRiscv)
+    };
+    ($F:ident => $value:expr; $($format:ident)*) => {
+        [$({
+            type $F = pageout_paging::pte::$format;
+            $value
+        }),*]
+    };
+}
+pub(super) use in_small_formats;

@@ -16,6 +16,12 @@ pub type Arm64_16K = Arm64<14, 11, 7>;
 /// 64K granule: tables of 8192, contiguous blocks of 32 entries.
 pub type Arm64_64K = Arm64<16, 13, 5>;
 
+/// arm64 entries in tables of 8 with contiguous blocks of 2.
+pub type SmallArm2 = Arm64<12, 3, 1>;
+
+/// arm64 entries in tables of 8 with contiguous blocks of 4.
+pub type SmallArm4 = Arm64<12, 3, 2>;
+
 const VALID: u64 = 1 << 0;
 /// With VALID: a table above the last level, a page at the last level. Without VALID it makes
 /// no leaf.

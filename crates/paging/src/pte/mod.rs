@@ -1,16 +1,18 @@
 //! Entry formats: one file for each, and one trait for all.
+//!
+//! The names of small ones for exhaustive search begin with `Small`. They have the real bit layouts
+//! in tables of 8, which is one 64-byte line, with contiguous blocks of 2 or 4. Only the geometry
+//! is small: the code is the shipped code.
 
 mod arm64;
 mod riscv64;
-mod small;
 mod swap;
 mod x86_64;
 
-pub use arm64::{Arm64, Arm64_4K, Arm64_16K, Arm64_64K};
-pub use riscv64::{Riscv, Riscv64};
-pub use small::{SmallArm2, SmallArm4, SmallRiscv, SmallX86};
+pub use arm64::{Arm64, Arm64_4K, Arm64_16K, Arm64_64K, SmallArm2, SmallArm4};
+pub use riscv64::{Riscv, Riscv64, SmallRiscv};
 pub use swap::{Moving, SwapEntry, SwapKind};
-pub use x86_64::{X86, X86_64};
+pub use x86_64::{SmallX86, X86, X86_64};
 
 use crate::{Pfn, VirtAddr};
 use core::fmt;

@@ -11,6 +11,9 @@ pub struct Riscv<const TABLE_SHIFT: u32, const CONT_SHIFT: u32>;
 /// Sv48: tables of 512, Svnapot blocks of 16 entries (64 KiB, the only size).
 pub type Riscv64 = Riscv<9, 4>;
 
+/// riscv64 entries in tables of 8 with blocks of 4, whose order entries encode as Svnapot's.
+pub type SmallRiscv = Riscv<3, 2>;
+
 const VALID: u64 = 1 << 0;
 const READ: u64 = 1 << 1;
 const WRITE: u64 = 1 << 2;

@@ -10,6 +10,9 @@ pub struct X86<const TABLE_SHIFT: u32>;
 /// x86-64 as in hardware: tables of 512.
 pub type X86_64 = X86<9>;
 
+/// x86-64 entries in tables of 8.
+pub type SmallX86 = X86<3>;
+
 const PRESENT: u64 = 1 << 0;
 const WRITE: u64 = 1 << 1;
 const USER: u64 = 1 << 2;
