@@ -1,7 +1,7 @@
 //! Sweeps: the same question for many modelled machines.
 
-use crate::pageout_shared::PageoutShared;
-use crate::reclaim_file::ReclaimFile;
+use crate::scenarios::pageout_shared::PageoutShared;
+use crate::scenarios::reclaim_file::ReclaimFile;
 use crate::{Model, Scenario as _};
 use pageout_experiment::fields::{FieldError, OrderName};
 use pageout_experiment::metrics::MetricSpec;

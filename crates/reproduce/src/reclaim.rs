@@ -11,7 +11,7 @@ use pageout_experiment::metrics::NS_PER_PAGE;
 use pageout_experiment::scenarios::metrics::machine::BROADCASTS;
 use pageout_experiment::scenarios::metrics::reclaim_file::{INSTRUCTIONS, WHOLE};
 use pageout_model::Scenario as _;
-use pageout_model::reclaim_file::ReclaimFile;
+use pageout_model::scenarios::reclaim_file::ReclaimFile;
 use pageout_record::schema::Record;
 use std::iter;
 

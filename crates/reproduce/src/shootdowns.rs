@@ -9,7 +9,7 @@ use pageout_experiment::fields::FieldError;
 use pageout_experiment::metrics::NS_PER_PAGE;
 use pageout_experiment::scenarios::{Compared, PageoutSharedLists};
 use pageout_experiment::spread::spread;
-use pageout_model::pageout_shared::PageoutShared;
+use pageout_model::scenarios::pageout_shared::PageoutShared;
 use pageout_model::{Model, Scenario};
 
 /// A value at nominal prices, and its values at the prices of draws.
@@ -49,9 +49,9 @@ impl Runs {
             let all = PageoutShared::all(&micro(&model), &model)?;
             let ends = outcomes(&all[0], &model, progress);
             let of = |f: fn(&_) -> f64| ends.each_ref().map(|end| values(end, f));
-            let [unmapping, _] = of(pageout_model::pageout_shared::Outcome::unmap_share);
-            let time = of(pageout_model::pageout_shared::Outcome::repetition);
-            let flushing = of(pageout_model::pageout_shared::Outcome::flushing);
+            let [unmapping, _] = of(pageout_model::scenarios::pageout_shared::Outcome::unmap_share);
+            let time = of(pageout_model::scenarios::pageout_shared::Outcome::repetition);
+            let flushing = of(pageout_model::scenarios::pageout_shared::Outcome::flushing);
             runs.micro.push((platform, Micro { time, flushing, unmapping }));
         }
         Ok(runs)

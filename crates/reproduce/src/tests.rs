@@ -9,7 +9,7 @@ use pageout_experiment::scenarios::metrics::machine::BROADCASTS;
 use pageout_experiment::scenarios::metrics::reclaim_file::{INSTRUCTIONS, WHOLE};
 use pageout_experiment::variant::Variant;
 use pageout_machine::platform::{Draw, Platform};
-use pageout_model::reclaim_file::ReclaimFile;
+use pageout_model::scenarios::reclaim_file::ReclaimFile;
 use pageout_model::{Model, Scenario as _};
 use pageout_record::schema::{Basis, Ground, Machine, Record, RecordSet, Run};
 use pageout_record::stats::{Interval, Kind};

@@ -1,7 +1,7 @@
 //! The part of `bench machine` about real programs: a sample trace is repeated in half of its
 //! memory on a modelled core, with its faults and the engine's work in them.
 
-use crate::memcg_trace::MemcgTrace;
+use crate::scenarios::memcg_trace::MemcgTrace;
 use crate::{Model, ModelRun};
 use pageout_experiment::clock::timed;
 use pageout_experiment::formats::FormatName;

@@ -1,7 +1,7 @@
 //! Tests of break-even prices: the search agrees with counts and with a finer search.
 
 use super::*;
-use crate::reclaim_file::ReclaimFile;
+use crate::scenarios::reclaim_file::ReclaimFile;
 use pageout_experiment::scenarios::Compared;
 use pageout_experiment::scenarios::metrics::machine::INSTRUCTION_TIME;
 use pageout_experiment::this_machine::this_run;

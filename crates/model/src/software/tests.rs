@@ -2,7 +2,7 @@
 
 use super::counted::{ROWS, Row, place};
 use super::{COSTS, KernelOp, instruction};
-use crate::reclaim_file::ReclaimFile;
+use crate::scenarios::reclaim_file::ReclaimFile;
 use crate::{Model, Scenario as _};
 use pageout_experiment::fields::OrderName;
 use pageout_experiment::formats::FormatName;

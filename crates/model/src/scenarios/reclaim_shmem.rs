@@ -1,7 +1,7 @@
 //! Scenario `reclaim-shmem` on a modelled machine: `memory.reclaim` runs on its first core, while
 //! the processes that map the memory sleep.
 
-use crate::reclaim_file::{self, Done, TASK};
+use crate::scenarios::reclaim_file::{self, Done, TASK};
 use crate::{Kernel, Model, ModelRun, Modelled, OnMachine, Scenario, Swap, activity};
 use pageout_experiment::declare::Declared;
 use pageout_experiment::footprint::Footprint;

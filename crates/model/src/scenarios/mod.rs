@@ -1,16 +1,21 @@
-//! The interface of all scenarios on this ground, whatever their fields are.
+//! The scenarios on this ground, and their interface, which is independent of their fields.
 
-use crate::memcg_trace::MemcgTrace;
-use crate::pageout_shared::PageoutShared;
-use crate::reclaim_file::ReclaimFile;
-use crate::reclaim_shmem::ReclaimShmem;
+pub mod memcg_trace;
+pub mod pageout_shared;
+pub mod reclaim_file;
+pub mod reclaim_shmem;
+
 use crate::{Model, Scenario, moved};
+use memcg_trace::MemcgTrace;
 use pageout_experiment::fields::FieldError;
-use pageout_experiment::scenarios;
+use pageout_experiment::scenarios as declared;
 use pageout_experiment::variant::Variant;
 use pageout_host::residency::ReplayError;
 use pageout_record::schema::Record;
+use pageout_shared::PageoutShared;
 use pageout_trace::source::TraceSource;
+use reclaim_file::ReclaimFile;
+use reclaim_shmem::ReclaimShmem;
 
 /// Scenarios made from several values of the fields.
 pub trait Scenarios {
@@ -64,12 +69,12 @@ pub trait Scenarios {
 /// # Panics
 /// If the scenario does not run on this ground.
 pub fn scenarios(
-    of: scenarios::Scenario,
+    of: declared::Scenario,
     fields: &[String],
     trace: &TraceSource,
     model: &Model,
 ) -> Result<Box<dyn Scenarios>, FieldError> {
-    use scenarios::Scenario as Of;
+    use declared::Scenario as Of;
     Ok(match of {
         Of::ReclaimFile => Box::new(ReclaimFile::parse(fields, model)?),
         Of::ReclaimShmem => Box::new(ReclaimShmem::parse(fields, model)?),
