@@ -127,7 +127,7 @@ impl Scenario {
         }
     }
 
-    /// Describes it in a few words.
+    /// Describes the scenario in a few words.
     pub const fn brief(self) -> &'static str {
         match self {
             Self::ReclaimFile => "reclaim of a clean mapped file",
@@ -399,6 +399,7 @@ mod tests {
         check::<TraceModelled>();
         check::<PageoutShared>();
     }
+
     #[test]
     fn values_are_told_one_by_one() {
         let values = |of: Scenario, ground, field, text: &str| of.values(ground, field, text);
