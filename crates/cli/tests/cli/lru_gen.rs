@@ -95,7 +95,7 @@ fn there_are_no_generations_elsewhere() {
     ] {
         let output = run(words, &["+ 1 0 3"]);
         assert_eq!(output.status.code(), Some(2), "{words}");
-        assert!(stderr(&output).contains("what leaves generations"), "{}", stderr(&output));
+        assert!(stderr(&output).contains("that leaves generations"), "{}", stderr(&output));
     }
     for words in [SMALL, "run trace limit=50% format=x86-64"] {
         let text = crate::common::stdout(words);

@@ -301,7 +301,7 @@ const CHECKS: &[Mistake] = &[
         "check reclaim-drity",
         &["did you mean `reclaim-dirty`?", "more (all: `pageout check --list`)"],
     ),
-    ("check free-before-flush", &["is an exhibit", "--exhibit free-before-flush"]),
+    ("check free-before-flush", &["is an injected bug", "--exhibit free-before-flush"]),
     ("check --exhibit lost-write", &["did you mean `write-out-before-flush`?"]),
     ("check --exhibit ghost", &["unknown exhibit `ghost`", "pageout check --list"]),
     ("check --format arm64", &["did you mean `arm64-small-", "x86-small"]),
