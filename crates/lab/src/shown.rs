@@ -184,14 +184,14 @@ memcg  2177 /user.slice/a b
             ("memcg 1 /\n 1 2 3 4\n", "x:2: a generation before any `node` line"),
             (&format!("memcg 1 /{}\n", "y".repeat(4096)), "x:1: `memcg 1 /yyyy"),
             ("memcg 1 /\n node 0\n 1 2 3 4\nmemcg 1 /\n node 0\n 1 9 9 9\n", "x:6: generation 1"),
-            ("memcg 1 /\n node 4000000000\n", "x:2: `node 4000000000` is no line"),
-            ("memcg x /\n", "x:1: `memcg x /` is no line"),
-            ("memcg 1 /\n node 0\n 1 2 3\n", "x:3: `1 2 3` is no line"),
-            ("memcg 1 /\n node 0\n 1 2 3 4y\n", "x:3: `1 2 3 4y` is no line"),
-            ("memcg 1 /\n node 0\n 1 2 3 --4\n", "x:3: `1 2 3 --4` is no line"),
+            ("memcg 1 /\n node 4000000000\n", "x:2: `node 4000000000` is not a line"),
+            ("memcg x /\n", "x:1: `memcg x /` is not a line"),
+            ("memcg 1 /\n node 0\n 1 2 3\n", "x:3: `1 2 3` is not a line"),
+            ("memcg 1 /\n node 0\n 1 2 3 4y\n", "x:3: `1 2 3 4y` is not a line"),
+            ("memcg 1 /\n node 0\n 1 2 3 --4\n", "x:3: `1 2 3 --4` is not a line"),
             ("memcg 1 /\n node 0\n 1 2 3 99999999999999999999\n", "x:3: `1 2 3 9999"),
-            ("memcg 1 /\n node 0\n 1T 2Y 3F 4A\n", "x:3: `1T 2Y 3F 4A` is no line"),
-            ("a\u{1b}[31m\n", "x:1: `a\\u{1b}[31m` is no line"),
+            ("memcg 1 /\n node 0\n 1T 2Y 3F 4A\n", "x:3: `1T 2Y 3F 4A` is not a line"),
+            ("a\u{1b}[31m\n", "x:1: `a\\u{1b}[31m` is not a line"),
         ] {
             let error = parse(text).unwrap_err();
             assert!(error.starts_with(message), "{error}");

@@ -179,8 +179,8 @@ fn a_plan_that_was_changed_by_hand_is_refused() {
     let read = |text: &str| Plan::from_json(text).expect_err("changed").to_string();
     let changed = text.replacen("\"limit\": \"3%\"", "\"limit\": \"2%\"", 1);
     assert!(read(&changed).contains("`trace limit=2% seed=1` is not what its id says"));
-    assert!(read(&text.replace("pageout-sweep", "other")).contains("no plan"));
-    assert!(read("{").contains("no plan"));
+    assert!(read(&text.replace("pageout-sweep", "other")).contains("not a plan"));
+    assert!(read("{").contains("not a plan"));
     assert_eq!(Plan::from_json(&text).expect("as it was written"), plan(SPEC));
 }
 
