@@ -87,7 +87,7 @@ pub fn scenarios(
         Of::MadvFree => MadvFree::parse(fields).map(boxed),
         Of::AgingRounds => AgingRounds::parse(fields).map(boxed),
         Of::Trace => Replay::parse(fields, trace).map(boxed),
-        _ => unreachable!("{} is not declared for ground host", of.name()),
+        Of::PageoutShared => unreachable!("{} is not declared for ground host", of.name()),
     }
 }
 

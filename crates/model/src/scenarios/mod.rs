@@ -80,7 +80,9 @@ pub fn scenarios(
         Of::ReclaimShmem => Box::new(ReclaimShmem::parse(fields, model)?),
         Of::Trace => Box::new(MemcgTrace::parse(fields, trace, model)?),
         Of::PageoutShared => Box::new(PageoutShared::parse(fields, model)?),
-        _ => unreachable!("{} is not declared for ground model", of.name()),
+        Of::AgeFile | Of::MadvFree | Of::AgingRounds => {
+            unreachable!("{} is not declared for ground model", of.name())
+        }
     })
 }
 
