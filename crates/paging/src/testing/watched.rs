@@ -23,7 +23,7 @@ use core::ops::Range;
 /// use std::cell::Cell;
 ///
 /// // Four tables of eight entries, one below the other, and a page.
-/// let memory = [const { Cell::new(0) }; 4 * 8];
+/// let memory = [const { Cell::new(0_u64) }; 4 * 8];
 /// let tlbs = Tlbs::<SmallArm4, 64>::new(Caps::IDEAL);
 /// let read = |table: Pfn, i| memory[table.get() as usize * 8 + i].get();
 /// let tables = WatchedTables::new(&tlbs, read);
