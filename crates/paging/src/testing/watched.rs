@@ -25,7 +25,7 @@ use core::ops::Range;
 /// // Four tables of eight entries, one below the other, and a page.
 /// let memory = [const { Cell::new(0_u64) }; 4 * 8];
 /// let tlbs = Tlbs::<SmallArm4, 64>::new(Caps::IDEAL);
-/// let read = |table: Pfn, i| memory[table.get() as usize * 8 + i].get();
+/// let read = |table: Pfn, i: usize| memory[table.get() as usize * 8 + i].get();
 /// let tables = WatchedTables::new(&tlbs, read);
 /// for level in 0..3 {
 ///     memory[level * 8].set(SmallArm4::table(Pfn::new(level as u64 + 1)).0);
