@@ -8,9 +8,10 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use pageout_record::schema::{Record, RecordSet};
+use tempfile::TempPath;
 
 use super::boot::Boot;
-use super::brought::{Brought, Counts, with_boots_pooled};
+use super::brought::{Brought, Counts};
 use super::build::{BuildError, Built};
 use super::cache::CacheError;
 use super::child::version;
@@ -175,7 +176,7 @@ impl Lab<'_> {
         let booted = self.boot_each(kernels, configs, runs, OnFailure::End, whole)?.whole()?;
         let mut measured = Measured::default();
         let mut kept = Vec::new();
-        for (built, mut brought) in with_boots_pooled(booted) {
+        for (built, mut brought) in timed::with_boots_pooled(booted) {
             kept.extend(brought.kept.take());
             measured.add(built, brought, runs.profile.is_some())?;
         }
@@ -313,7 +314,7 @@ impl Lab<'_> {
     ) -> Result<Brought, LabError> {
         let mut brought = self.emulate(built, job, stop)?;
         if runs.profile.is_none() {
-            brought.add_counts(&runs.plan[job.place], job)?;
+            brought.add_counts(&runs.plan[job.place], job.config.small_pages())?;
         }
         for record in &mut brought.records {
             record.fields.insert("config".to_owned(), job.config.name().to_owned());
@@ -434,14 +435,27 @@ impl Lab<'_> {
             before: &before,
             plugin,
         };
-        let kept = match job.session.is_none() && cpu != Cpu::Host {
+        self.boot_or_take(&emulated, (job, &title), &plan, log, stop)
+    }
+
+    /// Boots a machine, unless its results are kept of a run that did not end.
+    fn boot_or_take(
+        &self,
+        emulated: &Machine<'_>,
+        (job, title): (&Job, &str),
+        plan: &[String],
+        log: TempPath,
+        stop: &AtomicBool,
+    ) -> Result<Brought, LabError> {
+        let kept = match job.session.is_none() && emulated.cpu != Cpu::Host {
             true => {
-                let name = emulated.name(&job.host.emulator).map_err(CacheError::at(&initrd))?;
+                let name =
+                    emulated.name(&job.host.emulator).map_err(CacheError::at(emulated.image))?;
                 Some(Kept::new(&self.cache, name)?)
             }
             false => None,
         };
-        let brought = |given, kept| Brought::of(job, title.clone(), given, kept);
+        let brought = |given, kept| job.brought(title.to_owned(), given, kept);
         if let Some(given) = kept.as_ref().and_then(Kept::given) {
             let what = format!("taking {title}: {} from a run that did not end", job.words());
             let _taken = self.progress.begin_piece(&what);
@@ -449,8 +463,8 @@ impl Lab<'_> {
         }
         let command = emulated.command();
         let task = self.progress.begin_piece(&format!("running {title}: {}", job.words()));
-        let (title_of, limit, silence) = (&*title, job.limit, job.silence());
-        let boot = Boot { title: title_of, command, plan: &plan, log: &log, limit, silence, stop };
+        let (limit, silence) = (job.limit, job.silence());
+        let boot = Boot { title, command, plan, log: &log, limit, silence, stop };
         let ended = match boot.run(&|line| task.tell(0, None, line)) {
             Ok(ended) => ended,
             Err(error) => {
@@ -459,16 +473,17 @@ impl Lab<'_> {
                 return Err(error.into());
             }
         };
-        let read = |_: &Counting| fs::read_to_string(&out).map_err(CacheError::at(&out));
-        let counts = job.counting.as_ref().map(read).transpose()?;
+        let read = |of: Plugin<'_>| fs::read_to_string(of.out).map_err(CacheError::at(of.out));
+        let counts = emulated.plugin.map(read).transpose()?;
         let given = Given { records: ended.records, counts };
-        // A log that tells of warnings is not kept that long.
+        let brought = brought(given.clone(), None)?;
+        // A kernel that warned is asked again, since its log is not kept that long.
         let kept = kept.filter(|_| ended.warnings == 0);
         if let Some(kept) = &kept {
             kept.keep(&given)?;
         }
         let warned = (ended.warnings > 0).then(|| log.keep().ok()).flatten();
-        Ok(Brought { answers: ended.answers, warned, ..brought(given, kept)? })
+        Ok(Brought { answers: ended.answers, warned, kept, ..brought })
     }
 }
 
@@ -492,7 +507,42 @@ impl Measured {
     }
 }
 
+impl Brought {
+    /// Adds what a plugin counted to the run's one record.
+    fn add_counts(&mut self, bench: &Bench, small_pages: u64) -> Result<(), LabError> {
+        let cpus = bench.cpus();
+        let machine = || self.title.clone();
+        let [record] = &mut self.records[..] else { return Ok(()) };
+        match &self.counts {
+            Some(Counts::Under(profile)) => profile
+                .add_to(record, small_pages, cpus)
+                .map_err(|source| LabError::Profile { machine: machine(), source }),
+            Some(Counts::Regions(regions)) => regions
+                .add_to(record, &bench.workload, cpus)
+                .map_err(|source| LabError::Regions { machine: machine(), source }),
+            None => Ok(()),
+        }
+    }
+}
+
 impl Job {
+    /// Returns the results of the machine from what it gave.
+    fn brought(
+        &self,
+        title: String,
+        given: Given,
+        kept: Option<Kept>,
+    ) -> Result<Brought, LabError> {
+        let Given { records, counts } = given;
+        let counts = match (&self.counting, counts) {
+            (Some(counting), Some(text)) => Some(parse_counts(&title, &text, counting)?),
+            _ => None,
+        };
+        let (emulator, pages) = (self.host.emulator.clone(), self.pages.clone());
+        let (answers, warned) = (Vec::new(), None);
+        Ok(Brought { title, emulator, records, answers, counts, pages, warned, kept })
+    }
+
     /// Returns the time within which the job's machine prints its first line.
     fn silence(&self) -> Duration {
         if self.cpu == Cpu::Host { SILENCE } else { self.limit }
@@ -517,6 +567,21 @@ fn write_symbols(built: &Built, root: &str, to: &Path) -> Result<(), LabError> {
         return Err(LabError::NoFunction { kernel, root });
     }
     Ok(fs::write(to, symbols).map_err(CacheError::at(to))?)
+}
+
+/// Reads the text that a plugin wrote.
+fn parse_counts(machine: &str, text: &str, counting: &Counting) -> Result<Counts, LabError> {
+    let machine = machine.to_owned();
+    match counting {
+        Counting::Under(_) => match text.parse() {
+            Ok(profile) => Ok(Counts::Under(profile)),
+            Err(source) => Err(LabError::Profile { machine, source }),
+        },
+        Counting::Regions => match text.parse() {
+            Ok(regions) => Ok(Counts::Regions(regions)),
+            Err(source) => Err(LabError::Regions { machine, source }),
+        },
+    }
 }
 
 /// Returns the longest time that a machine with this run may take.

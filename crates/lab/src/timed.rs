@@ -9,6 +9,8 @@ use pageout_experiment::this_machine::allowed_cpus;
 use pageout_record::schema::{Metric, Record};
 use pageout_record::stats::median;
 
+use super::brought::Brought;
+use super::build::Built;
 use super::measure::Job;
 use super::session::Work;
 use super::target::Cpu;
@@ -99,6 +101,39 @@ pub(super) fn pooled(boots: &[Record]) -> Option<Record> {
         metric.values = in_boots(&metric.name);
     }
     Some(pooled)
+}
+
+/// Makes one result of all boots of a run on this machine's own processor; the other results stay.
+pub(super) fn with_boots_pooled(
+    booted: Vec<(Built, usize, Cpu, Brought)>,
+) -> Vec<(Built, Brought)> {
+    let mut runs: Vec<((Built, usize, Cpu), Vec<Brought>)> = Vec::new();
+    for (built, place, cpu, brought) in booted {
+        let run = (built, place, cpu);
+        let same = runs.iter_mut().find(|(other, _)| cpu == Cpu::Host && *other == run);
+        match same {
+            Some((_, boots)) => boots.push(brought),
+            None => runs.push((run, vec![brought])),
+        }
+    }
+    runs.into_iter().map(|((built, ..), boots)| (built, one_of(boots))).collect()
+}
+
+/// Makes one result of those of a run's boots, at least one.
+fn one_of(mut boots: Vec<Brought>) -> Brought {
+    if boots.len() > 1 {
+        let records = boots.iter().map(|boot| boot.records.len()).min().unwrap_or_default();
+        let record = |at: usize| {
+            let of_boots: Vec<Record> = boots.iter().map(|boot| boot.records[at].clone()).collect();
+            pooled(&of_boots)
+        };
+        let records = (0..records).filter_map(record).collect();
+        let warned = boots.iter_mut().find_map(|boot| boot.warned.take());
+        boots.truncate(1);
+        boots[0].records = records;
+        boots[0].warned = warned;
+    }
+    boots.remove(0)
 }
 
 #[cfg(test)]

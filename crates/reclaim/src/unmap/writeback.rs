@@ -136,8 +136,9 @@ impl<'e, W: World> Engine<'e, W> {
 
     /// Ends a write that [`Backing::write`](crate::Backing::write) left pending. If it failed, the
     /// folio stays dirty, and its file has the error
-    /// ([`Mapping::take_write_error`](crate::Mapping::take_write_error)). If reclaim waits for the folio and it is not dirty again, it moves to the place
-    /// where reclaim takes it next (Linux 7.3.4, folio_end_writeback).
+    /// ([`Mapping::take_write_error`](crate::Mapping::take_write_error)). If reclaim waits for the
+    /// folio and it is not dirty again, it moves to the place where reclaim takes it next (Linux
+    /// 7.3.4, folio_end_writeback).
     ///
     /// # Errors
     /// [`TransferError`]; nothing is changed then.
