@@ -41,6 +41,17 @@ pub struct MappingId {
 }
 
 impl MmId {
+    /// Returns the id as one number, for interfaces that pass numbers. It is never 0.
+    pub const fn to_bits(self) -> u64 {
+        (self.generation as u64) << 32 | self.nr as u64
+    }
+
+    /// Makes the id of a number. A number that [`MmId::to_bits`] did not return names nothing, as
+    /// the id of an ended address space does, unless it happens to be that of another.
+    pub const fn from_bits(bits: u64) -> Self {
+        Self { nr: bits as u32, generation: (bits >> 32) as u32 }
+    }
+
     /// Returns the index in the caller's table. Another address space has it after this one ends.
     pub const fn index(self) -> usize {
         self.nr as usize
@@ -48,6 +59,17 @@ impl MmId {
 }
 
 impl MappingId {
+    /// Returns the id as one number, for interfaces that pass numbers. It is never 0.
+    pub const fn to_bits(self) -> u64 {
+        (self.generation as u64) << 32 | self.nr as u64
+    }
+
+    /// Makes the id of a number. A number that [`MappingId::to_bits`] did not return names nothing, as
+    /// the id of an ended mapping does, unless it happens to be that of another.
+    pub const fn from_bits(bits: u64) -> Self {
+        Self { nr: bits as u32, generation: (bits >> 32) as u32 }
+    }
+
     /// Returns the index in the caller's table. Another mapping has it after this one ends.
     pub const fn index(self) -> usize {
         self.nr as usize
