@@ -46,10 +46,12 @@ impl MmId {
         (self.generation as u64) << 32 | self.nr as u64
     }
 
-    /// Makes the id of a number. A number that [`MmId::to_bits`] did not return names nothing, as
-    /// the id of an ended address space does, unless it happens to be that of another.
-    pub const fn from_bits(bits: u64) -> Self {
-        Self { nr: bits as u32, generation: (bits >> 32) as u32 }
+    /// Makes the id of a number that [`MmId::to_bits`] returned. Returns `None` if it returns the
+    /// number for no id: the generation of an entry in use is odd. A forged number may yet be the
+    /// id of another address space.
+    pub const fn from_bits(bits: u64) -> Option<Self> {
+        let (nr, generation) = (bits as u32, (bits >> 32) as u32);
+        if generation % 2 == 1 { Some(Self { nr, generation }) } else { None }
     }
 
     /// Returns the index in the caller's table. Another address space has it after this one ends.
@@ -64,10 +66,12 @@ impl MappingId {
         (self.generation as u64) << 32 | self.nr as u64
     }
 
-    /// Makes the id of a number. A number that [`MappingId::to_bits`] did not return names nothing, as
-    /// the id of an ended mapping does, unless it happens to be that of another.
-    pub const fn from_bits(bits: u64) -> Self {
-        Self { nr: bits as u32, generation: (bits >> 32) as u32 }
+    /// Makes the id of a number that [`MappingId::to_bits`] returned. Returns `None` if it returns the
+    /// number for no id: the generation of an entry in use is odd. A forged number may yet be the
+    /// id of another mapping.
+    pub const fn from_bits(bits: u64) -> Option<Self> {
+        let (nr, generation) = (bits as u32, (bits >> 32) as u32);
+        if generation % 2 == 1 { Some(Self { nr, generation }) } else { None }
     }
 
     /// Returns the index in the caller's table. Another mapping has it after this one ends.

@@ -8,7 +8,7 @@ use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Acquire, Ordering::Rel
 
 use pageout_paging::pte::{Arm64_4K, X86_64};
 use pageout_paging::{Pfn, VirtAddr, VirtRange};
-use pageout_reclaim::{CpuCtx, MemcgId, MmState, Tuning};
+use pageout_reclaim::{CpuCtx, MappingId, MemcgId, MmId, MmState, Tuning};
 
 use super::calls::World;
 use crate::error::Error;
@@ -235,6 +235,16 @@ const PAGES: u64 = 1 << 52;
 pub(super) fn pages(first: u64, nr: u64) -> Result<Range<u64>, Error> {
     let end = first.checked_add(nr).filter(|end| *end <= PAGES);
     end.map(|end| first..end).ok_or(Error::Pages)
+}
+
+/// Returns the id of an address space. The engine checks if it has ended.
+pub(super) fn mm_id(number: u64) -> Result<MmId, Error> {
+    MmId::from_bits(number).ok_or(Error::AddressSpace)
+}
+
+/// Returns the id of a mapping. The engine checks if it has ended.
+pub(super) fn mapping_id(number: u64) -> Result<MappingId, Error> {
+    MappingId::from_bits(number).ok_or(Error::Mapping)
 }
 
 /// Returns a cgroup's number as its type; [`on_engine`]'s body asks if it is there.

@@ -7,7 +7,7 @@ use pageout_reclaim::{
     Submitted, TruncateError, World,
 };
 
-use super::handle::{Cpu, given, on_engine, pages, place};
+use super::handle::{Cpu, given, mapping_id, on_engine, pages, place};
 use super::memcg::online;
 use super::types::{Folio, NO_FOLIO, kind, switch};
 use crate::error::Error;
@@ -34,7 +34,7 @@ pub unsafe extern "C" fn pageout_add_mapping(cpu: *mut Cpu, of: u32, mapping: *m
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pageout_remove_mapping(cpu: *mut Cpu, mapping: u64) -> i32 {
     on_engine!(cpu, |engine, _world| {
-        let (maps, id) = (engine.maps(), MappingId::from_bits(mapping));
+        let (maps, id) = (engine.maps(), mapping_id(mapping)?);
         // Folios of anonymous memory may outlive it; those of others would be found again.
         if maps.mapping(id)?.kind() != MappingKind::Anon && maps.mapping_is_used(id)? {
             return Err(Error::MappingUsed);
@@ -53,7 +53,7 @@ pub unsafe extern "C" fn pageout_remove_mapping(cpu: *mut Cpu, mapping: u64) -> 
 pub unsafe extern "C" fn pageout_set_size(cpu: *mut Cpu, mapping: u64, size: u64) -> i32 {
     on_engine!(cpu, |engine, _world| {
         let size = pages(0, size)?.end;
-        engine.maps().mapping(MappingId::from_bits(mapping))?.set_size(size);
+        engine.maps().mapping(mapping_id(mapping)?)?.set_size(size);
         Ok(0)
     })
 }
@@ -74,7 +74,7 @@ fn order_of<W: World>(_: &Engine<'_, W>, order: u32) -> Result<Order, Error> {
 pub unsafe extern "C" fn pageout_set_order(cpu: *mut Cpu, mapping: u64, order: u32) -> i32 {
     on_engine!(cpu, |engine, _world| {
         let order = order_of(engine, order)?;
-        engine.maps().mapping(MappingId::from_bits(mapping))?.set_order(order);
+        engine.maps().mapping(mapping_id(mapping)?)?.set_order(order);
         Ok(0)
     })
 }
@@ -97,7 +97,7 @@ pub unsafe extern "C" fn pageout_truncate(
         let to = unsafe { place(folio)? };
         to.write(NO_FOLIO);
         let from = pages(from, 0)?.start;
-        match engine.truncate(MappingId::from_bits(mapping), from) {
+        match engine.truncate(mapping_id(mapping)?, from) {
             Ok(()) => Ok(0),
             Err(TruncateError::Pending(id)) => {
                 to.write(id.0);
@@ -126,7 +126,7 @@ fn insert<W: World>(engine: &mut Engine<'_, W>, id: FolioId, memcg: MemcgId) -> 
 
 fn add_folio<W: World>(engine: &mut Engine<'_, W>, new: &Folio) -> Result<FolioId, Error> {
     let order = order_of(engine, new.order)?;
-    let mapping = MappingId::from_bits(new.mapping);
+    let mapping = mapping_id(new.mapping)?;
     if engine.maps().mapping(mapping)?.kind() != MappingKind::File {
         return Err(Error::Kind);
     }
@@ -183,7 +183,7 @@ pub unsafe extern "C" fn pageout_get_folio(
         // SAFETY: the promise.
         let to = unsafe { place(folio)? };
         let index = pages(index, 1)?.start;
-        let found = engine.filemap_get_folio(MappingId::from_bits(mapping), index)?;
+        let found = engine.filemap_get_folio(mapping_id(mapping)?, index)?;
         to.write(found.map_or(NO_FOLIO, |id| id.0));
         Ok(0)
     })
@@ -289,7 +289,7 @@ pub unsafe extern "C" fn pageout_write_back(
     on_engine!(cpu, |engine, _world| {
         // SAFETY: the promise.
         let to = unsafe { place(started)? };
-        to.write(write_back(engine, MappingId::from_bits(mapping), most)?);
+        to.write(write_back(engine, mapping_id(mapping)?, most)?);
         Ok(0)
     })
 }

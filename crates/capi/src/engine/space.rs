@@ -4,9 +4,9 @@
 use pageout_paging::mmu::Asid;
 use pageout_paging::{Pfn, VirtAddr};
 use pageout_reclaim as reclaim;
-use pageout_reclaim::{MappingId, MappingKind, MmId, NewVma, OutOfMemory, VmFlags};
+use pageout_reclaim::{MappingKind, NewVma, OutOfMemory, VmFlags};
 
-use super::handle::{Cpu, given, on_engine, pages, place, range};
+use super::handle::{Cpu, given, mapping_id, mm_id, on_engine, pages, place, range};
 use super::memcg::online;
 use super::types::{Fault, NO_FOLIO, Outcome, Vm, Vma, access, advice, switch};
 use crate::error::Error;
@@ -61,7 +61,7 @@ pub unsafe extern "C" fn pageout_fork(
         // SAFETY: the promise.
         let to = unsafe { place(mm)? };
         let root = root(frame, |frame| world.try_table(frame))?;
-        let parent = MmId::from_bits(parent);
+        let parent = mm_id(parent)?;
         if engine.maps().mm(parent)?.root() == root {
             return Err(Error::Table);
         }
@@ -78,7 +78,7 @@ pub unsafe extern "C" fn pageout_fork(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pageout_exit_mm(cpu: *mut Cpu, mm: u64) -> i32 {
     on_engine!(cpu, |engine, _world| {
-        engine.exit_mm(MmId::from_bits(mm))?;
+        engine.exit_mm(mm_id(mm)?)?;
         Ok(0)
     })
 }
@@ -92,7 +92,7 @@ pub unsafe extern "C" fn pageout_exit_mm(cpu: *mut Cpu, mm: u64) -> i32 {
 pub unsafe extern "C" fn pageout_set_memcg(cpu: *mut Cpu, mm: u64, memcg: u32) -> i32 {
     on_engine!(cpu, |engine, _world| {
         let memcg = online(engine, memcg)?;
-        engine.set_memcg(MmId::from_bits(mm), memcg)?;
+        engine.set_memcg(mm_id(mm)?, memcg)?;
         Ok(0)
     })
 }
@@ -105,7 +105,7 @@ pub unsafe extern "C" fn pageout_set_memcg(cpu: *mut Cpu, mm: u64, memcg: u32) -
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pageout_set_fault_around(cpu: *mut Cpu, mm: u64, bytes: u32) -> i32 {
     on_engine!(cpu, |engine, _world| {
-        engine.maps().mm(MmId::from_bits(mm))?.set_fault_around(bytes);
+        engine.maps().mm(mm_id(mm)?)?.set_fault_around(bytes);
         Ok(0)
     })
 }
@@ -118,7 +118,7 @@ pub unsafe extern "C" fn pageout_set_fault_around(cpu: *mut Cpu, mm: u64, bytes:
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pageout_lru_gen_use_mm(cpu: *mut Cpu, mm: u64) -> i32 {
     on_engine!(cpu, |engine, _world| {
-        engine.maps().lru_gen_use_mm(MmId::from_bits(mm))?;
+        engine.maps().lru_gen_use_mm(mm_id(mm)?)?;
         Ok(0)
     })
 }
@@ -135,12 +135,12 @@ pub unsafe extern "C" fn pageout_mmap(cpu: *mut Cpu, vma: *const Vma) -> i32 {
         let flags = flags(new.flags, 2 * Vm::Shared as u32 - 1)?;
         let range = range(new.start, new.end)?;
         pages(new.pgoff, (new.end - new.start) >> 12)?;
-        let mapping = MappingId::from_bits(new.mapping);
+        let mapping = mapping_id(new.mapping)?;
         let anon = engine.maps().mapping(mapping)?.kind() == MappingKind::Anon;
         if anon && flags.contains(VmFlags::SHARED) {
             return Err(Error::Kind);
         }
-        let mm = MmId::from_bits(new.mm);
+        let mm = mm_id(new.mm)?;
         engine.mmap(&NewVma { mm, range, flags, mapping, pgoff: new.pgoff })?;
         Ok(0)
     })
@@ -153,7 +153,7 @@ pub unsafe extern "C" fn pageout_mmap(cpu: *mut Cpu, vma: *const Vma) -> i32 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pageout_munmap(cpu: *mut Cpu, mm: u64, start: u64, end: u64) -> i32 {
     on_engine!(cpu, |engine, _world| {
-        engine.munmap_range(MmId::from_bits(mm), &range(start, end)?)?;
+        engine.munmap_range(mm_id(mm)?, &range(start, end)?)?;
         Ok(0)
     })
 }
@@ -173,7 +173,7 @@ pub unsafe extern "C" fn pageout_mprotect(
 ) -> i32 {
     on_engine!(cpu, |engine, _world| {
         let prot = flags(prot, PROT)?;
-        engine.mprotect(MmId::from_bits(mm), &range(start, end)?, prot)?;
+        engine.mprotect(mm_id(mm)?, &range(start, end)?, prot)?;
         Ok(0)
     })
 }
@@ -193,7 +193,7 @@ pub unsafe extern "C" fn pageout_mremap(
 ) -> i32 {
     on_engine!(cpu, |engine, _world| {
         let (old, new) = (range(old_start, old_end)?, range(new_start, new_end)?);
-        engine.mremap(MmId::from_bits(mm), &old, &new)?;
+        engine.mremap(mm_id(mm)?, &old, &new)?;
         Ok(0)
     })
 }
@@ -211,7 +211,7 @@ pub unsafe extern "C" fn pageout_madvise(
     of: u32,
 ) -> i32 {
     on_engine!(cpu, |engine, _world| {
-        engine.madvise(MmId::from_bits(mm), &range(start, end)?, advice(of)?)?;
+        engine.madvise(mm_id(mm)?, &range(start, end)?, advice(of)?)?;
         Ok(0)
     })
 }
@@ -224,7 +224,7 @@ pub unsafe extern "C" fn pageout_madvise(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pageout_mlock(cpu: *mut Cpu, mm: u64, start: u64, end: u64) -> i32 {
     on_engine!(cpu, |engine, _world| {
-        engine.mlock(MmId::from_bits(mm), &range(start, end)?)?;
+        engine.mlock(mm_id(mm)?, &range(start, end)?)?;
         Ok(0)
     })
 }
@@ -236,7 +236,7 @@ pub unsafe extern "C" fn pageout_mlock(cpu: *mut Cpu, mm: u64, start: u64, end: 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pageout_munlock(cpu: *mut Cpu, mm: u64, start: u64, end: u64) -> i32 {
     on_engine!(cpu, |engine, _world| {
-        engine.munlock(MmId::from_bits(mm), &range(start, end)?)?;
+        engine.munlock(mm_id(mm)?, &range(start, end)?)?;
         Ok(0)
     })
 }
@@ -255,7 +255,7 @@ pub unsafe extern "C" fn pageout_set_uffd_wp(
     on: u32,
 ) -> i32 {
     on_engine!(cpu, |engine, _world| {
-        engine.set_uffd_wp(MmId::from_bits(mm), &range(start, end)?, switch(on)?)?;
+        engine.set_uffd_wp(mm_id(mm)?, &range(start, end)?, switch(on)?)?;
         Ok(0)
     })
 }
@@ -304,7 +304,7 @@ pub unsafe extern "C" fn pageout_handle_fault(
     on_engine!(cpu, |engine, _world| {
         // SAFETY: the promise.
         let to = unsafe { place(result)? };
-        let done = engine.handle_fault(MmId::from_bits(mm), VirtAddr::new(addr), access(of)?);
+        let done = engine.handle_fault(mm_id(mm)?, VirtAddr::new(addr), access(of)?);
         to.write(fault(done)?);
         Ok(0)
     })
