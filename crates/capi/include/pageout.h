@@ -451,7 +451,7 @@ enum pageout_outcome {
    */
   PAGEOUT_OUTCOME_PENDING = 2,
   /*
-   Nothing is mapped there, or it forbids the access (SIGSEGV).
+   The access is not allowed: there is no mapping, or one that forbids it (SIGSEGV).
    */
   PAGEOUT_OUTCOME_BAD_ADDRESS = 3,
   /*
@@ -828,7 +828,7 @@ struct pageout_world {
    */
   void (*unlock_table)(void *context, uint64_t pfn);
   /*
-   Waits between two tries for a lock: spins, or lets others run.
+   Waits between two tries for a lock, or pauses in a long call: spins, or lets others run.
    */
   void (*relax)(void *context);
   /*
@@ -1131,8 +1131,8 @@ int32_t pageout_engine_size(const struct pageout_limits *of, size_t *size);
 
 /*
  Makes an engine in `len` bytes from `run` on, over the callbacks of `world`, and stores its
- handle. The bytes are the engine's until `pageout_engine_end`; the structures are copied. Returns
- 0, or an error.
+ handle. The bytes are the engine's until `pageout_engine_end`; the structures are copied.
+ Returns 0, or an error.
 
  # Safety
  The promise.
@@ -1490,7 +1490,8 @@ int32_t pageout_transfer_is_pending(struct pageout_cpu *cpu, uint32_t folio);
 int32_t pageout_try_to_free_pages(struct pageout_cpu *cpu, uint64_t *reclaimed);
 
 /*
- Sets the number of pages that background reclaim leaves free; 0 at first. Returns 0, or an error.
+ Sets the number of pages that background reclaim leaves free; 0 at first. Returns 0, or an
+ error.
 
  # Safety
  The promise.

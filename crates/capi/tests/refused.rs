@@ -189,7 +189,7 @@ struct Made {
     engine: *mut Engine,
     cpu: *mut Cpu,
     ram: Box<Ram>,
-    /// What the handles point into.
+    /// The bytes that the handles point into.
     _bytes: [Vec<u8>; 2],
     _pages: Vec<Page>,
 }

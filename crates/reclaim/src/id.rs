@@ -46,8 +46,8 @@ impl MmId {
         (self.generation as u64) << 32 | self.nr as u64
     }
 
-    /// Makes the id of a number that [`MmId::to_bits`] returned. Returns `None` if it returns the
-    /// number for no id: the generation of an entry in use is odd. A forged number may yet be the
+    /// Makes the id of a number that [`MmId::to_bits`] returned. Returns `None` for a number that
+    /// it never returns: the generation of an entry in use is odd. A forged number may yet be the
     /// id of another address space.
     pub const fn from_bits(bits: u64) -> Option<Self> {
         let (nr, generation) = (bits as u32, (bits >> 32) as u32);
@@ -66,9 +66,9 @@ impl MappingId {
         (self.generation as u64) << 32 | self.nr as u64
     }
 
-    /// Makes the id of a number that [`MappingId::to_bits`] returned. Returns `None` if it returns the
-    /// number for no id: the generation of an entry in use is odd. A forged number may yet be the
-    /// id of another mapping.
+    /// Makes the id of a number that [`MappingId::to_bits`] returned. Returns `None` for a number
+    /// that it never returns: the generation of an entry in use is odd. A forged number may yet be
+    /// the id of another mapping.
     pub const fn from_bits(bits: u64) -> Option<Self> {
         let (nr, generation) = (bits as u32, (bits >> 32) as u32);
         if generation % 2 == 1 { Some(Self { nr, generation }) } else { None }

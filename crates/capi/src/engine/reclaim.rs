@@ -26,7 +26,8 @@ pub unsafe extern "C" fn pageout_try_to_free_pages(cpu: *mut Cpu, reclaimed: *mu
     })
 }
 
-/// Sets the number of pages that background reclaim leaves free; 0 at first. Returns 0, or an error.
+/// Sets the number of pages that background reclaim leaves free; 0 at first. Returns 0, or an
+/// error.
 ///
 /// # Safety
 /// The promise.

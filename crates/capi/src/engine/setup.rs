@@ -116,8 +116,8 @@ pub unsafe extern "C" fn pageout_engine_size(of: *const Limits, size: *mut usize
 }
 
 /// Makes an engine in `len` bytes from `run` on, over the callbacks of `world`, and stores its
-/// handle. The bytes are the engine's until `pageout_engine_end`; the structures are copied. Returns
-/// 0, or an error.
+/// handle. The bytes are the engine's until `pageout_engine_end`; the structures are copied.
+/// Returns 0, or an error.
 ///
 /// # Safety
 /// The promise.

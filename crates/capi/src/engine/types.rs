@@ -132,7 +132,7 @@ pub enum Outcome {
     Major = 1,
     /// The folio is in a transfer: the access is to be tried again after its end.
     Pending = 2,
-    /// Nothing is mapped there, or it forbids the access (SIGSEGV).
+    /// The access is not allowed: there is no mapping, or one that forbids it (SIGSEGV).
     BadAddress = 3,
     /// The page is write-protected by userfaultfd.
     WriteProtected = 4,

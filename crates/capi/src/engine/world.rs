@@ -44,7 +44,7 @@ pub struct World {
     pub try_lock_table: Option<unsafe extern "C" fn(context: *mut c_void, pfn: u64) -> i32>,
     /// Releases the lock of a page table.
     pub unlock_table: Option<unsafe extern "C" fn(context: *mut c_void, pfn: u64)>,
-    /// Waits between two tries for a lock: spins, or lets others run.
+    /// Waits between two tries for a lock, or pauses in a long call: spins, or lets others run.
     pub relax: Option<unsafe extern "C" fn(context: *mut c_void)>,
     /// Returns the milliseconds since a start of your choosing.
     pub now_ms: Option<unsafe extern "C" fn(context: *mut c_void) -> u64>,
