@@ -1,10 +1,14 @@
 //! The engine's functions with mistakes of the caller, as C could make them: each is refused by its
 //! error. The tests are small enough for Miri.
 
+mod common;
+
 use std::cell::{Cell, RefCell};
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr::{null, null_mut};
+use std::rc::Rc;
 
+use common::Draw;
 use pageout_capi::engine::handle::{Cpu, Engine};
 use pageout_capi::engine::memcg::*;
 use pageout_capi::engine::pages::*;
@@ -122,11 +126,11 @@ unsafe extern "C" fn of_asid(_: *mut c_void, _: u32) {}
 
 unsafe extern "C" fn invalidate_range(_: *mut c_void, _: u32, _: u64, _: usize, _: u32) {}
 
-fn world(ram: &Ram) -> World {
+fn world(ram: &Rc<Ram>) -> World {
     World {
         size: size_of::<World>() as u32,
         version: WORLD_VERSION,
-        context: std::ptr::from_ref(ram).cast_mut().cast(),
+        context: Rc::as_ptr(ram).cast_mut().cast(),
         alloc: Some(alloc),
         free: Some(free),
         alloc_table: Some(alloc_table),
@@ -188,13 +192,13 @@ const SETUP: Setup = Setup {
 struct Made {
     engine: *mut Engine,
     cpu: *mut Cpu,
-    ram: Box<Ram>,
+    ram: Rc<Ram>,
     /// The bytes that the handles point into.
     _bytes: [Vec<u8>; 2],
     _pages: Vec<Page>,
 }
 
-fn memory() -> (Box<Ram>, Vec<Page>) {
+fn memory() -> (Rc<Ram>, Vec<Page>) {
     let mut pages = vec![Page([0; 512]); FRAMES];
     let free = RefCell::new((FIRST..FIRST + FRAMES as u64).collect());
     let ram = Ram {
@@ -205,7 +209,7 @@ fn memory() -> (Box<Ram>, Vec<Page>) {
         calls_back: Cell::new(null_mut()),
         answer: Cell::new(0),
     };
-    (Box::new(ram), pages)
+    (Rc::new(ram), pages)
 }
 
 fn size() -> usize {
@@ -239,7 +243,7 @@ struct Process {
 impl Made {
     fn root(&self) -> u64 {
         // SAFETY: the context is the memory.
-        unsafe { alloc_table(std::ptr::from_ref(&*self.ram).cast_mut().cast()) }
+        unsafe { alloc_table(Rc::as_ptr(&self.ram).cast_mut().cast()) }
     }
 
     fn process(&self, kind: Kind) -> Process {
@@ -563,6 +567,100 @@ fn counters_fit_the_room_that_is_given() {
     let name = unsafe { std::slice::from_raw_parts(lines[0].name.cast::<u8>(), lines[0].name_len) };
     assert_eq!((name, lines[0].value), (&b"nr_free_pages"[..], FRAMES as u64));
     assert_eq!((lines[1], events.map(|e| e.out_of_memory)), (blank, Some(0)));
+}
+
+/// Numbers that a caller may forge, among them those of what lives.
+struct Forged {
+    draw: Draw,
+    known: [u64; 4],
+}
+
+impl Forged {
+    fn number(&mut self) -> u64 {
+        let shift = self.draw.below(64);
+        match self.draw.below(8) {
+            0 => self.draw.next(),
+            1 => u64::MAX - self.draw.below(3),
+            2 => (1_u64 << shift).wrapping_sub(self.draw.below(3)),
+            3 => START + 4096 * self.draw.below(8),
+            4 => self.draw.below(2 * FRAMES as u64),
+            5 => self.draw.below(8),
+            _ => self.known[self.draw.index(4)],
+        }
+    }
+
+    /// Returns an address space or a mapping that lives, or a forged one.
+    fn of(&mut self, known: usize) -> u64 {
+        if self.draw.below(4) == 0 { self.number() } else { self.known[known] }
+    }
+
+    fn range(&mut self) -> (u64, u64) {
+        let start = self.number() & !0xfff;
+        let near = start.wrapping_add(4096 * self.draw.below(8));
+        (start, if self.draw.below(4) == 0 { self.number() } else { near })
+    }
+}
+
+/// Makes a call with forged numbers. References, frames and ends of transfers that the caller does
+/// not have are not among them: those are the promise.
+///
+/// # Safety
+/// The handle is live.
+unsafe fn forged_call(cpu: *mut Cpu, from: &mut Forged) -> i32 {
+    let k = 1 + from.draw.index(3);
+    let (mm, map) = (from.of(0), from.of(k));
+    let ((start, end), (n, m)) = (from.range(), (from.number(), from.number()));
+    let (mut nr, mut folio, mut pair) = (0, 0, [0; 2]);
+    let mut fault = Fault { outcome: 0, folio: 0, memcg: 0 };
+    let vma = Vma { mm, start, end, mapping: map, pgoff: n, flags: m as u32 & 0x1ff };
+    let text = format!("{} {} 0 {n} {} {m}", if n % 2 == 0 { '+' } else { '-' }, m % 4, n % 202);
+    let command = text.as_ptr().cast::<c_char>();
+    // SAFETY: the handle is live, and results are ours.
+    unsafe {
+        match from.draw.below(30) {
+            0..6 => pageout_handle_fault(cpu, mm, n, m as u32 % 4, &mut fault),
+            6..9 => pageout_mmap(cpu, &vma),
+            9 => pageout_munmap(cpu, mm, start, end),
+            10 => pageout_mprotect(cpu, mm, start, end, m as u32),
+            11 => pageout_mremap(cpu, mm, start, end, n & !0xfff, m & !0xfff),
+            12 => pageout_madvise(cpu, mm, start, end, m as u32 % 8),
+            13 => pageout_mlock(cpu, mm, start, end),
+            14 => pageout_munlock(cpu, mm, start, end),
+            15 => pageout_set_uffd_wp(cpu, mm, start, end, m as u32 % 3),
+            16 => pageout_set_size(cpu, map, n),
+            17 => pageout_set_order(cpu, map, n as u32),
+            18 => pageout_truncate(cpu, map, n, &mut folio),
+            19 => pageout_write_back(cpu, map, n, &mut nr),
+            20 => pageout_mark_accessed(cpu, FRAMES as u32 + n as u32 % 9),
+            21 => pageout_set_max(cpu, n as u32, m),
+            22 => pageout_set_low(cpu, n as u32, m),
+            23 => pageout_set_swappiness(cpu, n as u32, m as u32),
+            24 => pageout_set_memcg(cpu, mm, n as u32),
+            25 => pageout_set_high_watermark(cpu, n) + pageout_balance(cpu),
+            26 => pageout_lru_gen_write(cpu, command, text.len()),
+            27 => pageout_lru_gen_enable(cpu, n as u32 % 10),
+            28 => pageout_memory_reclaim(cpu, n as u32, command.add(2), 1, &mut nr),
+            _ => pageout_lru_gen_seqs(cpu, n as u32, &mut nr, &mut pair),
+        }
+    }
+}
+
+/// Forged numbers are refused or do what they say: none ends in a panic, which would end the test.
+#[test]
+fn forged_numbers_are_no_panic() {
+    let made = make();
+    let (anon, mut maps) = (made.process(Kind::Anon), [0; 2]);
+    for (kind, map) in [Kind::File, Kind::Shmem].into_iter().zip(&mut maps) {
+        // SAFETY: the handle is live, and the result ours.
+        assert_eq!(unsafe { pageout_add_mapping(made.cpu, kind as u32, map) }, 0);
+    }
+    let known = [anon.mm, anon.mapping, maps[0], maps[1]];
+    let mut from = Forged { draw: Draw(5), known };
+    let calls = if cfg!(miri) { 300 } else { 100_000 };
+    // SAFETY: the handle is live.
+    let answers: Vec<_> = (0..calls).map(|_| unsafe { forged_call(made.cpu, &mut from) }).collect();
+    let refused = answers.iter().filter(|answer| **answer < 0).count();
+    assert!((calls / 4..calls).contains(&refused), "{refused} of {calls} were refused");
 }
 
 /// The flags of C are those of Rust, bit for bit.

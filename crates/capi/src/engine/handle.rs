@@ -31,6 +31,12 @@ pub struct Engine {
     pub(super) tuning: Tuning,
 }
 
+// Several CPUs call one engine.
+const _: () = {
+    const fn shared<T: Sync>() {}
+    shared::<MmState<'static>>();
+};
+
 /// The context of a CPU that calls an engine.
 pub struct Cpu {
     mark: AtomicU64,

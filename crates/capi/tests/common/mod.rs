@@ -1,4 +1,5 @@
 //! The compiling of the C programs that tests compare with Rust, and their random numbers.
+#![allow(dead_code)] // no test uses all of it
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
