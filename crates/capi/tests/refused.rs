@@ -330,16 +330,17 @@ fn an_engine_is_made_only_of_good_parts() {
 fn handles_that_ended_or_never_were_are_refused() {
     let made = make();
     let (mut more, mut cpu) = (vec![0_u8; pageout_cpu_size()], null_mut());
-    let mut forged = [0_u64; 64];
-    let fake: *mut Cpu = forged.as_mut_ptr().cast();
-    let crooked: *mut Cpu = forged.as_mut_ptr().cast::<u8>().wrapping_add(1).cast();
+    let mut forged = [0_u64; 1024];
+    let start = forged.as_mut_ptr();
+    let fake: *mut Cpu = start.cast();
+    let crooked: *mut Cpu = start.cast::<u8>().wrapping_add(1).cast();
     let (at, len) = (more.as_mut_ptr(), more.len());
     // SAFETY: handles are null, live, ended with their bytes as they were, or zeros.
     unsafe {
         refused(pageout_balance(null_mut()), Error::Null);
         refused(pageout_balance(fake), Error::Handle);
         refused(pageout_balance(crooked), Error::Handle);
-        refused(pageout_engine_end(forged.as_mut_ptr().cast()), Error::Handle);
+        refused(pageout_engine_end(start.cast()), Error::Handle);
         refused(pageout_cpu_init(null_mut(), at, len, &mut cpu), Error::Null);
         refused(pageout_cpu_init(made.engine, at, 8, &mut cpu), Error::Bytes);
         refused(pageout_cpu_init(made.engine, at, len, null_mut()), Error::Null);

@@ -71,21 +71,29 @@ impl Cpu {
 /// # Safety
 /// The promise.
 pub(super) unsafe fn engine<'e>(handle: *const Engine) -> Result<&'e Engine, Error> {
-    // SAFETY: the promise.
-    let engine = unsafe { given_handle(handle) }?;
-    (engine.mark.load(Acquire) == ENGINE).then_some(engine).ok_or(Error::Handle)
+    // SAFETY: `live` asks for the mark of a handle that is not null and aligned.
+    unsafe { live(handle, |handle| &raw const (*handle).mark, ENGINE) }
 }
 
-/// Returns what a handle points to, if it is aligned.
+/// Returns what a handle points to, if that has its mark. Only the mark is read before.
 ///
 /// # Safety
 /// The promise.
-unsafe fn given_handle<'h, T>(handle: *const T) -> Result<&'h T, Error> {
-    if !handle.is_null() && !handle.is_aligned() {
+unsafe fn live<'h, T>(
+    handle: *const T,
+    mark_of: impl FnOnce(*const T) -> *const AtomicU64,
+    mark: u64,
+) -> Result<&'h T, Error> {
+    if handle.is_null() {
+        return Err(Error::Null);
+    }
+    if !handle.is_aligned() {
         return Err(Error::Handle);
     }
-    // SAFETY: aligned, and null or bytes that the caller vouches for.
-    unsafe { handle.as_ref() }.ok_or(Error::Null)
+    // SAFETY: not null and aligned, so the caller vouches for the bytes.
+    let found = unsafe { (*mark_of(handle)).load(Acquire) };
+    // SAFETY: it was made here and has not ended, as the mark says.
+    (found == mark).then(|| unsafe { &*handle }).ok_or(Error::Handle)
 }
 
 /// A CPU's context, held for a call.
@@ -100,11 +108,8 @@ impl<'h> Held<'h> {
     /// # Safety
     /// The promise.
     pub(super) unsafe fn take(handle: *const Cpu) -> Result<Self, Error> {
-        // SAFETY: the promise.
-        let cpu: &Cpu = unsafe { given_handle(handle) }?;
-        if cpu.mark.load(Acquire) != CPU {
-            return Err(Error::Handle);
-        }
+        // SAFETY: `live` asks for the mark of a handle that is not null and aligned.
+        let cpu = unsafe { live(handle, |handle| &raw const (*handle).mark, CPU) }?;
         // SAFETY: a live context's engine was live when it was made, and its bytes still are.
         let engine = unsafe { engine(cpu.engine) }?;
         if cpu.busy.swap(true, Acquire) {
