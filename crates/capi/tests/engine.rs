@@ -72,6 +72,15 @@ fn c_and_rust_agree_on_random_calls_of_the_engine() {
     }
 }
 
+/// Four threads of C share an engine, and each finds its pages as it left them.
+#[test]
+fn threads_of_c_share_an_engine() {
+    let mut program = Command::new(compiled("threads"));
+    let output = program.arg("50000").output().expect("the C program starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{}: {said}", output.status);
+}
+
 /// Makes every call in Rust, and compares it with C's. Returns the number of accesses that were
 /// made in the end, and of pages read from swap.
 fn compare<F: Format>(records: &mut impl Read, flush: FlushPolicy) -> (u64, u64) {

@@ -271,7 +271,8 @@ impl<F: Format> Env for World<F> {
         let calls = &self.calls;
         // SAFETY: the invariant of the callbacks.
         let locked = unsafe { (calls.try_lock_table)(calls.context, frame.get()) } != 0;
-        locked.then_some(TableGuard { calls, pfn: frame })
+        // Only a lock that was taken has a guard, since the guard's end releases it.
+        locked.then(|| TableGuard { calls, pfn: frame })
     }
 
     fn notifier(&self, _: Asid) -> Option<&dyn Notifier> {
