@@ -1595,8 +1595,8 @@ int32_t pageout_add_memcg(struct pageout_cpu *cpu, uint32_t parent, uint32_t *me
 int32_t pageout_remove_memcg(struct pageout_cpu *cpu, uint32_t memcg);
 
 /*
- Sets the limit of a cgroup in pages; `UINT64_MAX` is none. Frees nothing at once. Returns 0, or
- an error.
+ Sets the limit of a cgroup other than the root in pages; `UINT64_MAX` is none. Frees nothing at
+ once. Returns 0, or an error.
 
  # Safety
  The promise.

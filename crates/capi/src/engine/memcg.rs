@@ -43,8 +43,8 @@ pub unsafe extern "C" fn pageout_remove_memcg(cpu: *mut Cpu, memcg: u32) -> i32 
     })
 }
 
-/// Sets the limit of a cgroup in pages; `UINT64_MAX` is none. Frees nothing at once. Returns 0, or
-/// an error.
+/// Sets the limit of a cgroup other than the root in pages; `UINT64_MAX` is none. Frees nothing at
+/// once. Returns 0, or an error.
 ///
 /// # Safety
 /// The promise.
