@@ -507,21 +507,33 @@ enum pageout_place {
 };
 
 /*
- The result of starting a transfer.
+ The result of starting a transfer, and that of ending one, which is not pending.
  */
-enum pageout_submitted {
+enum pageout_transfer {
   /*
    The transfer is complete.
    */
-  PAGEOUT_SUBMITTED_DONE = 0,
+  PAGEOUT_TRANSFER_DONE = 0,
   /*
    The transfer is in progress.
    */
-  PAGEOUT_SUBMITTED_PENDING = 1,
+  PAGEOUT_TRANSFER_PENDING = 1,
   /*
-   The transfer failed. All other numbers mean this too.
+   The transfer failed: the file or the device has no room (ENOSPC).
    */
-  PAGEOUT_SUBMITTED_FAILED = 2,
+  PAGEOUT_TRANSFER_NO_SPACE = 2,
+  /*
+   The transfer failed: the device failed (EIO). From a callback, all other numbers mean this.
+   */
+  PAGEOUT_TRANSFER_DEVICE = 3,
+  /*
+   The transfer failed: the device did not end it in time (ETIMEDOUT).
+   */
+  PAGEOUT_TRANSFER_TIMED_OUT = 4,
+  /*
+   The transfer failed: the caller gave it up, and the device no longer uses the frames.
+   */
+  PAGEOUT_TRANSFER_GIVEN_UP = 5,
 };
 
 /*
@@ -808,11 +820,11 @@ struct pageout_world {
   size_t (*free_pages)(void *context);
   /*
    Starts to fill frames from storage, all of them, with zeros past the end of a file. Returns
-   one of `enum pageout_submitted`.
+   one of `enum pageout_transfer`.
    */
   uint32_t (*read)(void *context, const struct pageout_io *io);
   /*
-   Starts to write frames to storage. Returns one of `enum pageout_submitted`.
+   Starts to write frames to storage. Returns one of `enum pageout_transfer`.
    */
   uint32_t (*write)(void *context, const struct pageout_io *io);
   /*
@@ -963,6 +975,10 @@ struct pageout_fault {
    The cgroup at its limit, of `PAGEOUT_OUTCOME_OVER_LIMIT`; otherwise 0.
    */
   uint32_t memcg;
+  /*
+   The reason of `PAGEOUT_OUTCOME_IO_ERROR`: one of `enum pageout_transfer`; otherwise 0.
+   */
+  uint32_t failure;
 };
 
 /*
@@ -1360,6 +1376,15 @@ int32_t pageout_remove_mapping(struct pageout_cpu *cpu, uint64_t mapping);
 int32_t pageout_set_size(struct pageout_cpu *cpu, uint64_t mapping, uint64_t size);
 
 /*
+ Stores an error of the writes of a mapping's pages since the last call, for fsync or close to
+ report: one of `enum pageout_transfer`, 0 if there was none. Returns 0, or an error.
+
+ # Safety
+ The promise.
+ */
+int32_t pageout_take_write_error(struct pageout_cpu *cpu, uint64_t mapping, uint32_t *failure);
+
+/*
  Sets the largest order of the folios that faults make for a mapping; 0 at first. Returns 0, or
  an error.
 
@@ -1454,22 +1479,22 @@ int32_t pageout_write_back(struct pageout_cpu *cpu,
                            uint64_t *started);
 
 /*
- Ends the read of a folio that the callback left pending: `ok` is 1, or 0 if it failed. Returns
- 0, or an error.
+ Ends the read of a folio that the callback left pending, with a result of `enum
+ pageout_transfer` other than pending. Returns 0, or an error.
 
  # Safety
  The promise.
  */
-int32_t pageout_read_done(struct pageout_cpu *cpu, uint32_t folio, uint32_t ok);
+int32_t pageout_read_done(struct pageout_cpu *cpu, uint32_t folio, uint32_t result);
 
 /*
- Ends the write of a folio that the callback left pending: `ok` is 1, or 0 if it failed. Returns
- 0, or an error.
+ Ends the write of a folio that the callback left pending, with a result of `enum
+ pageout_transfer` other than pending. Returns 0, or an error.
 
  # Safety
  The promise.
  */
-int32_t pageout_write_done(struct pageout_cpu *cpu, uint32_t folio, uint32_t ok);
+int32_t pageout_write_done(struct pageout_cpu *cpu, uint32_t folio, uint32_t result);
 
 /*
  Returns 1 while a transfer of a folio is in progress, 0 if none is, or an error. A task queues

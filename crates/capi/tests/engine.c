@@ -139,7 +139,7 @@ static uint32_t submit(const struct pageout_io *io, int is_read)
     note3(io->mapping, io->at, io->nr);
     uint64_t how = below(8);
     if (how == 0 && below(4) == 0)
-        return PAGEOUT_SUBMITTED_FAILED;
+        return PAGEOUT_TRANSFER_NO_SPACE + below(4);
     for (uint64_t k = 0; k < io->nr; k++) {
         uint64_t *page = arena[io->pfn - FIRST + k];
         if (is_read) {
@@ -150,10 +150,10 @@ static uint32_t submit(const struct pageout_io *io, int is_read)
         }
     }
     if (how != 1 || queued == QUEUE)
-        return PAGEOUT_SUBMITTED_DONE;
+        return PAGEOUT_TRANSFER_DONE;
     queue[queued].folio = io->folio;
     queue[queued++].is_read = is_read;
-    return PAGEOUT_SUBMITTED_PENDING;
+    return PAGEOUT_TRANSFER_PENDING;
 }
 
 static uint32_t read_in(void *context, const struct pageout_io *io)
@@ -279,6 +279,7 @@ static int64_t touch(void)
         if (answer != 0)
             return answer;
         note3(fault.outcome, fault.folio, fault.memcg);
+        note(fault.failure);
         if (fault.outcome > PAGEOUT_OUTCOME_MAJOR)
             return fault.outcome;
     }
@@ -408,12 +409,14 @@ static int64_t end_transfer(void)
 {
     if (queued == 0)
         return 400;
-    uint64_t i = below(queued), ok = below(16) != 0;
+    uint64_t i = below(queued), how = below(16);
+    uint32_t result = how < 12 ? PAGEOUT_TRANSFER_DONE : PAGEOUT_TRANSFER_NO_SPACE + how % 4;
     uint32_t folio = queue[i].folio;
     int is_read = queue[i].is_read;
     queue[i] = queue[--queued];
     note(pageout_transfer_is_pending(cpu, folio));
-    return is_read ? pageout_read_done(cpu, folio, ok) : pageout_write_done(cpu, folio, ok);
+    return is_read ? pageout_read_done(cpu, folio, result)
+                   : pageout_write_done(cpu, folio, result);
 }
 
 static int64_t change_mapping(uint64_t what)
@@ -432,7 +435,12 @@ static int64_t change_mapping(uint64_t what)
             note(maps[i]);
         }
         return answer;
-    case 1: return pageout_set_size(cpu, maps[i], page < 10 ? page + 40 : BIT(40));
+    case 1:
+        answer = pageout_take_write_error(cpu, maps[i], &order);
+        if (answer != 0)
+            return answer;
+        note(order);
+        return pageout_set_size(cpu, maps[i], page < 10 ? page + 40 : BIT(40));
     case 2: return pageout_set_order(cpu, maps[i], page % 4);
     case 3:
         answer = pageout_truncate(cpu, maps[i], page, &folio);

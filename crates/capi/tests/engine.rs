@@ -25,8 +25,8 @@ use pageout_paging::{
 use pageout_reclaim::mglru::LruGenCaps;
 use pageout_reclaim::{
     Access, Advice, Backing, CpuCtx, DirtyFolios, Engine, Fault, FaultKind, FolioFlags, FolioId,
-    Frames, Io, Limits, MappingId, MappingKind, MemcgId, Memory, MmId, MmState, NewFolio, NewVma,
-    OutOfMemory, Place, ReclaimRequest, Submitted, TruncateError, Tuning, VmFlags, World,
+    Frames, Io, IoError, Limits, MappingId, MappingKind, MemcgId, Memory, MmId, MmState, NewFolio,
+    NewVma, OutOfMemory, Place, ReclaimRequest, Submitted, TruncateError, Tuning, VmFlags, World,
 };
 use pageout_uapi::lru_gen;
 
@@ -177,7 +177,7 @@ impl<'m, F: Format> Machine<'m, F> {
         self.note(&[if is_read { 5 } else { 6 }, folio, place, mapping, at, io.nr as u64]);
         let how = self.below(8);
         if how == 0 && self.below(4) == 0 {
-            return Submitted::Failed;
+            return Submitted::Failed(IoError::ALL[self.below(4) as usize]);
         }
         for k in 0..io.nr as u64 {
             let word = &self.page(io.pfn.add(k))[0];
@@ -364,7 +364,7 @@ fn outcome(fault: Fault) -> Result<(i64, u64, u64), Error> {
         Fault::BadAddress => (3, none, 0),
         Fault::WriteProtected => (4, none, 0),
         Fault::PastEnd => (5, none, 0),
-        Fault::IoError => (6, none, 0),
+        Fault::IoError(_) => (6, none, 0),
         Fault::Unsupported => (7, none, 0),
         Fault::OutOfMemory(OutOfMemory::Frames) => (8, none, 0),
         Fault::OutOfMemory(OutOfMemory::PageTables) => (9, none, 0),
@@ -454,7 +454,8 @@ impl<'e, 'm, F: Format> Run<'e, 'm, F> {
             }
             let fault = self.engine.handle_fault(self.mm(i)?, addr, access);
             let (number, folio, memcg) = outcome(fault)?;
-            self.note(&[number as u64, folio, memcg]);
+            let failure = if let Fault::IoError(error) = fault { 2 + error as u64 } else { 0 };
+            self.note(&[number as u64, folio, memcg, failure]);
             if number > 1 {
                 return Ok(number);
             }
@@ -631,12 +632,13 @@ impl<'e, 'm, F: Format> Run<'e, 'm, F> {
         if nr == 0 {
             return Ok(400);
         }
-        let (i, ok) = (self.index(nr), self.below(16) != 0);
+        let (i, how) = (self.index(nr), self.below(16));
+        let result = if how < 12 { Ok(()) } else { Err(IoError::ALL[how as usize % 4]) };
         let (folio, is_read) = self.machine.queue.borrow_mut().swap_remove(i);
         self.note(&[self.engine.maps().transfer_is_pending(folio).into()]);
         match is_read {
-            true => self.engine.read_done(folio, ok)?,
-            false => self.engine.write_done(folio, ok)?,
+            true => self.engine.read_done(folio, result)?,
+            false => self.engine.write_done(folio, result)?,
         }
         Ok(0)
     }
@@ -657,6 +659,8 @@ impl<'e, 'm, F: Format> Run<'e, 'm, F> {
                 self.note(&[0, self.maps[i].to_bits()]);
             }
             1 => {
+                let error = self.engine.maps().mapping(mapping)?.take_write_error();
+                self.note(&[error.map_or(0, |error| 2 + error as u64)]);
                 let size = if page < 10 { page + 40 } else { 1 << 40 };
                 self.engine.maps().mapping(mapping)?.set_size(size);
             }

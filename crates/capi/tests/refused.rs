@@ -18,7 +18,7 @@ use pageout_capi::engine::space::*;
 use pageout_capi::engine::stat::*;
 use pageout_capi::engine::types::{
     Access, Advice, Events, Fault, Folio, Io, Kind, Limits, LruGen, NO_FOLIO, NO_FRAME, Outcome,
-    Setup, Stat, Submitted, Vm, Vma,
+    Setup, Stat, Transfer, Vm, Vma,
 };
 use pageout_capi::engine::world::{WORLD_VERSION, World};
 use pageout_capi::entry_points::pageout_error_text;
@@ -99,7 +99,7 @@ unsafe extern "C" fn transfer(context: *mut c_void, io: *const Io) -> u32 {
     // SAFETY: the structure lives for the call.
     ram(context).asked.borrow_mut().push(unsafe { *io });
     let pending = ram(context).pending.get();
-    if pending { Submitted::Pending as u32 } else { Submitted::Done as u32 }
+    if pending { Transfer::Pending as u32 } else { Transfer::Done as u32 }
 }
 
 unsafe extern "C" fn try_lock_table(_: *mut c_void, _: u64) -> i32 {
@@ -258,7 +258,7 @@ impl Made {
     }
 
     fn fault(&self, mm: u64, addr: u64, access: u32) -> Result<Fault, i32> {
-        let mut fault = Fault { outcome: 99, folio: 0, memcg: 0 };
+        let mut fault = Fault { outcome: 99, folio: 0, memcg: 0, failure: 0 };
         // SAFETY: handles are live, and the result is ours.
         let done = unsafe { pageout_handle_fault(self.cpu, mm, addr, access, &mut fault) };
         if done == 0 { Ok(fault) } else { Err(done) }
@@ -465,14 +465,15 @@ fn folios_are_checked_as_they_are_named() {
             refused(pageout_note_dirty(cpu, bad), Error::Folio);
             refused(pageout_folio_frames(cpu, bad, &mut frame, &mut order), Error::Folio);
         }
-        refused(pageout_read_done(cpu, FRAMES as u32, 1), Error::Folio);
+        refused(pageout_read_done(cpu, FRAMES as u32, 0), Error::Folio);
         refused(pageout_transfer_is_pending(cpu, u32::MAX), Error::Folio);
-        refused(pageout_read_done(cpu, fault.folio, 2), Error::Number);
-        refused(pageout_write_done(cpu, fault.folio, 1), Error::NotPending);
+        refused(pageout_read_done(cpu, fault.folio, 1), Error::Number);
+        refused(pageout_write_done(cpu, fault.folio, 6), Error::Number);
+        refused(pageout_write_done(cpu, fault.folio, 0), Error::NotPending);
         assert_eq!(pageout_transfer_is_pending(cpu, fault.folio), 1);
         refused(pageout_truncate(cpu, mapping, 0, &mut folio), Error::Pending);
-        assert_eq!((folio, pageout_read_done(cpu, fault.folio, 1)), (fault.folio, 0));
-        refused(pageout_read_done(cpu, fault.folio, 1), Error::NotPending);
+        assert_eq!((folio, pageout_read_done(cpu, fault.folio, 0)), (fault.folio, 0));
+        refused(pageout_read_done(cpu, fault.folio, 0), Error::NotPending);
         refused(pageout_truncate(cpu, mapping, 1 << 60, &mut folio), Error::Pages);
         refused(pageout_get_folio(cpu, mapping, u64::MAX, &mut folio), Error::Pages);
         for (new, error) in [
@@ -612,7 +613,7 @@ unsafe fn forged_call(cpu: *mut Cpu, from: &mut Forged) -> i32 {
     let (mm, map) = (from.of(0), from.of(k));
     let ((start, end), (n, m)) = (from.range(), (from.number(), from.number()));
     let (mut nr, mut folio, mut pair) = (0, 0, [0; 2]);
-    let mut fault = Fault { outcome: 0, folio: 0, memcg: 0 };
+    let mut fault = Fault { outcome: 0, folio: 0, memcg: 0, failure: 0 };
     let vma = Vma { mm, start, end, mapping: map, pgoff: n, flags: m as u32 & 0x1ff };
     let text = format!("{} {} 0 {n} {} {m}", if n % 2 == 0 { '+' } else { '-' }, m % 4, n % 202);
     let command = text.as_ptr().cast::<c_char>();

@@ -114,7 +114,7 @@ static uint32_t read_in(void *context, const struct pageout_io *io)
     (void)context;
     zero(context, io->pfn, 1);
     arena[io->pfn - FIRST][0] = swap[io->at];
-    return PAGEOUT_SUBMITTED_DONE;
+    return PAGEOUT_TRANSFER_DONE;
 }
 
 static uint32_t write_out(void *context, const struct pageout_io *io)
@@ -122,7 +122,7 @@ static uint32_t write_out(void *context, const struct pageout_io *io)
     (void)context;
     swap[io->at] = arena[io->pfn - FIRST][0];
     atomic_fetch_add(&swapped, 1);
-    return PAGEOUT_SUBMITTED_DONE;
+    return PAGEOUT_TRANSFER_DONE;
 }
 
 static uint64_t *table(void *context, uint64_t pfn)

@@ -173,6 +173,7 @@ impl<'a, R: Rules, F: Format> Harness<'a, R, F> {
                 Agent::Migrate => self.migrate(&env),
                 Agent::Age => self.age(&env),
                 Agent::Truncate(from) => self.truncate(&env, from),
+                Agent::Exit => self.exit(&env),
             }
         })
     }
@@ -284,8 +285,17 @@ impl<'a, R: Rules, F: Format> Harness<'a, R, F> {
         env.tell(|event| event, "returns");
     }
 
+    fn exit(&self, env: &Ground<'_, R, F>) {
+        let done = self.maps.on(env, &mut CpuCtx::new(), TUNING).exit_mm(self.mm);
+        done.expect("no one else ends it");
+        env.tell(|event| event, "returns");
+        let pages = self.scenario.order().nr_pages() as u64;
+        self.world.forbid(ASID, 0..pages, false, "exit");
+    }
+
     fn age(&self, env: &Ground<'_, R, F>) {
-        self.maps.lru_gen_use_mm(self.mm).expect("it lives");
+        // The address space may have ended.
+        let _ = self.maps.lru_gen_use_mm(self.mm);
         let (cpu, (max_seq, _)) = (&mut CpuCtx::new(), self.maps.lru_gen_seqs(self.memcg));
         // Reclaim may have opened the next generation meanwhile.
         let _ = self.maps.on(env, cpu, TUNING).try_to_inc_max_seq(self.memcg, max_seq, 100, true);

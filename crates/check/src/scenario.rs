@@ -32,6 +32,8 @@ pub enum Agent {
     Age,
     /// Removes the pages from one on from the file, or from shared memory.
     Truncate(u64),
+    /// Ends the address space.
+    Exit,
 }
 
 impl Agent {
@@ -49,6 +51,7 @@ impl Agent {
             Self::Migrate => "migration",
             Self::Age => "aging walk",
             Self::Truncate(_) => "truncation",
+            Self::Exit => "exit",
         }
     }
 }

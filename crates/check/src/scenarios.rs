@@ -1,8 +1,7 @@
 //! Every scenario.
 
-use super::property::Property;
-use super::registers::Kind;
 use super::scenario::{Agent, Before, Scenario, load, loaded, store, stored};
+use super::{property::Property, registers::Kind};
 
 /// The order of a folio that fills a table of 8 entries.
 pub const LEAF: u8 = 3;
@@ -561,6 +560,15 @@ pub const SCENARIOS: &[Scenario] = &[
         order: 1,
         before: &[stored(0, 7)],
         agents: &[Agent::Age, Agent::Fork, Agent::Program(&[store(0, 8), load(0)])],
+    },
+    Scenario {
+        name: "aging-exit",
+        about: "a process ends while it is aged and its pages are reclaimed",
+        property: Property::Accounts,
+        kind: Kind::Anon,
+        order: 1,
+        before: &[stored(0, 7)],
+        agents: &[Agent::Age, Agent::Exit, Agent::Reclaim],
     },
     Scenario {
         name: "aging-file",

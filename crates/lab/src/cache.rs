@@ -15,6 +15,8 @@ use super::progress::Progress;
 const UNFINISHED: &str = "tmp";
 /// The cache's directory of locks.
 const LOCKS: &str = "locks";
+/// The cache's directory of results of machines whose run did not come to its end.
+const ENDED: &str = "ended";
 /// The longest time that work may take. Older unfinished work was left by a process that was ended.
 const KEEP_UNFINISHED: Duration = Duration::from_secs(24 * 60 * 60);
 /// The cache's directory of machines' logs.
@@ -105,6 +107,7 @@ impl Cache {
         let root = fs::canonicalize(&root).map_err(CacheError::at(&root))?;
         let cache = Self { root };
         sweep(&cache.directory(UNFINISHED)?, KEEP_UNFINISHED);
+        sweep(&cache.ended()?, KEEP_UNFINISHED);
         sweep(&cache.directory(RUNS)?, KEEP_LOGS);
         Ok(cache)
     }
@@ -119,6 +122,11 @@ impl Cache {
         let path = self.root.join(path);
         fs::create_dir_all(&path).map_err(CacheError::at(&path))?;
         Ok(path)
+    }
+
+    /// Returns the directory of results of machines whose run did not come to its end.
+    pub(super) fn ended(&self) -> Result<PathBuf, CacheError> {
+        self.directory(ENDED)
     }
 
     /// Makes a directory for work that is not complete, on the same file system.

@@ -8,6 +8,7 @@
 
 mod assets;
 mod boot;
+mod brought;
 mod build;
 mod cache;
 mod child;
@@ -19,6 +20,7 @@ mod first_build;
 mod git;
 mod initrd;
 mod kconfig;
+mod kept;
 mod kernel;
 mod lru_gen;
 mod mails;

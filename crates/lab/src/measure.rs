@@ -10,17 +10,18 @@ use std::time::Duration;
 use pageout_record::schema::{Record, RecordSet};
 
 use super::boot::Boot;
+use super::brought::{Brought, Counts, with_boots_pooled};
 use super::build::{BuildError, Built};
 use super::cache::CacheError;
 use super::child::version;
 use super::initrd::{Carried, Guest};
+use super::kept::{Given, Kept};
 use super::kernel::Kernel;
 use super::pages::Pages;
 use super::plan::{Bench, Clock};
 use super::plugin::{self, Counting, Plugin};
 use super::profile::Profile;
 use super::qemu::{self, Machine};
-use super::regions::Regions;
 use super::selftest;
 use super::session::{Done, Lab, LabError, NotBuilt, OnFailure, Sources, Wanted, Work};
 use super::source::Source;
@@ -146,28 +147,9 @@ pub(super) struct Job {
 pub(super) struct Host {
     guest: Guest,
     /// The emulator's own name and version.
-    emulator: String,
+    pub(super) emulator: String,
     /// The folder of the objects that it loads.
     objects: PathBuf,
-}
-
-/// The counts of a plugin.
-enum Counts {
-    Under(Profile),
-    Regions(Regions),
-}
-
-/// The results of a machine.
-pub(super) struct Brought {
-    title: String,
-    emulator: String,
-    records: Vec<Record>,
-    /// A session's answers, line by line.
-    pub(super) answers: Vec<String>,
-    counts: Option<Counts>,
-    pages: Pages,
-    /// The machine's log, if its kernel warned.
-    pub(super) warned: Option<PathBuf>,
 }
 
 impl Lab<'_> {
@@ -192,10 +174,13 @@ impl Lab<'_> {
         };
         let booted = self.boot_each(kernels, configs, runs, OnFailure::End, whole)?.whole()?;
         let mut measured = Measured::default();
-        for (built, brought) in with_boots_pooled(booted) {
+        let mut kept = Vec::new();
+        for (built, mut brought) in with_boots_pooled(booted) {
+            kept.extend(brought.kept.take());
             measured.add(built, brought, runs.profile.is_some())?;
         }
         RecordSet::new(this_run(), measured.records.clone()).validate()?;
+        kept.into_iter().for_each(Kept::forget);
         Ok(measured)
     }
 
@@ -240,12 +225,15 @@ impl Lab<'_> {
         let Done { results, not_built } =
             self.boot_each(kernels, configs, runs, on_failure, hand_on)?;
         let mut attempted = Attempted { not_built, ..Attempted::default() };
+        let mut kept = Vec::new();
         for (ran, booted) in results {
-            if let Some((built, brought)) = booted {
+            if let Some((built, mut brought)) = booted {
+                kept.extend(brought.kept.take());
                 attempted.measured.add(built, brought, false)?;
             }
             attempted.ran.push(ran);
         }
+        kept.into_iter().for_each(Kept::forget);
         Ok(attempted)
     }
 
@@ -446,6 +434,19 @@ impl Lab<'_> {
             before: &before,
             plugin,
         };
+        let kept = match job.session.is_none() && cpu != Cpu::Host {
+            true => {
+                let name = emulated.name(&job.host.emulator).map_err(CacheError::at(&initrd))?;
+                Some(Kept::new(&self.cache, name)?)
+            }
+            false => None,
+        };
+        let brought = |given, kept| Brought::of(job, title.clone(), given, kept);
+        if let Some(given) = kept.as_ref().and_then(Kept::given) {
+            let what = format!("taking {title}: {} from a run that did not end", job.words());
+            let _taken = self.progress.begin_piece(&what);
+            return brought(given, kept);
+        }
         let command = emulated.command();
         let task = self.progress.begin_piece(&format!("running {title}: {}", job.words()));
         let (title_of, limit, silence) = (&*title, job.limit, job.silence());
@@ -458,13 +459,16 @@ impl Lab<'_> {
                 return Err(error.into());
             }
         };
-        let read = |counting| read_counts(&title, &out, counting);
+        let read = |_: &Counting| fs::read_to_string(&out).map_err(CacheError::at(&out));
         let counts = job.counting.as_ref().map(read).transpose()?;
+        let given = Given { records: ended.records, counts };
+        // A log that tells of warnings is not kept that long.
+        let kept = kept.filter(|_| ended.warnings == 0);
+        if let Some(kept) = &kept {
+            kept.keep(&given)?;
+        }
         let warned = (ended.warnings > 0).then(|| log.keep().ok()).flatten();
-        let (records, answers) = (ended.records, ended.answers);
-        let emulator = job.host.emulator.clone();
-        let pages = job.pages.clone();
-        Ok(Brought { title, emulator, records, answers, counts, pages, warned })
+        Ok(Brought { answers: ended.answers, warned, ..brought(given, kept)? })
     }
 }
 
@@ -488,46 +492,6 @@ impl Measured {
     }
 }
 
-impl Brought {
-    /// Makes one result of those of a run's boots, at least one.
-    fn pooled(mut boots: Vec<Self>) -> Self {
-        if boots.len() > 1 {
-            let records = boots.iter().map(|boot| boot.records.len()).min().unwrap_or_default();
-            let record = |at: usize| {
-                let of_boots: Vec<Record> =
-                    boots.iter().map(|boot| boot.records[at].clone()).collect();
-                timed::pooled(&of_boots)
-            };
-            let records = (0..records).filter_map(record).collect();
-            let warned = boots.iter_mut().find_map(|boot| boot.warned.take());
-            boots.truncate(1);
-            boots[0].records = records;
-            boots[0].warned = warned;
-        }
-        boots.remove(0)
-    }
-
-    /// Returns the machine's name in messages: `s1, arm64-4k, cpu max`.
-    pub(super) fn title(&self) -> &str {
-        &self.title
-    }
-
-    /// Adds what a plugin counted to the run's one record.
-    fn add_counts(&mut self, bench: &Bench, job: &Job) -> Result<(), LabError> {
-        let machine = || self.title.clone();
-        let [record] = &mut self.records[..] else { return Ok(()) };
-        match &self.counts {
-            Some(Counts::Under(profile)) => profile
-                .add_to(record, job.config.small_pages(), job.cpus)
-                .map_err(|source| LabError::Profile { machine: machine(), source }),
-            Some(Counts::Regions(regions)) => regions
-                .add_to(record, &bench.workload, job.cpus)
-                .map_err(|source| LabError::Regions { machine: machine(), source }),
-            None => Ok(()),
-        }
-    }
-}
-
 impl Job {
     /// Returns the time within which the job's machine prints its first line.
     fn silence(&self) -> Duration {
@@ -542,20 +506,6 @@ impl Job {
     }
 }
 
-/// Makes one result of all boots of a run on this machine's own processor; the other results stay.
-fn with_boots_pooled(booted: Vec<(Built, usize, Cpu, Brought)>) -> Vec<(Built, Brought)> {
-    let mut runs: Vec<((Built, usize, Cpu), Vec<Brought>)> = Vec::new();
-    for (built, place, cpu, brought) in booted {
-        let run = (built, place, cpu);
-        let same = runs.iter_mut().find(|(other, _)| cpu == Cpu::Host && *other == run);
-        match same {
-            Some((_, boots)) => boots.push(brought),
-            None => runs.push((run, vec![brought])),
-        }
-    }
-    runs.into_iter().map(|((built, ..), boots)| (built, Brought::pooled(boots))).collect()
-}
-
 /// Writes the symbols for the plugin; the root has to be one of them.
 fn write_symbols(built: &Built, root: &str, to: &Path) -> Result<(), LabError> {
     let map = built.symbols();
@@ -567,22 +517,6 @@ fn write_symbols(built: &Built, root: &str, to: &Path) -> Result<(), LabError> {
         return Err(LabError::NoFunction { kernel, root });
     }
     Ok(fs::write(to, symbols).map_err(CacheError::at(to))?)
-}
-
-/// Reads the file that a plugin wrote.
-fn read_counts(machine: &str, out: &Path, counting: &Counting) -> Result<Counts, LabError> {
-    let text = fs::read_to_string(out).map_err(CacheError::at(out))?;
-    let machine = machine.to_owned();
-    match counting {
-        Counting::Under(_) => match text.parse() {
-            Ok(profile) => Ok(Counts::Under(profile)),
-            Err(source) => Err(LabError::Profile { machine, source }),
-        },
-        Counting::Regions => match text.parse() {
-            Ok(regions) => Ok(Counts::Regions(regions)),
-            Err(source) => Err(LabError::Regions { machine, source }),
-        },
-    }
 }
 
 /// Returns the longest time that a machine with this run may take.

@@ -3,8 +3,10 @@
 //! time.
 
 use std::ffi::OsString;
+use std::io;
 use std::path::Path;
 
+use super::digest::Name;
 use super::plugin::Plugin;
 use super::target::{Arch, Config, Cpu};
 
@@ -71,6 +73,18 @@ pub(super) struct Machine<'a> {
 }
 
 impl Machine<'_> {
+    /// Returns a name for all that decides the machine's results on an emulator.
+    pub(super) fn name(&self, emulator: &str) -> io::Result<Name> {
+        let plugin = self.plugin.map(|of| format!("{:?} {}", of.counting, of.folder.display()));
+        let [cpus, file_size] = [u64::from(self.cpus), self.file_size].map(|n| n.to_string());
+        let [config, cpu] = [self.config.name(), self.cpu.name()];
+        let name = Name::default().file(self.image)?.file(self.initrd)?;
+        Ok(name
+            .parts([emulator, config, cpu, &cpus, &file_size, &plugin.unwrap_or_default()])
+            .parts(self.before.iter().map(|word| word.as_encoded_bytes()))
+            .parts(self.parameters))
+    }
+
     /// Returns the emulator and its arguments.
     pub(super) fn command(&self) -> Vec<OsString> {
         let arch = self.config.arch();

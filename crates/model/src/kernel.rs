@@ -140,8 +140,8 @@ impl<'m> Kernel<'m> {
         let engine = &mut maps.on(world, cpu, Tuning::recommended(FlushPolicy::GENERIC));
         while let Some(transfer) = self.take_ended(now) {
             match transfer.write {
-                true => engine.write_done(transfer.folio, true).expect("it goes on"),
-                false => engine.read_done(transfer.folio, true).expect("it goes on"),
+                true => engine.write_done(transfer.folio, Ok(())).expect("it goes on"),
+                false => engine.read_done(transfer.folio, Ok(())).expect("it goes on"),
             }
         }
     }

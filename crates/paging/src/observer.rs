@@ -2,14 +2,15 @@
 
 use crate::stage::Stage;
 
-/// An observer that attributes time to the engine's stages. Nothing depends on it. `()` is no
-/// observer.
+/// An observer that attributes time to the engine's stages, for profiles of an embedder's own.
+/// Nothing depends on it. `()` is no observer.
 ///
 /// An environment names its observer ([`Env::observer`](crate::Env::observer)), so that an
 /// environment that wraps another cannot forget to pass notifications on.
 pub trait Observer {
-    /// Notes that the engine enters a stage.
-    fn enter(&self, stage: Stage);
+    /// Notes that the engine enters a stage. The default does nothing.
+    #[inline]
+    fn enter(&self, _stage: Stage) {}
 
     /// Does `check`, with which an aging walk checks one run of a folio's entries. It shows the
     /// limits of a run to a ground with prices for software, which it cannot see from the tables.
@@ -19,7 +20,4 @@ pub trait Observer {
     }
 }
 
-impl Observer for () {
-    #[inline]
-    fn enter(&self, _stage: Stage) {}
-}
+impl Observer for () {}

@@ -25,6 +25,7 @@ const HELD: usize = 256;
 enum Mistake {
     None,
     NoTlbi,
+    NoPublish,
     NoBarrier,
     SharedAsid,
     EarlyContiguous,
@@ -50,7 +51,11 @@ impl<F: Format> Mmu for KernelMmu<'_, F> {
     }
 
     fn barrier(&self, barrier: Barrier) {
-        if self.mistake != Mistake::NoBarrier {
+        let left_out = match barrier {
+            Barrier::Publish => Mistake::NoPublish,
+            Barrier::Complete => Mistake::NoBarrier,
+        };
+        if self.mistake != left_out {
             self.machine.barrier(barrier);
         }
     }
@@ -279,6 +284,12 @@ fn no_tlbi_is_found() {
 #[should_panic(expected = "no barrier of that CPU has completed it")]
 fn no_barrier_is_found() {
     run::<Arm64_4K>(Mistake::NoBarrier, |_| ());
+}
+
+#[test]
+#[should_panic(expected = "before a barrier published the change of its entry")]
+fn no_barrier_before_an_invalidation_is_found() {
+    run::<Arm64_4K>(Mistake::NoPublish, |_| ());
 }
 
 #[test]

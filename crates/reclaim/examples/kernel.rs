@@ -23,8 +23,8 @@ use pageout_paging::table::HostTable;
 use pageout_paging::tlb::FlushPolicy;
 use pageout_paging::{Env, Notifier, Order, Pfn, Sound, VirtAddr};
 use pageout_reclaim::{
-    Access, Backing, CpuCtx, Engine, Fault, Frames, Io, Limits, Lock, MappingKind, Memory, MmId,
-    MmState, NewVma, Place, Submitted, Tuning, VmFlags, World, WriteGuard,
+    Access, Backing, CpuCtx, Engine, Fault, Frames, Io, IoError, Limits, Lock, MappingKind, Memory,
+    MmId, MmState, NewVma, Place, Submitted, Tuning, VmFlags, World, WriteGuard,
 };
 
 /// The capacity of the engine: a folio for each frame, one process, and swap.
@@ -104,11 +104,11 @@ impl Frames for Kernel<'_> {
 /// The swap device, whose transfers complete at once.
 impl Backing for Kernel<'_> {
     fn read(&self, io: Io) -> Submitted {
-        let Place::Swap(slot) = io.place else { return Submitted::Failed };
+        let Place::Swap(slot) = io.place else { return Submitted::Failed(IoError::Device) };
         self.machine.read_swap(slot.0, io.pfn)
     }
     fn write(&self, io: Io) -> Submitted {
-        let Place::Swap(slot) = io.place else { return Submitted::Failed };
+        let Place::Swap(slot) = io.place else { return Submitted::Failed(IoError::Device) };
         self.machine.write_swap(slot.0, io.pfn)
     }
 }

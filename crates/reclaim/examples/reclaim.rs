@@ -167,8 +167,8 @@ impl<'e, 'm> Os<'e, 'm> {
         let mut engine = self.engine();
         for (io, write) in &ended {
             match write {
-                true => engine.write_done(io.folio, true).expect("it goes on"),
-                false => engine.read_done(io.folio, true).expect("it goes on"),
+                true => engine.write_done(io.folio, Ok(())).expect("it goes on"),
+                false => engine.read_done(io.folio, Ok(())).expect("it goes on"),
             }
         }
         ended.len()

@@ -12,7 +12,7 @@ use crate::memory::{Limits, Memory};
 use crate::mm::NewFolio;
 use crate::mm_state::MmState;
 use crate::tuning::{Aging, FlushTiming, PmdLeaves, Thp, Tuning, UnmapGranularity, Unmapping};
-use crate::world::{Backing, Frames, Io, Submitted, World};
+use crate::world::{Backing, Frames, Io, IoError, Submitted, World};
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use pageout_paging::contig::Getter;
 use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate};
@@ -99,11 +99,11 @@ impl Frames for Bare {
 
 impl Backing for Bare {
     fn read(&self, _: Io) -> Submitted {
-        Submitted::Failed
+        Submitted::Failed(IoError::Device)
     }
 
     fn write(&self, _: Io) -> Submitted {
-        Submitted::Failed
+        Submitted::Failed(IoError::Device)
     }
 }
 

@@ -102,4 +102,4 @@ pub use unmap::{
     FREE_BATCH, ReleaseError, TlbBatch, TransferError, Unmapped, flush_tlb_batched_pending,
 };
 pub use vmstat::{Counter, VmStat};
-pub use world::{Backing, Frames, FreeBlocks, Io, Place, Submitted, World};
+pub use world::{Backing, Frames, FreeBlocks, Io, IoError, Place, Submitted, World};

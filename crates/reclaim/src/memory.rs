@@ -24,7 +24,8 @@ pub struct Limits {
     /// The VMAs of all processes, and two more for each call at work (`mremap`: three). `fork`
     /// takes as many as the parent has. Without one a call returns `MmapError` or `SpaceError`.
     pub vmas: usize,
-    /// The address spaces at once, a child from the start of `fork`.
+    /// The address spaces at once, a child from the start of `fork`, one that has ended until
+    /// aging walks have left it.
     pub mms: usize,
     /// The mappings at once: files mapped or in the index, shared memory, anonymous ones, and one
     /// for each family of processes that stores to private pages of files. Without one such a store

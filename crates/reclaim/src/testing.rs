@@ -5,15 +5,15 @@ use crate::world::{Backing, Frames, FreeBlocks, Io, Submitted, World};
 use pageout_paging::testing::Checked;
 use pageout_paging::{Order, Pfn};
 
-/// The embedder's frames. Freeing a frame that a TLB may still reach is a bug, and panics
-/// ([`Tlbs::check_free`](pageout_paging::testing::Tlbs::check_free)).
+/// The embedder's frames. Freeing a page or a table that a TLB may still reach, or an entry, is a
+/// bug, and panics ([`Machine::check_free`](pageout_paging::testing::Machine::check_free)).
 impl<W: World, const HELD: usize> Frames for Checked<'_, W, HELD> {
     fn alloc(&self, order: Order) -> Option<Pfn> {
         self.machine().env().alloc(order)
     }
 
     fn free(&self, pfn: Pfn, order: Order) {
-        self.machine().tlbs().check_free(pfn..pfn.add(order.nr_pages() as u64));
+        self.machine().check_free(pfn..pfn.add(order.nr_pages() as u64));
         self.machine().env().free(pfn, order);
     }
 
@@ -22,6 +22,7 @@ impl<W: World, const HELD: usize> Frames for Checked<'_, W, HELD> {
     }
 
     fn free_table(&self, frame: Pfn) {
+        self.machine().check_free(frame..frame.add(1));
         self.machine().env().free_table(frame);
     }
 

@@ -68,6 +68,29 @@ pub struct Io {
     pub nr: usize,
 }
 
+/// The reason why a transfer failed. Its message has the errno that kernels give for it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum IoError {
+    /// The file or the device has no room for what is written.
+    #[error("no room on the device (ENOSPC)")]
+    NoSpace,
+    /// The device failed.
+    #[error("the device failed (EIO)")]
+    Device,
+    /// The device did not end it in time.
+    #[error("the device did not end it in time (ETIMEDOUT)")]
+    TimedOut,
+    /// The caller gave it up, and the device no longer uses the frames.
+    #[error("it was given up (ECANCELED)")]
+    GivenUp,
+}
+
+impl IoError {
+    /// Every reason, in the order in which [`Mapping::take_write_error`](crate::Mapping) prefers
+    /// them.
+    pub const ALL: [Self; 4] = [Self::NoSpace, Self::Device, Self::TimedOut, Self::GivenUp];
+}
+
 /// The result of starting a transfer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Submitted {
@@ -78,7 +101,7 @@ pub enum Submitted {
     /// [`Engine::write_done`](crate::Engine::write_done).
     Pending,
     /// The transfer failed.
-    Failed,
+    Failed(IoError),
 }
 
 /// Storage. No call waits: it starts a transfer, and the engine is called at its end.

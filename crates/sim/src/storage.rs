@@ -1,7 +1,7 @@
 //! Storage, and transfers between it and frames.
 
 use crate::{GARBAGE, Memory};
-use pageout_reclaim::{Io, MappingId, Place, Submitted, SwapSlot};
+use pageout_reclaim::{Io, IoError, MappingId, Place, Submitted, SwapSlot};
 use std::collections::HashMap;
 use std::mem::take;
 
@@ -165,7 +165,7 @@ impl Memory {
             }
             Answer::Failure => {
                 self.end(&transfer, false);
-                Submitted::Failed
+                Submitted::Failed(IoError::Device)
             }
         }
     }

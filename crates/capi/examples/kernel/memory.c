@@ -120,21 +120,21 @@ static uint32_t read(void *context, const struct pageout_io *io)
             counts.swapped_in++;
         }
     }
-    return PAGEOUT_SUBMITTED_DONE;
+    return PAGEOUT_TRANSFER_DONE;
 }
 
 static uint32_t write(void *context, const struct pageout_io *io)
 {
     (void)context;
     if (io->place != PAGEOUT_PLACE_SWAP)
-        return PAGEOUT_SUBMITTED_FAILED; /* the file is only read */
+        return PAGEOUT_TRANSFER_DEVICE; /* the file is only read */
     const uint64_t *from = words(io->pfn);
     for (uint64_t slot = io->at; slot < io->at + io->nr; slot++, from += PAGE_WORDS) {
         for (uint64_t k = 0; k < PAGE_WORDS; k++)
             swap[slot][k] = from[k];
         counts.swapped_out++;
     }
-    return PAGEOUT_SUBMITTED_DONE;
+    return PAGEOUT_TRANSFER_DONE;
 }
 
 static uint64_t *table(void *context, uint64_t pfn)

@@ -11,9 +11,9 @@ use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate, Shootdown};
 use pageout_paging::table::HostTable;
 use pageout_paging::{Env, Format, Level, Mmu, Notifier, Order, Pfn, Sound};
 use pageout_reclaim as reclaim;
-use pageout_reclaim::{Backing, FolioId, Frames, FreeBlocks, Place};
+use pageout_reclaim::{Backing, FolioId, Frames, FreeBlocks, IoError, Place};
 
-use super::types::{self, Hardware, Io, NO_FRAME};
+use super::types::{self, Hardware, Io, NO_FRAME, Transfer};
 use super::world::{self, WORLD_VERSION};
 use crate::error::Error;
 use crate::types::Level as CLevel;
@@ -416,12 +416,15 @@ fn io(of: reclaim::Io) -> Io {
     Io { folio: of.folio.0, place: place as u32, mapping, at, pfn, nr }
 }
 
-/// Returns the result of a number of [`types::Submitted`].
+/// Returns the result of a number of [`Transfer`].
 fn submitted(number: u32) -> reclaim::Submitted {
-    match number {
-        0 => reclaim::Submitted::Done,
-        1 => reclaim::Submitted::Pending,
-        _ => reclaim::Submitted::Failed,
+    if number == Transfer::Pending as u32 {
+        return reclaim::Submitted::Pending;
+    }
+    match Transfer::ended(number) {
+        Ok(Ok(())) => reclaim::Submitted::Done,
+        Ok(Err(error)) => reclaim::Submitted::Failed(error),
+        Err(_) => reclaim::Submitted::Failed(IoError::Device),
     }
 }
 

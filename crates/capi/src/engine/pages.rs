@@ -9,7 +9,7 @@ use pageout_reclaim::{
 
 use super::handle::{Cpu, given, mapping_id, on_engine, pages, place};
 use super::memcg::online;
-use super::types::{Folio, NO_FOLIO, kind, switch};
+use super::types::{Folio, NO_FOLIO, Transfer, kind};
 use crate::error::Error;
 
 /// Adds a mapping, of one of `enum pageout_kind`, and stores its number. Returns 0, or an error.
@@ -54,6 +54,26 @@ pub unsafe extern "C" fn pageout_set_size(cpu: *mut Cpu, mapping: u64, size: u64
     on_engine!(cpu, |engine, _world| {
         let size = pages(0, size)?.end;
         engine.maps().mapping(mapping_id(mapping)?)?.set_size(size);
+        Ok(0)
+    })
+}
+
+/// Stores an error of the writes of a mapping's pages since the last call, for fsync or close to
+/// report: one of `enum pageout_transfer`, 0 if there was none. Returns 0, or an error.
+///
+/// # Safety
+/// The promise.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pageout_take_write_error(
+    cpu: *mut Cpu,
+    mapping: u64,
+    failure: *mut u32,
+) -> i32 {
+    on_engine!(cpu, |engine, _world| {
+        // SAFETY: the promise.
+        let to = unsafe { place(failure)? };
+        let error = engine.maps().mapping(mapping_id(mapping)?)?.take_write_error();
+        to.write(error.map_or(Transfer::Done, Transfer::failed) as u32);
         Ok(0)
     })
 }
@@ -294,28 +314,28 @@ pub unsafe extern "C" fn pageout_write_back(
     })
 }
 
-/// Ends the read of a folio that the callback left pending: `ok` is 1, or 0 if it failed. Returns
-/// 0, or an error.
+/// Ends the read of a folio that the callback left pending, with a result of `enum
+/// pageout_transfer` other than pending. Returns 0, or an error.
 ///
 /// # Safety
 /// The promise.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pageout_read_done(cpu: *mut Cpu, folio: u32, ok: u32) -> i32 {
+pub unsafe extern "C" fn pageout_read_done(cpu: *mut Cpu, folio: u32, result: u32) -> i32 {
     on_engine!(cpu, |engine, world| {
-        engine.read_done(world.folio(folio)?, switch(ok)?)?;
+        engine.read_done(world.folio(folio)?, Transfer::ended(result)?)?;
         Ok(0)
     })
 }
 
-/// Ends the write of a folio that the callback left pending: `ok` is 1, or 0 if it failed. Returns
-/// 0, or an error.
+/// Ends the write of a folio that the callback left pending, with a result of `enum
+/// pageout_transfer` other than pending. Returns 0, or an error.
 ///
 /// # Safety
 /// The promise.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pageout_write_done(cpu: *mut Cpu, folio: u32, ok: u32) -> i32 {
+pub unsafe extern "C" fn pageout_write_done(cpu: *mut Cpu, folio: u32, result: u32) -> i32 {
     on_engine!(cpu, |engine, world| {
-        engine.write_done(world.folio(folio)?, switch(ok)?)?;
+        engine.write_done(world.folio(folio)?, Transfer::ended(result)?)?;
         Ok(0)
     })
 }

@@ -8,7 +8,7 @@ use pageout_reclaim::{MappingKind, NewVma, OutOfMemory, VmFlags};
 
 use super::handle::{Cpu, given, mapping_id, mm_id, on_engine, pages, place, range};
 use super::memcg::online;
-use super::types::{Fault, NO_FOLIO, Outcome, Vm, Vma, access, advice, switch};
+use super::types::{Fault, NO_FOLIO, Outcome, Transfer, Vm, Vma, access, advice, switch};
 use crate::error::Error;
 
 /// The bits of protection.
@@ -262,7 +262,7 @@ pub unsafe extern "C" fn pageout_set_uffd_wp(
 
 /// Returns the fault as C sees it.
 fn fault(of: reclaim::Fault) -> Result<Fault, Error> {
-    let (mut folio, mut memcg) = (NO_FOLIO, 0);
+    let (mut folio, mut memcg, mut failure) = (NO_FOLIO, 0, Transfer::Done);
     let outcome = match of {
         reclaim::Fault::Done(reclaim::FaultKind::Minor) => Outcome::Minor,
         reclaim::Fault::Done(reclaim::FaultKind::Major) => Outcome::Major,
@@ -273,7 +273,10 @@ fn fault(of: reclaim::Fault) -> Result<Fault, Error> {
         reclaim::Fault::BadAddress => Outcome::BadAddress,
         reclaim::Fault::WriteProtected => Outcome::WriteProtected,
         reclaim::Fault::PastEnd => Outcome::PastEnd,
-        reclaim::Fault::IoError => Outcome::IoError,
+        reclaim::Fault::IoError(error) => {
+            failure = Transfer::failed(error);
+            Outcome::IoError
+        }
         reclaim::Fault::Unsupported => Outcome::Unsupported,
         reclaim::Fault::OutOfMemory(OutOfMemory::Frames) => Outcome::NoFrame,
         reclaim::Fault::OutOfMemory(OutOfMemory::PageTables) => Outcome::NoPageTable,
@@ -285,7 +288,7 @@ fn fault(of: reclaim::Fault) -> Result<Fault, Error> {
         reclaim::Fault::OutOfMemory(OutOfMemory::SlotEntries) => Outcome::SlotEntries,
         reclaim::Fault::BadId(bad) => return Err(bad.into()),
     };
-    Ok(Fault { outcome: outcome as u32, folio, memcg })
+    Ok(Fault { outcome: outcome as u32, folio, memcg, failure: failure as u32 })
 }
 
 /// Resolves the fault of an access (one of `enum pageout_access`) to an address, and stores its

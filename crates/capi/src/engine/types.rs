@@ -1,6 +1,6 @@
 //! The types of arguments and results of the engine's functions.
 
-use pageout_reclaim::{Access as AccessKind, Advice as AdviceKind, MappingKind};
+use pageout_reclaim::{Access as AccessKind, Advice as AdviceKind, IoError, MappingKind};
 
 use crate::error::Error;
 
@@ -164,6 +164,8 @@ pub struct Fault {
     pub folio: u32,
     /// The cgroup at its limit, of `PAGEOUT_OUTCOME_OVER_LIMIT`; otherwise 0.
     pub memcg: u32,
+    /// The reason of `PAGEOUT_OUTCOME_IO_ERROR`: one of `enum pageout_transfer`; otherwise 0.
+    pub failure: u32,
 }
 
 /// A new range of an address space.
@@ -228,16 +230,43 @@ pub struct Io {
     pub nr: u64,
 }
 
-/// The result of starting a transfer.
+/// The result of starting a transfer, and that of ending one, which is not pending.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Submitted {
+pub enum Transfer {
     /// The transfer is complete.
     Done = 0,
     /// The transfer is in progress.
     Pending = 1,
-    /// The transfer failed. All other numbers mean this too.
-    Failed = 2,
+    /// The transfer failed: the file or the device has no room (ENOSPC).
+    NoSpace = 2,
+    /// The transfer failed: the device failed (EIO). From a callback, all other numbers mean this.
+    Device = 3,
+    /// The transfer failed: the device did not end it in time (ETIMEDOUT).
+    TimedOut = 4,
+    /// The transfer failed: the caller gave it up, and the device no longer uses the frames.
+    GivenUp = 5,
+}
+
+impl Transfer {
+    /// Returns the number of a failure.
+    pub(super) fn failed(error: IoError) -> Self {
+        match error {
+            IoError::NoSpace => Self::NoSpace,
+            IoError::Device => Self::Device,
+            IoError::TimedOut => Self::TimedOut,
+            IoError::GivenUp => Self::GivenUp,
+        }
+    }
+
+    /// Returns the result of a transfer that has ended, of its number.
+    pub(super) fn ended(number: u32) -> Result<Result<(), IoError>, Error> {
+        if number == Self::Done as u32 {
+            return Ok(Ok(()));
+        }
+        let failed = |error: &IoError| Self::failed(*error) as u32 == number;
+        IoError::ALL.into_iter().find(failed).map(Err).ok_or(Error::Number)
+    }
 }
 
 /// The abilities of the memory-management hardware, on every CPU: one bit each, or-ed.

@@ -34,9 +34,9 @@ pub struct World {
     /// Returns the number of free frames.
     pub free_pages: Option<unsafe extern "C" fn(context: *mut c_void) -> usize>,
     /// Starts to fill frames from storage, all of them, with zeros past the end of a file. Returns
-    /// one of `enum pageout_submitted`.
+    /// one of `enum pageout_transfer`.
     pub read: Option<unsafe extern "C" fn(context: *mut c_void, io: *const Io) -> u32>,
-    /// Starts to write frames to storage. Returns one of `enum pageout_submitted`.
+    /// Starts to write frames to storage. Returns one of `enum pageout_transfer`.
     pub write: Option<unsafe extern "C" fn(context: *mut c_void, io: *const Io) -> u32>,
     /// Returns the entries of the page table in a frame, aligned to a page.
     pub table: Option<unsafe extern "C" fn(context: *mut c_void, pfn: u64) -> *mut u64>,

@@ -568,6 +568,29 @@ fn a_failed_selftest_is_a_failed_check_that_names_what_failed() {
 }
 
 #[test]
+fn a_run_that_did_not_end_is_taken_up_once() {
+    let world = World::new();
+    world.file("panics.patch", &PATCH.replace("half", "panics"));
+    let run = |kernels: &str| {
+        let words =
+            format!("run {kernels} reclaim-file order=4 --cache cache --tree tree --jobs 1");
+        world.plain(&words).output().expect("it runs")
+    };
+    let booted = || fs::read_to_string(world.path("pids")).expect("a list").lines().count();
+    let output = run("stock --patch panics.patch");
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert_eq!(booted(), 2);
+    let taken = run("stock");
+    assert_eq!(booted(), 2, "the first machine had ended well");
+    let note = "from a run that did not end";
+    assert!(stderr(&taken).contains(note), "{}", stderr(&taken));
+    let again = run("stock");
+    assert_eq!(booted(), 3, "its run has come to its end");
+    assert!(!stderr(&again).contains(note), "{}", stderr(&again));
+    assert_eq!(again.stdout, taken.stdout);
+}
+
+#[test]
 fn no_emulator_is_left_when_the_program_is_killed() {
     let world = World::new();
     let mut lab = world.command("run stock reclaim-file").env("BOOT", "hang").spawn().expect("it");

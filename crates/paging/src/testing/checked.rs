@@ -1,6 +1,8 @@
 //! An environment whose tables are checked.
 
 use super::Machine;
+use super::rule::Rule;
+use super::tree::Place;
 use crate::Pfn;
 use crate::env::Env;
 use crate::mmu::Asid;
@@ -94,13 +96,14 @@ impl<E: Env, const HELD: usize> Checks<'_, E, HELD> {
     /// # Panics
     /// If it does not.
     fn check(self, i: usize, old: Pte, new: Pte) {
-        let Some((root, start, level)) = self.machine.place(self.frame) else { return };
-        let addr = start.add((i as u64) << E::Format::shift(level));
+        let Some(first) = self.machine.place(self.frame) else { return };
+        let level = first.level;
         if E::Format::is_valid(old) && E::Format::is_valid(new) {
             self.check_in_place(i, level, old, new);
         }
-        let pte = if level == Level::Pte { E::Format::decode(new, i) } else { new };
-        self.machine.tlbs().offer(root, addr, level, pte);
+        let addr = first.addr.add((i as u64) << E::Format::shift(level));
+        let decoded = |raw| if level == Level::Pte { E::Format::decode(raw, i) } else { raw };
+        self.machine.change(Place { addr, ..first }, decoded(old), decoded(new));
     }
 
     /// Checks that no valid entry is stored over, but for one that leads to a table.
@@ -108,19 +111,20 @@ impl<E: Env, const HELD: usize> Checks<'_, E, HELD> {
     /// # Panics
     /// If one is.
     fn check_stored(self, i: usize, old: Pte, new: Pte) {
-        assert!(
-            !E::Format::is_valid(old) || self.takes_out_table(old, new),
-            "one atomic operation: {new:?} is stored over entry {i} of the table in {:?}, which is \
-             valid ({old:?}): what hardware set in it since it was read is lost",
-            self.frame
-        );
+        if E::Format::is_valid(old) && !self.takes_out_table(old, new) {
+            Rule::OneAtomicOperation.broken(format_args!(
+                "{new:?} is stored over entry {i} of the table in {:?}, which is valid ({old:?}): \
+                 what hardware set in it since it was read is lost",
+                self.frame
+            ));
+        }
     }
 
     /// Returns true if a change takes a table out: bits that hardware set in the entry that led to
     /// it no longer matter.
     fn takes_out_table(self, old: Pte, new: Pte) -> bool {
         let place = self.machine.place(self.frame);
-        let may_lead = place.is_none_or(|(.., level)| level != Level::Pte);
+        let may_lead = place.is_none_or(|place| place.level != Level::Pte);
         may_lead && E::Format::is_table(old) && !E::Format::is_valid(new)
     }
 
@@ -133,12 +137,13 @@ impl<E: Env, const HELD: usize> Checks<'_, E, HELD> {
         let leads = |pte| level != Level::Pte && E::Format::is_table(pte);
         let moved = E::Format::pfn(was) != E::Format::pfn(is) || leads(was) != leads(is);
         let resized = E::Format::is_cont(was) != E::Format::is_cont(is) && !may_mix;
-        assert!(
-            !moved && !resized,
-            "break before make: entry {i} of the table in {:?} went from {old:?} to {new:?} \
-             without being taken out and forgotten in between",
-            self.frame
-        );
+        if moved || resized {
+            Rule::BreakBeforeMake.broken(format_args!(
+                "entry {i} of the table in {:?} went from {old:?} to {new:?} without being taken \
+                 out and forgotten in between",
+                self.frame
+            ));
+        }
     }
 }
 

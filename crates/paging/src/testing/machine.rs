@@ -1,7 +1,9 @@
 //! An embedder's environment, and hardware that uses its page tables at any time.
 
 use core::cell::Cell;
+use core::ops::{ControlFlow, Range};
 
+use super::tree::{self, Place};
 use super::{Checked, Tlbs};
 use crate::env::Env;
 use crate::pte::{Format, Level, Pte};
@@ -38,6 +40,7 @@ enum Plan {
 pub struct Machine<'t, E: Env, const HELD: usize> {
     env: E,
     tlbs: &'t Tlbs<E::Format, HELD>,
+    cpu: Cell<u32>,
     steps: Cell<u64>,
     plan: Cell<Plan>,
 }
@@ -46,7 +49,8 @@ impl<'t, E: Env, const HELD: usize> Machine<'t, E, HELD> {
     /// Makes a machine of the embedder's environment over these TLBs. The environment's own TLB
     /// maintenance must call that of these TLBs ([`Tlbs::mmu`]). Hardware does nothing yet.
     pub const fn new(env: E, tlbs: &'t Tlbs<E::Format, HELD>) -> Self {
-        Self { env, tlbs, steps: Cell::new(0), plan: Cell::new(Plan::Nothing) }
+        let plan = Cell::new(Plan::Nothing);
+        Self { env, tlbs, cpu: Cell::new(0), steps: Cell::new(0), plan }
     }
 
     /// Returns the environment to test with: the embedder's, with checked tables.
@@ -62,6 +66,28 @@ impl<'t, E: Env, const HELD: usize> Machine<'t, E, HELD> {
     /// Returns the TLBs.
     pub const fn tlbs(&self) -> &'t Tlbs<E::Format, HELD> {
         self.tlbs
+    }
+
+    /// Makes CPU `cpu` the one that runs the code under test; before, that is CPU 0. Only its own
+    /// barriers publish what it writes to tables.
+    pub fn run_on(&self, cpu: u32) {
+        self.cpu.set(cpu);
+    }
+
+    /// Checks frames that are about to be freed, or used for another purpose: pages, or tables.
+    ///
+    /// # Panics
+    /// If an entry of an address space that runs leads to one of them, or a TLB may hold what led
+    /// there ([`Tlbs::check_free`]).
+    pub fn check_free(&self, frames: Range<Pfn>) {
+        for space in self.tlbs.spaces() {
+            tree::check_unlinked::<E::Format>(&|table, i| self.read(table, i), space.root, &frames);
+        }
+        self.tlbs.check_free(frames);
+    }
+
+    fn read(&self, table: Pfn, i: usize) -> Pte {
+        self.env.table(table).load(i)
     }
 
     /// Returns the number of operations on checked tables so far. Reading the line of a table
@@ -133,7 +159,10 @@ impl<'t, E: Env, const HELD: usize> Machine<'t, E, HELD> {
                 continue; // it changed meanwhile, or failed for no reason
             }
             match level.below().filter(|_| leads) {
-                Some(below) => (frame, level) = (E::Format::pfn(used), below),
+                Some(below) => {
+                    self.tlbs.offer(root, addr, level, used);
+                    (frame, level) = (E::Format::pfn(used), below);
+                }
                 None => {
                     let pte = if level == Level::Pte { E::Format::decode(used, i) } else { used };
                     self.tlbs.offer(root, addr, level, pte);
@@ -155,34 +184,32 @@ impl<'t, E: Env, const HELD: usize> Machine<'t, E, HELD> {
         (by_hardware && (caps.hardware_af || young == used)).then_some(young)
     }
 
-    /// Returns the address that entry 0 of the table in `frame` maps, with its root and its level.
-    /// Returns `None` unless the table is part of an address space that runs.
-    pub(super) fn place(&self, frame: Pfn) -> Option<(Pfn, VirtAddr, Level)> {
-        self.tlbs.spaces().find_map(|space| {
-            let (start, level) = self.below(space.root, Level::Pgd, VirtAddr::new(0), frame)?;
-            Some((space.root, start, level))
-        })
+    /// Takes note that the code under test changed an entry from `old` to `new`, both decoded.
+    pub(super) fn change(&self, place: Place, old: Pte, new: Pte) {
+        self.tlbs.change(self.cpu.get(), place, old, new);
+        self.tlbs.offer(place.root, place.addr, place.level, new);
     }
 
-    fn below(
-        &self,
-        at: Pfn,
-        level: Level,
-        start: VirtAddr,
-        frame: Pfn,
-    ) -> Option<(VirtAddr, Level)> {
-        if at == frame {
-            return Some((start, level));
+    /// Returns the place of the first entry of the table in `frame`. Returns `None` unless the
+    /// table is part of an address space that runs.
+    pub(super) fn place(&self, frame: Pfn) -> Option<Place> {
+        self.tlbs.spaces().find_map(|space| self.place_in(space.root, frame))
+    }
+
+    fn place_in(&self, root: Pfn, frame: Pfn) -> Option<Place> {
+        if frame == root {
+            return Some(Place { root, addr: VirtAddr::new(0), level: Level::Pgd });
         }
-        let below = level.below()?;
-        (0..E::Format::PTES).find_map(|i| {
-            let entry = self.env.table(at).load(i);
-            if !E::Format::is_table(entry) {
-                return None;
+        let mut found = None;
+        let read = |table, i| self.read(table, i);
+        let _ = tree::visit::<E::Format>(&read, root, Level::Pmd, &mut |place, pte| {
+            if !E::Format::is_table(pte) || E::Format::pfn(pte) != frame {
+                return ControlFlow::Continue(());
             }
-            let start = start.add((i as u64) << E::Format::shift(level));
-            self.below(E::Format::pfn(entry), below, start, frame)
-        })
+            found = place.level.below().map(|level| Place { level, ..place });
+            ControlFlow::Break(())
+        });
+        found
     }
 }
 

@@ -18,10 +18,22 @@
 //!   a bit.
 //! - *one ASID, one address space*: an ASID is given to an address space while another has it, or
 //!   while a TLB may hold a translation of another.
-//! - *flush before free*: frames are freed ([`Tlbs::check_free`]) that a TLB may still reach.
+//! - *flush before free*: frames of pages or of tables are freed ([`Tlbs::check_free`]) that a TLB
+//!   or an entry still leads to.
+//! - *same pages*: a split or another change that must keep pages moves one
+//!   ([`WatchedTables::keeps`]).
 //!
-//! The wrappers run on one thread and need only their own memory. They do not check global entries,
-//! memory types, or a missing [`Barrier::Publish`](crate::mmu::Barrier).
+//! An invalidation counts only if a barrier published the change of the entry before it, and a
+//! barrier of the same CPU completed it. Walk caches are TLBs too: a step to a table stays until an
+//! invalidation of that kind of entry. [`Tlbs::that_repeat`] has the Arm erratum by which an
+//! invalidation must be repeated.
+//!
+//! Code that does not use this crate's tables is checked by [`WatchedTables`], which reads its
+//! tables, and by [`LazyMmu::tlbi`] and the like, which execute its instructions. [`mistakes`] has
+//! 32 mistakes, and what is said of each.
+//!
+//! The wrappers run on one thread and need only their own memory. They do not check global entries
+//! or memory types.
 //!
 //! ```
 //! use pageout_paging::mmu::{Asid, Caps, Invalidate};
@@ -43,11 +55,21 @@
 //! ```
 
 mod checked;
+mod held;
+mod instruction;
 mod machine;
+mod rule;
 mod tlbs;
 mod translation;
+mod tree;
+mod watched;
 
 pub use checked::{Checked, CheckedTable, Checks};
+pub use instruction::Invpcid;
 pub use machine::{Access, Machine};
 pub use tlbs::{LazyMmu, Tlbs};
 pub use translation::Translation;
+pub use watched::WatchedTables;
+
+#[doc = include_str!("../../MISTAKES.md")]
+pub mod mistakes {}

@@ -1,38 +1,30 @@
-//! The translations that TLBs may hold, at their laziest: every one that an entry has offered since
+//! The content of entries that TLBs may hold, at their laziest: all that an entry has offered since
 //! an invalidation of it last took effect.
 
 use core::cell::Cell;
 use core::marker::PhantomData;
-use core::ops::Range;
+use core::ops::{ControlFlow, Range};
 
-use super::Translation;
-use crate::mmu::{Asid, Barrier, Caps, Invalidate, Mmu};
+use super::held::{Cached, Held, Reason, Scope, Target, page_of};
+use super::rule::Rule;
+use super::tree::{self, Place};
+use crate::mmu::{Asid, Barrier, Caps, Invalidate, Mmu, Shootdown};
 use crate::pte::{Format, Level, Pte};
 use crate::{Pfn, VirtAddr};
 
 /// The largest number of address spaces.
 const SPACES: usize = 64;
 
-/// The TLBs of up to 64 CPUs, with room for `HELD` translations, and the address spaces that use
-/// them.
+/// The TLBs of up to 64 CPUs, with room for `HELD` entries, and the address spaces that use them.
 #[derive(Debug)]
 pub struct Tlbs<F, const HELD: usize> {
     caps: Caps,
+    repeats: bool,
     held: [Cell<Option<Held>>; HELD],
     spaces: [Cell<Option<Space>>; SPACES],
+    /// The last invalidation that was issued.
+    last: Cell<Option<Target>>,
     format: PhantomData<F>,
-}
-
-/// A translation that TLBs may hold.
-#[derive(Clone, Copy, Debug)]
-struct Held {
-    translation: Translation,
-    /// The root of the address space whose entry offered it.
-    root: Pfn,
-    /// The CPUs whose TLBs may hold it, one bit each.
-    by: u64,
-    /// The CPUs that issued an invalidation of it and have not completed it, one bit each.
-    issued: u64,
 }
 
 /// An address space that runs.
@@ -47,10 +39,20 @@ impl<F: Format, const HELD: usize> Tlbs<F, HELD> {
     pub const fn new(caps: Caps) -> Self {
         Self {
             caps,
+            repeats: false,
             held: [const { Cell::new(None) }; HELD],
             spaces: [const { Cell::new(None) }; SPACES],
+            last: Cell::new(None),
             format: PhantomData,
         }
+    }
+
+    /// Makes these TLBs those of CPUs whose broadcast invalidations must be repeated
+    /// (CVE-2025-10263): accesses through a translation end only when the CPU that completed its
+    /// invalidation has issued another one, of anything, and completed that.
+    #[must_use]
+    pub const fn that_repeat(self) -> Self {
+        Self { repeats: true, ..self }
     }
 
     /// Returns the TLB maintenance of CPU `cpu`.
@@ -71,19 +73,16 @@ impl<F: Format, const HELD: usize> Tlbs<F, HELD> {
         let space = Space { asid, root };
         if let Some(other) = self.spaces().find(|other| other.asid == asid && other.root != root) {
             let other = other.root;
-            panic!(
-                "one ASID, one address space: {asid:?} is given to the root in {root:?} and is \
-                 that of the root in {other:?}"
-            );
+            Rule::OneAddressSpace.broken(format_args!(
+                "{asid:?} is given to the root in {root:?} and is that of the root in {other:?}"
+            ));
         }
-        if let Some(held) = self.held().find(|h| h.translation.asid == asid && h.root != root) {
-            panic!(
-                "one ASID, one address space: {asid:?} is given to the root in {root:?} while a \
-                 TLB may hold {:?} of the root in {:?}{}",
-                held.translation,
-                held.root,
-                held.why()
-            );
+        let others = |h: &Held| h.is_held() && h.what.asid() == asid && h.root != root;
+        if let Some(held) = self.held().find(others) {
+            let held = self.reason(held);
+            Rule::OneAddressSpace.broken(format_args!(
+                "{asid:?} is given to the root in {root:?} while a TLB may hold {held}"
+            ));
         }
         if self.spaces().all(|other| other != space) {
             let free = self.spaces.iter().find(|place| place.get().is_none());
@@ -102,23 +101,18 @@ impl<F: Format, const HELD: usize> Tlbs<F, HELD> {
                 place.set(None);
             }
         }
+        self.update(|held| held.offered &= held.root != root);
     }
 
-    /// Checks frames that are about to be freed, or used for another purpose.
+    /// Checks frames that are about to be freed, or used for another purpose: pages, or tables.
     ///
     /// # Panics
-    /// If a TLB may hold a translation to one of them.
+    /// If a TLB may hold a translation to one of them, or a step to it.
     pub fn check_free(&self, frames: Range<Pfn>) {
-        let reaches = |held: &Held| {
-            let to = held.translation;
-            to.pfn < frames.end && frames.start.get() < to.pfn.get() + to.nr
-        };
-        if let Some(held) = self.held().find(reaches) {
-            panic!(
-                "flush before free: {frames:?} are freed while a TLB may hold {:?}{}",
-                held.translation,
-                held.why()
-            );
+        if let Some(held) = self.held().find(|held| held.what.leads_to(&frames)) {
+            let held = self.reason(held);
+            Rule::FlushBeforeFree
+                .broken(format_args!("{frames:?} are freed while a TLB may hold {held}"));
         }
     }
 
@@ -126,66 +120,91 @@ impl<F: Format, const HELD: usize> Tlbs<F, HELD> {
     pub fn may_hold(&self, root: Pfn, addr: VirtAddr) -> bool {
         let page = page_of::<F>(addr);
         self.held().any(|held| {
-            held.root == root && held.translation.translates(held.translation.asid, page)
+            let of_page = matches!(held.what, Cached::Leaf(leaf) if leaf.contains(page));
+            held.is_held() && held.root == root && of_page
         })
     }
 
-    /// Offers a translation to every TLB: the leaf `pte` of `level`, decoded, for `addr` in the
-    /// address space under `root`, if that runs. Only a valid and young entry offers one.
+    /// Offers the entry `pte` of `level`, decoded, for `addr` in the address space under `root` to
+    /// every TLB, if the address space runs: a leaf that is valid and young, or a step to a table.
     ///
     /// # Panics
     /// If they may hold another translation of the same pages: see [`Tlbs::check_make`].
     pub fn offer(&self, root: Pfn, addr: VirtAddr, level: Level, pte: Pte) {
         self.check_make(root, addr, level, pte);
-        if !F::is_young(pte) {
+        let Some(what) = self.cached(root, addr, level, pte) else { return };
+        if matches!(what, Cached::Leaf(_)) && !F::is_young(pte) {
             return;
         }
-        let Some(translation) = self.translation(root, addr, level, pte) else { return };
-        let new = Held { translation, root, by: u64::MAX, issued: 0 };
         let same = |place: &&Cell<Option<Held>>| {
-            place.get().is_some_and(|held| held.translation == translation && held.root == root)
+            place.get().is_some_and(|held| held.what == what && held.root == root)
         };
         let free = || self.held.iter().find(|place| place.get().is_none());
         let place = self.held.iter().find(same).or_else(free);
         let Some(place) = place else {
-            panic!("these TLBs have room for {HELD} translations: give them more")
+            panic!("these TLBs have room for {HELD} entries: give them more")
         };
-        place.set(Some(new));
+        place.set(Some(Held::new(what, level, root)));
     }
 
-    /// Checks that the leaf `pte` of `level`, decoded, may map `addr` in the address space under
-    /// `root`.
+    /// Checks that the entry `pte` of `level`, decoded, may be made for `addr` in the address space
+    /// under `root`.
     ///
     /// # Panics
-    /// If a TLB may hold another frame for one of its pages, or a translation of another size,
-    /// unless the hardware permits that ([`Caps::bbml2_noabort`]).
+    /// If a TLB may hold another frame for one of its pages, a translation of another size, unless
+    /// the hardware permits that ([`Caps::bbml2_noabort`]), or a step to another table.
     pub fn check_make(&self, root: Pfn, addr: VirtAddr, level: Level, pte: Pte) {
-        let Some(new) = self.translation(root, addr, level, pte) else { return };
-        let conflicts = |held: &Held| {
-            let old = held.translation;
-            let page = new.page.max(old.page);
-            let other_size = new.nr != old.nr && !self.caps.bbml2_noabort;
-            old.overlaps(&new) && (other_size || old.frame(page) != new.frame(page))
-        };
+        let Some(new) = self.cached(root, addr, level, pte) else { return };
+        let may_resize = self.caps.bbml2_noabort;
+        let conflicts = |held: &Held| held.is_held() && held.what.conflicts(&new, may_resize);
         if let Some(held) = self.held().find(conflicts) {
-            panic!(
-                "break before make: {new:?} is made while a TLB may hold {:?}{}",
-                held.translation,
-                held.why()
-            );
+            let held = self.reason(held);
+            Rule::BreakBeforeMake.broken(format_args!("{new} is made while a TLB may hold {held}"));
         }
     }
 
-    fn translation(
-        &self,
-        root: Pfn,
-        addr: VirtAddr,
-        level: Level,
-        pte: Pte,
-    ) -> Option<Translation> {
+    /// Takes note that CPU `cpu` changed the entry of `level` for `addr` from `old` to `new`, both
+    /// decoded. What it led to is out of the entry, and hardware may not see that yet.
+    pub(super) fn change(&self, cpu: u32, place: Place, old: Pte, new: Pte) {
+        let Place { root, addr, level } = place;
+        let [was, is] = [old, new].map(|pte| self.cached(root, addr, level, pte));
+        let Some(was) = was.filter(|was| Some(*was) != is) else { return };
+        let pages = was.pages();
+        self.update(|held| {
+            let below = held.root == root && held.level <= level;
+            if below && pages.contains(&held.what.pages().start) {
+                held.take_out(cpu);
+            }
+        });
+    }
+
+    /// Looks at all entries of the address spaces that run, which code on CPU `cpu` may have
+    /// changed. Each is offered: hardware may use it at any moment.
+    ///
+    /// # Panics
+    /// As [`Tlbs::offer`].
+    pub(super) fn observe(&self, cpu: u32, read: &dyn Fn(Pfn, usize) -> Pte) {
+        self.update(|held| {
+            let Held { what, root, level, .. } = *held;
+            let addr = VirtAddr::new(what.pages().start << F::PAGE_SHIFT);
+            let runs = self.spaces().any(|space| space.root == root);
+            let now = runs.then(|| tree::entry::<F>(read, root, addr, level)).flatten();
+            if now.and_then(|pte| self.cached(root, addr, level, pte)) != Some(what) {
+                held.take_out(cpu);
+            }
+        });
+        for space in self.spaces() {
+            let _ = tree::visit::<F>(read, space.root, Level::Pte, &mut |place, pte| {
+                let pte = if self.caps.hardware_af { F::mkyoung(pte) } else { pte };
+                self.offer(space.root, place.addr, place.level, pte);
+                ControlFlow::Continue(())
+            });
+        }
+    }
+
+    fn cached(&self, root: Pfn, addr: VirtAddr, level: Level, pte: Pte) -> Option<Cached> {
         let space = self.spaces().find(|space| space.root == root)?;
-        let offers = F::is_valid(pte) && (level == Level::Pte || !F::is_table(pte));
-        offers.then(|| Translation::of::<F>(space.asid, page_of::<F>(addr), level, pte))
+        Cached::of::<F>(space.asid, page_of::<F>(addr), level, pte)
     }
 
     /// Returns the abilities of the hardware.
@@ -202,38 +221,18 @@ impl<F: Format, const HELD: usize> Tlbs<F, HELD> {
         self.held.iter().filter_map(Cell::get)
     }
 
-    /// Replaces the held translations that an invalidation hits by `change` of them.
-    fn hit(&self, what: Invalidate, change: impl Fn(Held) -> Held) {
-        let what = match what {
-            Invalidate::Range { asid, start, nr, level } => {
-                let start = VirtAddr::new(page_of::<F>(start) << F::PAGE_SHIFT);
-                Invalidate::Range { asid, start, nr, level }
-            }
-            whole => whole,
-        };
-        self.change(|held| if held.translation.is_hit::<F>(what) { change(held) } else { held });
+    fn reason(&self, held: Held) -> Reason {
+        Reason { held, last: self.last.get() }
     }
 
-    fn change(&self, change: impl Fn(Held) -> Held) {
+    fn update(&self, update: impl Fn(&mut Held)) {
         for place in &self.held {
-            place.set(place.get().map(&change).filter(|held| held.by != 0));
+            place.set(place.get().and_then(|mut held| {
+                update(&mut held);
+                (!held.is_gone()).then_some(held)
+            }));
         }
     }
-}
-
-impl Held {
-    /// Returns the reason why the translation may still be held.
-    fn why(&self) -> &'static str {
-        match self.issued {
-            0 => ": no invalidation of it was issued since",
-            _ => ": its invalidation was issued, and no barrier of that CPU has completed it",
-        }
-    }
-}
-
-/// Returns the number of the page of an address, in the space that four levels of tables reach.
-fn page_of<F: Format>(addr: VirtAddr) -> u64 {
-    (addr.get() >> F::PAGE_SHIFT) & ((1 << (4 * F::TABLE_SHIFT)) - 1)
 }
 
 /// The TLB maintenance of one CPU at its laziest: an invalidated translation stays in every TLB
@@ -253,26 +252,48 @@ impl<F, const HELD: usize> Clone for LazyMmu<'_, F, HELD> {
 
 impl<F, const HELD: usize> Copy for LazyMmu<'_, F, HELD> {}
 
+impl<F: Format, const HELD: usize> LazyMmu<'_, F, HELD> {
+    /// Issues an invalidation. `ordered` says that hardware orders it after this CPU's stores.
+    pub(super) fn issue(&self, target: Target, scope: Scope, ordered: bool) {
+        self.tlbs.last.set(Some(target));
+        self.tlbs.update(|held| held.issue(self.cpu, &target, scope, ordered));
+    }
+
+    /// Makes this CPU's changes of entries visible to walks.
+    pub(super) fn publish(&self) {
+        self.tlbs.update(|held| held.publish(self.cpu));
+    }
+
+    /// Completes this CPU's invalidations in the TLBs of `scope`.
+    pub(super) fn complete(&self, scope: Scope) {
+        self.tlbs.update(|held| match scope {
+            Scope::All => held.complete(self.cpu, self.tlbs.repeats),
+            Scope::Own => held.complete_own(self.cpu),
+        });
+    }
+}
+
 impl<F: Format, const HELD: usize> Mmu for LazyMmu<'_, F, HELD> {
     fn caps(&self) -> Caps {
         self.tlbs.caps
     }
 
     fn invalidate(&self, what: Invalidate) {
-        self.tlbs.hit(what, |held| Held { issued: held.issued | 1 << self.cpu, ..held });
+        // Broadcasts are ordered by barriers alone.
+        let ordered = self.tlbs.caps.shootdown == Shootdown::Ipi;
+        self.issue(Target::of::<F>(what), Scope::All, ordered);
     }
 
     fn barrier(&self, barrier: Barrier) {
-        let own = 1 << self.cpu;
+        self.publish();
         if barrier == Barrier::Complete {
-            self.tlbs.change(|held| match held.issued & own {
-                0 => held,
-                _ => Held { by: 0, ..held },
-            });
+            self.complete(Scope::All);
         }
     }
 
     fn invalidate_local(&self, what: Invalidate) {
-        self.tlbs.hit(what, |held| Held { by: held.by & !(1 << self.cpu), ..held });
+        self.publish();
+        self.issue(Target::of::<F>(what), Scope::Own, true);
+        self.complete(Scope::Own);
     }
 }

@@ -46,7 +46,12 @@ impl Translation {
 
     /// Returns true if the translation translates `page` of the address space.
     pub fn translates(&self, asid: Asid, page: u64) -> bool {
-        self.asid == asid && (self.page..self.page + self.nr).contains(&page)
+        self.asid == asid && self.contains(page)
+    }
+
+    /// Returns true if `page` is one of its pages.
+    pub(super) fn contains(&self, page: u64) -> bool {
+        (self.page..self.page + self.nr).contains(&page)
     }
 
     /// Returns true if both translate the same page of the same address space.

@@ -7,7 +7,7 @@ use crate::id::{FolioId, MappingNr};
 use crate::mm::{VmFlags, frames};
 use crate::rank::Ranked;
 use crate::vmstat::Counter;
-use crate::world::{Io, Place, Submitted, World};
+use crate::world::{Io, IoError, Place, Submitted, World};
 use pageout_paging::contig::{set_pte, set_ptes};
 use pageout_paging::{Format, Level, LockedTable, Order, Pfn, Pte, Rules, VirtAddr};
 
@@ -134,8 +134,8 @@ impl<'e, W: World> At<'_, 'e, W> {
     }
 
     /// Ends a read whose result [`Backing::read`](crate::Backing::read) returned.
-    fn end_read(&mut self, id: FolioId, ok: bool) {
-        if self.engine.read_done(id, ok).is_err() {
+    fn end_read(&mut self, id: FolioId, result: Result<(), IoError>) {
+        if self.engine.read_done(id, result).is_err() {
             self.engine.world.corrupted(&Corruption::ReadEnded(id));
         }
     }
@@ -211,19 +211,20 @@ impl<'e, W: World> At<'_, 'e, W> {
         self.engine.maps.memcg(self.mm.memcg()).vmstat.add(Counter::Pgmajfault, 1);
         folio.get(1); // the transfer's, which its end gives up
         let submitted = self.engine.world.read(io);
-        if matches!(place, Place::Swap(_)) && submitted != Submitted::Failed {
+        let failed = matches!(submitted, Submitted::Failed(_));
+        if matches!(place, Place::Swap(_)) && !failed {
             let vmstat = &self.engine.maps.memcg(folio.memcg()).vmstat;
             vmstat.add(Counter::Pswpin, folio.nr_pages() as u64);
         }
         let fault = match submitted {
             Submitted::Done => {
-                self.end_read(id, true);
+                self.end_read(id, Ok(()));
                 return Ok((id, FaultKind::Major));
             }
             Submitted::Pending => Fault::Pending(id),
-            Submitted::Failed => {
-                self.end_read(id, false);
-                Fault::IoError
+            Submitted::Failed(error) => {
+                self.end_read(id, Err(error));
+                Fault::IoError(error)
             }
         };
         self.put_folio(id, 1);

@@ -24,7 +24,7 @@ use crate::mm::{Mm, VmFlags, Vma, prot_of};
 use crate::mm_state::MmState;
 use crate::rank::{Rank, Ranked};
 use crate::vmstat::Counter;
-use crate::world::World;
+use crate::world::{IoError, World};
 use core::sync::atomic::Ordering::Relaxed;
 use pageout_paging::contig::gather;
 use pageout_paging::mmu::Asid;
@@ -76,7 +76,7 @@ pub enum Fault {
     /// (SIGBUS).
     PastEnd,
     /// Reading the page failed (SIGBUS).
-    IoError,
+    IoError(IoError),
     /// The entry is one that faults do not handle: device memory, poisoned pages, pages without a
     /// folio.
     Unsupported,

@@ -3,6 +3,7 @@
 use crate::folio::MappingKind;
 use crate::life::Generation;
 use crate::lock::Lock;
+use crate::world::IoError;
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
 use pageout_paging::Order;
 
@@ -24,6 +25,8 @@ pub struct Mapping {
     pub(super) generation: Generation,
     kind: AtomicU8,
     order: AtomicU8,
+    /// The errors of writes since they were last taken, one bit for each [`IoError`].
+    write_errors: AtomicU8,
     size: AtomicU64,
     /// The end of the pages that the index has had since the mapping was last truncated there.
     pub(crate) past: AtomicU64,
@@ -38,6 +41,7 @@ impl Mapping {
         self.past.store(0, Relaxed);
         self.forget_shadows();
         self.order.store(0, Relaxed);
+        self.write_errors.store(0, Relaxed);
         self.size.store(u64::MAX, Relaxed);
         self.users.store(0, Relaxed);
         self.orders.store(0, Relaxed);
@@ -74,6 +78,17 @@ impl Mapping {
     /// stay so: after shrinking, call [`Engine::truncate`](crate::Engine::truncate).
     pub fn set_size(&self, pages: u64) {
         self.size.store(pages, Relaxed);
+    }
+
+    pub(crate) fn note_write_error(&self, error: IoError) {
+        self.write_errors.fetch_or(1 << error as u8, Relaxed);
+    }
+
+    /// Returns an error of the writes of its pages since the last call, for fsync or close to
+    /// report; no room comes before others (Linux 7.3.4, filemap_check_errors).
+    pub fn take_write_error(&self) -> Option<IoError> {
+        let errors = self.write_errors.swap(0, Relaxed);
+        IoError::ALL.into_iter().find(|error| errors & 1 << *error as u8 != 0)
     }
 
     /// Returns the kind of the pages.

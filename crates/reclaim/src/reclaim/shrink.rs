@@ -301,7 +301,8 @@ impl<W: World> Shrink<'_, '_, W> {
         let submitted = self.tlb_batch.write_out(guard, id);
         self.engine.world.observer().enter(Stage::Other);
         self.count(folio, Counter::NrVmscanWrite);
-        if folio.flags().contains(FolioFlags::SWAPCACHE) && submitted != Submitted::Failed {
+        let failed = matches!(submitted, Submitted::Failed(_));
+        if folio.flags().contains(FolioFlags::SWAPCACHE) && !failed {
             self.count(folio, Counter::Pswpout);
         }
         (submitted != Submitted::Done).then_some(FolioAction::Kept)

@@ -28,6 +28,9 @@ impl<E: Env> Engine<'_, E> {
         let (mm, guard) = self.lock_mm(id)?;
         let vacant = mm.vmas.load(Relaxed) == NONE;
         let ends = vacant && mm.generation.end(id.generation);
+        if ends {
+            mm.set_exiting();
+        }
         drop(guard);
         if !ends {
             return Err(if vacant { BadId(TableKind::Mms).into() } else { RemoveError::Mapped });
@@ -37,9 +40,12 @@ impl<E: Env> Engine<'_, E> {
         Ok(())
     }
 
-    /// Frees the entry of an address space that has ended.
+    /// Frees the entry of an address space that has ended, unless a walk has it: then that walk
+    /// frees it.
     pub(super) fn end_mm(&mut self, nr: MmNr) {
-        self.lru_gen_exit_mm(nr);
-        self.put_mm(nr);
+        self.lru_gen_del_mm(nr);
+        if self.maps.mm_at(nr).walked.end() {
+            self.put_mm(nr);
+        }
     }
 }

@@ -12,6 +12,9 @@ impl<W: World> Engine<'_, W> {
     /// Ends an address space with all that it maps (Linux 7.3.4, exit_mmap). Its page tables go
     /// too, except the root, which is the caller's and is left empty. No CPU runs in it any more.
     ///
+    /// Aging walks that are in it leave at their next page table, for which this waits. Their hold
+    /// on its entry in [`Memory::mms`](crate::Memory) may outlast this call.
+    ///
     /// # Errors
     /// [`BadId`] if it has ended, or another call is ending it.
     pub fn exit_mm(&mut self, id: MmId) -> Result<(), BadId> {
@@ -27,7 +30,7 @@ impl<W: World> Engine<'_, W> {
     pub(super) fn exit(&mut self, nr: MmNr) {
         let mm = self.maps.mm_at(nr);
         mm.set_exiting();
-        self.lru_gen_exit_mm(nr);
+        self.lru_gen_del_mm(nr);
         let guard = self.lock_mmap(mm);
         self.remove_range(mm, &(VirtAddr::new(0)..VirtAddr::new(u64::MAX)));
         free_tables(self.world, mm);

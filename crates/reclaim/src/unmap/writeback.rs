@@ -8,7 +8,7 @@ use crate::mm::{Mm, Vma, leaf_at, rewrite_leaf};
 use crate::mm_state::MmState;
 use crate::rank::{Rank, Ranked};
 use crate::recency::Recency;
-use crate::world::{Io, Place, Submitted, World};
+use crate::world::{Io, IoError, Place, Submitted, World};
 use pageout_paging::contig::{Getter, get_and_clear_ptes, set_ptes};
 use pageout_paging::walk::{Hit, LockWhen, Match, RmapTarget};
 use pageout_paging::{Format, Level, LockedTable, Pte, VirtAddr, tlb};
@@ -50,11 +50,14 @@ impl MmState<'_> {
         // This comes before the transfer: its end may come from another CPU at any time.
         guard.folio().get(1);
         let submitted = world.write(self.io(id));
-        if submitted != Submitted::Pending {
-            self.end_write(guard, submitted == Submitted::Done);
-            let last = guard.folio().put(1);
-            debug_assert!(!last, "the caller holds a reference");
-        }
+        let result = match submitted {
+            Submitted::Pending => return submitted,
+            Submitted::Done => Ok(()),
+            Submitted::Failed(error) => Err(error),
+        };
+        self.end_write(guard, result);
+        let last = guard.folio().put(1);
+        debug_assert!(!last, "the caller holds a reference");
         submitted
     }
 }
@@ -131,15 +134,20 @@ impl<'e, W: World> Engine<'e, W> {
         drop(walk);
     }
 
-    /// Ends a write that [`Backing::write`](crate::Backing::write) left pending. `ok` is false if
-    /// it failed. If reclaim waits for the folio and it is not dirty again, it moves to the place
+    /// Ends a write that [`Backing::write`](crate::Backing::write) left pending. If it failed, the
+    /// folio stays dirty, and its file has the error
+    /// ([`Mapping::take_write_error`](crate::Mapping::take_write_error)). If reclaim waits for the folio and it is not dirty again, it moves to the place
     /// where reclaim takes it next (Linux 7.3.4, folio_end_writeback).
     ///
     /// # Errors
     /// [`TransferError`]; nothing is changed then.
-    pub fn write_done(&mut self, id: FolioId, ok: bool) -> Result<(), TransferError> {
+    pub fn write_done(
+        &mut self,
+        id: FolioId,
+        result: Result<(), IoError>,
+    ) -> Result<(), TransferError> {
         let guard = self.lock_transfer(id, FolioFlags::WRITEBACK)?;
-        let awaited = self.maps.end_write(&guard, ok) && !guard.is_dirty();
+        let awaited = self.maps.end_write(&guard, result) && !guard.is_dirty();
         drop(guard);
         if awaited {
             self.rotate(id);
@@ -148,15 +156,19 @@ impl<'e, W: World> Engine<'e, W> {
         Ok(())
     }
 
-    /// Ends a read that [`Backing::read`](crate::Backing::read) left pending. `ok` is false if it
-    /// failed.
+    /// Ends a read that [`Backing::read`](crate::Backing::read) left pending. If it failed, a later
+    /// fault reads again: where that is of no use, those who wait for it should get SIGBUS.
     ///
     /// # Errors
     /// [`TransferError`]; nothing is changed then.
-    pub fn read_done(&mut self, id: FolioId, ok: bool) -> Result<(), TransferError> {
+    pub fn read_done(
+        &mut self,
+        id: FolioId,
+        result: Result<(), IoError>,
+    ) -> Result<(), TransferError> {
         let guard = self.lock_transfer(id, FolioFlags::READING)?;
         guard.test_and_clear(FolioFlags::READING);
-        guard.set(if ok { FolioFlags::UPTODATE } else { FolioFlags::ERROR });
+        guard.set(if result.is_ok() { FolioFlags::UPTODATE } else { FolioFlags::ERROR });
         drop(guard);
         self.put_folio(id, 1);
         Ok(())
@@ -198,12 +210,13 @@ impl MmState<'_> {
     /// Ends a write. Returns true if reclaim waits for the folio. If the write failed, the folio
     /// stays dirty.
     #[inline]
-    fn end_write(&self, guard: &FolioGuard<'_>, ok: bool) -> bool {
+    fn end_write(&self, guard: &FolioGuard<'_>, result: Result<(), IoError>) -> bool {
         guard.test_and_clear(FolioFlags::WRITEBACK);
         let before = guard.folio().note_use(Recency::NONE, Recency::RECLAIM);
-        if !ok {
+        if let Err(error) = result {
             guard.set(FolioFlags::DIRTY | FolioFlags::ERROR);
             self.tag_dirty(guard.folio());
+            self.mapping_at(guard.folio().mapping()).note_write_error(error);
         }
         before.contains(Recency::RECLAIM)
     }

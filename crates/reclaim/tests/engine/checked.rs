@@ -8,7 +8,7 @@ use pageout_paging::pte::{Arm64_4K, Riscv64, X86_64};
 use pageout_paging::table::{HostTable, HostTables};
 use pageout_paging::testing::{LazyMmu, Machine, Tlbs};
 use pageout_paging::tlb::FlushPolicy;
-use pageout_paging::{Env, Format, Mmu, Notifier, Order, Pfn, Rules, Sound, VirtAddr};
+use pageout_paging::{Env, Format, Mmu, Notifier, Order, Pfn, Rules, Sound, Table, VirtAddr};
 use pageout_reclaim::{
     Access, Backing, CpuCtx, Engine, Fault, Frames, Io, Limits, MappingKind, MemcgId, Memory, MmId,
     MmState, NewVma, ReclaimRequest, Submitted, Tuning, VmFlags, World,
@@ -45,10 +45,15 @@ const TUNING: Tuning = Tuning::recommended(FlushPolicy::X86);
 enum Mistake {
     None,
     NoInvalidation,
+    /// Barriers before invalidations are left out.
+    NoPublish,
+    /// Barriers after invalidations are left out.
     NoBarrier,
     SharedAsid,
     /// A frame in use is freed.
     FreeInUse,
+    /// A page table in use is freed.
+    FreeTableInUse,
 }
 
 /// TLB maintenance, which calls the machine's.
@@ -67,7 +72,11 @@ impl<F: Format> Mmu for Maintenance<'_, F> {
         }
     }
     fn barrier(&self, barrier: Barrier) {
-        if self.mistake != Mistake::NoBarrier {
+        let left_out = match barrier {
+            Barrier::Publish => Mistake::NoPublish,
+            Barrier::Complete => Mistake::NoBarrier,
+        };
+        if self.mistake != left_out {
             self.machine.barrier(barrier);
         }
     }
@@ -197,6 +206,9 @@ fn run<F: Format, R: Rules>(shootdown: Shootdown, mistake: Mistake) {
     if mistake == Mistake::FreeInUse {
         (0..PAGES).for_each(|k| world.free(Pfn::new(k), Order::default()));
     }
+    if mistake == Mistake::FreeTableInUse {
+        world.free_table(F::pfn(machine.env().table(root).load(0)));
+    }
     for (mm, root) in [(parent, root), (child, child_root)] {
         machine.rest();
         engine.exit_mm(mm).expect("it lives");
@@ -249,8 +261,14 @@ fn a_world_without_invalidations_is_found() {
 }
 
 #[test]
+#[should_panic(expected = "before a barrier published the change of its entry")]
+fn a_world_without_barriers_before_invalidations_is_found() {
+    everywhere::<Sound>(Mistake::NoPublish);
+}
+
+#[test]
 #[should_panic(expected = "no barrier of that CPU has completed it")]
-fn a_world_without_barriers_is_found() {
+fn a_world_without_barriers_after_invalidations_is_found() {
     everywhere::<Sound>(Mistake::NoBarrier);
 }
 
@@ -264,6 +282,12 @@ fn an_asid_of_two_processes_is_found() {
 #[should_panic(expected = "flush before free")]
 fn a_frame_freed_while_it_is_mapped_is_found() {
     everywhere::<Sound>(Mistake::FreeInUse);
+}
+
+#[test]
+#[should_panic(expected = "while the Pgd entry for 0x0 leads there")]
+fn a_table_freed_while_an_entry_leads_to_it_is_found() {
+    everywhere::<Sound>(Mistake::FreeTableInUse);
 }
 
 #[test]

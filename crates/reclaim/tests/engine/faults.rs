@@ -7,7 +7,7 @@ use pageout_paging::Format;
 use pageout_paging::pte::Entry;
 use pageout_paging::young::YoungAlgorithm;
 use pageout_reclaim::{
-    Access, Advice, Counter, Fault, FaultKind, FolioFlags, Frames, Limits, MemcgId, MmId,
+    Access, Advice, Counter, Fault, FaultKind, FolioFlags, Frames, IoError, Limits, MemcgId, MmId,
     OutOfMemory, OutOfTable, Place, SwapSlot, TableKind, VmFlags,
 };
 use pageout_sim::{Answer, pristine};
@@ -102,7 +102,7 @@ fn a_late_read_is_waited_for_and_a_failed_one_tried_again<F: Format>(_: YoungAlg
     assert_eq!(world.finish_io(false), 1);
     assert!(!world.maps.transfer_is_pending(folio));
     world.env.memory().storage.answers(Answer::Failure);
-    assert_eq!(world.fault(mm, 1, Access::Read), Fault::IoError);
+    assert_eq!(world.fault(mm, 1, Access::Read), Fault::IoError(IoError::Device));
     assert!(world.flags(folio).contains(FolioFlags::ERROR));
     world.env.memory().storage.answers(Answer::AtOnce);
     assert_eq!(world.fault(mm, 1, Access::Read), Fault::Done(FaultKind::Major));

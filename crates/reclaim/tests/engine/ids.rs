@@ -7,9 +7,9 @@ use pageout_paging::pte::SmallX86;
 use pageout_paging::walk::TableFrames;
 use pageout_paging::{Order, Pfn};
 use pageout_reclaim::{
-    Access, Advice, BadId, Fault, FolioId, MappingId, MappingKind, MmId, MmapError, NewVma,
-    ReleaseError, RemoveError, SpaceError, TableKind, Targets, TransferError, TruncateError,
-    VmFlags,
+    Access, Advice, BadId, Fault, FolioId, IoError, MappingId, MappingKind, MmId, MmapError,
+    NewVma, ReleaseError, RemoveError, SpaceError, TableKind, Targets, TransferError,
+    TruncateError, VmFlags,
 };
 use pageout_sim::Answer;
 
@@ -116,18 +116,18 @@ fn a_transfer_ends_once() {
     world.env.memory().storage.answers(Answer::Late);
     let fault = world.engine().handle_fault(mm, page::<SmallX86>(0), Access::Read);
     let Fault::Pending(folio) = fault else { panic!("{fault:?} of a page that is read late") };
-    assert_eq!(world.engine().write_done(folio, true), Err(TransferError::NotPending));
+    assert_eq!(world.engine().write_done(folio, Ok(())), Err(TransferError::NotPending));
     assert_eq!(world.finish_io(true), 1);
     let refs = world.maps.folio(folio).refs();
-    for ok in [true, false] {
-        assert_eq!(world.engine().read_done(folio, ok), Err(TransferError::NotPending));
-        assert_eq!(world.engine().write_done(folio, ok), Err(TransferError::NotPending));
+    for result in [Ok(()), Err(IoError::Device)] {
+        assert_eq!(world.engine().read_done(folio, result), Err(TransferError::NotPending));
+        assert_eq!(world.engine().write_done(folio, result), Err(TransferError::NotPending));
     }
     assert_eq!(world.maps.folio(folio).refs(), refs, "no reference was given up");
     world.fill(mm, 0..1, 7);
     assert!(world.engine().write_back(folio).is_some());
     assert_eq!(world.finish_io(true), 1);
-    assert_eq!(world.engine().write_done(folio, true), Err(TransferError::NotPending));
+    assert_eq!(world.engine().write_done(folio, Ok(())), Err(TransferError::NotPending));
     world.holds(mm, 0..1, 7);
 }
 
@@ -264,8 +264,8 @@ fn step(world: &mut W<'_>, ids: &mut Ids, random: u64) {
             }
         },
         (13, .., Some(folio)) => assert!(world.engine().release(folio, 1).is_err()),
-        (14, .., Some(folio)) => assert!(world.engine().read_done(folio, true).is_err()),
-        (15, .., Some(folio)) => assert!(world.engine().write_done(folio, true).is_err()),
+        (14, .., Some(folio)) => assert!(world.engine().read_done(folio, Ok(())).is_err()),
+        (15, .., Some(folio)) => assert!(world.engine().write_done(folio, Ok(())).is_err()),
         _ => {}
     }
 }

@@ -1,13 +1,16 @@
 //! The address spaces that walks visit, and the walk that opens a generation.
 
+use crate::env::Moment;
 use crate::mglru_walk::FILTERS;
 use crate::world::{Arena, World, aging, pages, tuning};
-use pageout_paging::LockedTable;
 use pageout_paging::mmu::Asid;
 use pageout_paging::pte::SmallX86;
 use pageout_paging::walk::TableFrames;
 use pageout_paging::young::YoungAlgorithm;
-use pageout_reclaim::{CpuCtx, Limits, MemcgBusy, MemcgId, MmId, NewVma, Tuning, VmFlags};
+use pageout_paging::{LockedTable, Sound};
+use pageout_reclaim::{
+    CpuCtx, Limits, MemcgBusy, MemcgId, MmId, NewVma, OutOfTable, TableKind, Tuning, VmFlags,
+};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
 
@@ -186,7 +189,7 @@ fn walks_at_once_share_an_iteration_and_one_opens_the_generation() {
 }
 
 #[test]
-fn a_process_ends_only_after_walks_have_left_it() {
+fn processes_end_while_a_walk_visits_them() {
     let mut arena = Arena::new::<SmallX86>(&ROOM);
     let mut world: Small<'_> = arena.world();
     world.use_generations();
@@ -223,4 +226,64 @@ fn a_process_ends_only_after_walks_have_left_it() {
         }
         stop.store(1, Relaxed);
     });
+}
+
+/// A walk that pauses does not keep the address space it is in, only its entry.
+#[test]
+fn an_address_space_ends_while_a_walk_of_it_pauses() {
+    let mut arena = Arena::new::<SmallX86>(&Limits { mms: 1, ..ROOM });
+    let mut world: Small<'_> = arena.world();
+    world.use_generations();
+    let (mm, file) = (world.process(), world.file());
+    for page in [3_u64, 450] {
+        world.mapped(mm, file, 0, page..page + 1);
+        world.touch(mm, page);
+    }
+    let root = world.maps.mm(mm).expect("it lives").root();
+    world.env.mmu.need_resched.store(true, Relaxed);
+    let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
+    let ended = AtomicU64::new(0);
+    let pause = |moment| {
+        if moment == Moment::Relaxes && ended.fetch_add(1, Relaxed) == 0 {
+            let mut other = CpuCtx::new();
+            let mut engine = maps.on(env, &mut other, tuning());
+            engine.exit_mm(mm).expect("it lives");
+            let again = engine.add_mm(root, Asid(1));
+            assert_eq!(again.err(), Some(OutOfTable(TableKind::Mms)), "the walk has the entry");
+        }
+    };
+    let ground = env.ruled::<Sound>(&pause);
+    let aging = Tuning { aging: aging(YoungAlgorithm::Line), ..tuning() };
+    assert!(maps.on(&ground, cpu, aging).try_to_inc_max_seq(MemcgId::ROOT, 3, 60, true));
+    assert!(ended.into_inner() > 0, "the walk paused");
+    let again = world.engine().add_mm(root, Asid(1)).expect("the walk has left the entry");
+    world.engine().remove_mm(again).expect("it lives");
+}
+
+/// A walk that holds the mmap lock, for which the end of the address space waits, gives it up at
+/// the next page table.
+#[test]
+fn a_walk_leaves_an_address_space_that_ends_at_the_next_table() {
+    let mut arena = Arena::new::<SmallX86>(&ROOM);
+    let mut world: Small<'_> = arena.world();
+    world.use_generations();
+    let (mm, file) = (world.process(), world.file());
+    let pages = [3_u64, 12, 20, 450];
+    for page in pages {
+        world.mapped(mm, file, 0, page..page + 1);
+        world.touch(mm, page);
+    }
+    world.forget();
+    let first = world.pte_table(mm, 3);
+    let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
+    let at_a_table = |_| {
+        if env.counts_of(first).locked.load(Relaxed) > 0 {
+            maps.mm(mm).expect("it lives").set_exiting();
+        }
+    };
+    let ground = env.ruled::<Sound>(&at_a_table);
+    let aging = Tuning { aging: aging(YoungAlgorithm::Line), ..tuning() };
+    assert!(maps.on(&ground, cpu, aging).try_to_inc_max_seq(MemcgId::ROOT, 3, 60, true));
+    let walked = pages.map(|page| world.locked(world.pte_table(mm, page)) > 0);
+    assert_eq!(walked, [true, false, false, false]);
 }

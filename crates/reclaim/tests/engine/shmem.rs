@@ -7,8 +7,8 @@ use pageout_paging::Format;
 use pageout_paging::young::YoungAlgorithm;
 use pageout_reclaim::mglru::LruGenCaps;
 use pageout_reclaim::{
-    Access, Advice, Counter, Fault, FaultKind, FolioFlags, Limits, LruFlags, LruList, MappingId,
-    MemcgId, MmId, SpaceError, SwapSlot, VmFlags,
+    Access, Advice, Counter, Fault, FaultKind, FolioFlags, IoError, Limits, LruFlags, LruList,
+    MappingId, MemcgId, MmId, SpaceError, SwapSlot, VmFlags,
 };
 use pageout_sim::Answer;
 
@@ -188,7 +188,7 @@ fn a_late_or_failed_read_is_tried_again<F: Format>(_: YoungAlgorithm) {
     assert_eq!(world.fault(other, 9, Access::Write), Fault::Pending(folio), "the same folio");
     assert_eq!(world.finish_io(false), 1);
     world.env.memory().storage.answers(Answer::Failure);
-    assert_eq!(world.fault(one, 1, Access::Read), Fault::IoError);
+    assert_eq!(world.fault(one, 1, Access::Read), Fault::IoError(IoError::Device));
     world.env.memory().storage.answers(Answer::AtOnce);
     world.holds(other, 8..10, 92);
     [one, other].into_iter().for_each(|mm| world.exit(mm));

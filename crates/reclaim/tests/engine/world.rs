@@ -9,9 +9,10 @@ use pageout_paging::walk::{Descent, TableFrames, descend};
 use pageout_paging::young::YoungAlgorithm;
 use pageout_paging::{Format, Level, Order, Pfn, Pte, Table, VirtAddr, VirtRange};
 use pageout_reclaim::{
-    AddFolioError, Aging, CpuCtx, Engine, FlushTiming, FolioFlags, FolioId, Frames, Limits, MapAs,
-    MapError, MappingId, MappingKind, MmId, MmState, NewFolio, NewVma, OutOfTable, PmdLeaves,
-    Referenced, SpaceError, Thp, Tuning, UnmapGranularity, Unmapping, VmFlags, VmaId, Zapped,
+    AddFolioError, Aging, CpuCtx, Engine, FlushTiming, FolioFlags, FolioId, Frames, IoError,
+    Limits, MapAs, MapError, MappingId, MappingKind, MmId, MmState, NewFolio, NewVma, OutOfTable,
+    PmdLeaves, Referenced, SpaceError, Thp, Tuning, UnmapGranularity, Unmapping, VmFlags, VmaId,
+    Zapped,
 };
 use pageout_sim::{EngineMemory, Hardware, Levels, Memory, PageTables, Tlbs};
 use std::iter::repeat_with;
@@ -234,12 +235,17 @@ impl<'a, F: Format> World<'a, F> {
     /// Ends the late transfers, which fail unless `ok`. Returns their number.
     pub(crate) fn finish_io(&mut self, ok: bool) -> usize {
         let late = take(&mut self.env.memory().storage.late);
+        let result = if ok { Ok(()) } else { Err(IoError::TimedOut) };
         for transfer in &late {
             self.env.memory().end(transfer, ok);
             let (env, cpu, id) = (&self.env, &mut self.cpu, transfer.io.folio);
             match transfer.writes {
-                true => self.maps.on(env, cpu, tuning()).write_done(id, ok).expect("it goes on"),
-                false => self.maps.on(env, cpu, tuning()).read_done(id, ok).expect("it goes on"),
+                true => {
+                    self.maps.on(env, cpu, tuning()).write_done(id, result).expect("it goes on");
+                }
+                false => {
+                    self.maps.on(env, cpu, tuning()).read_done(id, result).expect("it goes on");
+                }
             }
         }
         late.len()

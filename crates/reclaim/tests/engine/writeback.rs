@@ -5,7 +5,9 @@ use crate::formats::on_every_format;
 use crate::world::{Arena, World};
 use pageout_paging::Format;
 use pageout_paging::young::YoungAlgorithm;
-use pageout_reclaim::{DirtyFolios, FolioFlags, FolioId, MappingId, Place, Submitted, VmFlags};
+use pageout_reclaim::{
+    DirtyFolios, FolioFlags, FolioId, IoError, MappingId, Place, Submitted, VmFlags,
+};
 use pageout_sim::Answer;
 
 const SHARED: VmFlags = RW.union(VmFlags::SHARED);
@@ -63,8 +65,14 @@ fn a_write_that_fails_leaves_the_page_dirty<F: Format>(_: YoungAlgorithm) {
     let folio = world.folio_at(mm, 0);
     world.env.memory().storage.answers(Answer::Failure);
     let written = world.engine().write_back(folio);
-    assert_eq!(written, Some(Submitted::Failed));
+    assert_eq!(written, Some(Submitted::Failed(IoError::Device)));
     assert!(world.flags(folio).contains(FolioFlags::DIRTY | FolioFlags::ERROR));
+    world.env.memory().storage.answers(Answer::Late);
+    assert_eq!(world.engine().write_back(folio), Some(Submitted::Pending));
+    assert_eq!(world.finish_io(false), 1);
+    let mapping = world.maps.mapping(file).expect("it lives");
+    let errors = [0; 3].map(|_| mapping.take_write_error());
+    assert_eq!(errors, [Some(IoError::Device), None, None], "one for fsync, once");
     world.env.memory().storage.answers(Answer::AtOnce);
     let written = world.engine().write_back(folio);
     assert_eq!(written, Some(Submitted::Done));
@@ -101,7 +109,7 @@ fn a_flusher_finds_what_was_stored_to_and_nothing_else<F: Format>(_: YoungAlgori
     assert_eq!(dirty(&mut world, other), [ninth]);
     assert_eq!(world.engine().write_back(second), Some(Submitted::Done));
     world.env.memory().storage.answers(Answer::Failure);
-    assert_eq!(world.engine().write_back(fifth), Some(Submitted::Failed));
+    assert_eq!(world.engine().write_back(fifth), Some(Submitted::Failed(IoError::Device)));
     assert_eq!(dirty(&mut world, file), [fifth], "its write failed");
     world.env.memory().storage.answers(Answer::Late);
     assert_eq!(world.engine().write_back(fifth), Some(Submitted::Pending));

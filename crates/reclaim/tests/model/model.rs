@@ -375,7 +375,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
                     self.take_back(process, page);
                     continue;
                 }
-                Fault::Pending(_) | Fault::OutOfMemory(_) | Fault::IoError => {}
+                Fault::Pending(_) | Fault::OutOfMemory(_) | Fault::IoError(_) => {}
                 Fault::PastEnd => panic!("a file ends only while faults on it wait"),
                 Fault::BadId(bad) => panic!("process {process} lives: {bad}"),
             }

@@ -7,8 +7,8 @@ use pageout_paging::mmu::Asid;
 use pageout_paging::walk::{Descent, descend};
 use pageout_paging::{Format, Level, Notifier, Order, Pfn, Rules, Table, VirtAddr, VirtRange};
 use pageout_reclaim::{
-    Advice, Compacted, Engine, Frames, MappingKind, MemcgId, MmapError, NewVma, SpaceError,
-    TruncateError, VmFlags,
+    Advice, Compacted, Engine, Frames, IoError, MappingKind, MemcgId, MmapError, NewVma,
+    SpaceError, TruncateError, VmFlags,
 };
 use pageout_sim::{Answer, Ground, Tlb, Transfer};
 use std::ops::Range;
@@ -541,9 +541,10 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             memory.end(&transfer, ok);
             drop(memory);
             let id = transfer.io.folio;
+            let result = if ok { Ok(()) } else { Err(IoError::GivenUp) };
             self.with_engine(|engine| match transfer.writes {
-                true => engine.write_done(id, ok).expect("it goes on"),
-                false => engine.read_done(id, ok).expect("it goes on"),
+                true => engine.write_done(id, result).expect("it goes on"),
+                false => engine.read_done(id, result).expect("it goes on"),
             });
         }
     }

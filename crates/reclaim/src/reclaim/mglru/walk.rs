@@ -82,7 +82,8 @@ impl<E: Env> Engine<'_, E> {
     }
 
     /// Walks one address space, with pauses in which others get its mmap lock. Ends early if that
-    /// lock is held for writing or the generation is over (Linux 7.3.4, `walk_mm`).
+    /// lock is held for writing, the address space ends or the generation is over (Linux 7.3.4,
+    /// `walk_mm`).
     fn walk_mm(&mut self, mm: &Mm, walk: &mut MmWalk) {
         let (maps, env) = (self.maps, self.world);
         walk.next_addr = VirtAddr::new(0);
@@ -90,8 +91,10 @@ impl<E: Env> Engine<'_, E> {
         while goes_on && walk.seq == maps.lru_gen(walk.memcg).max_seq() {
             // The lock is only tried, so its rank does not matter: reclaim may run below it.
             let guard = mm.lock.try_read();
-            goes_on =
-                guard.is_some() && PageWalk::new(maps, env, mm, walk, self.tuning.aging).run();
+            // An address space that has ended has no tables any more.
+            goes_on = guard.is_some()
+                && !mm.is_exiting()
+                && PageWalk::new(maps, env, mm, walk, self.tuning.aging).run();
             drop(guard);
             self.hand_in(walk);
             if env.need_resched() {
@@ -145,6 +148,9 @@ impl<'a, 'm, E: Env> PageWalk<'a, 'm, E> {
             self.walk.next_addr = next_boundary::<E::Format>(addr, covered);
             if let Ok(table) = table {
                 self.walk_pmd_range(table, addr..self.walk.next_addr);
+                if self.mm.is_exiting() {
+                    return false;
+                }
                 if self.env.need_resched() || self.walk.batched >= MAX_LRU_BATCH {
                     return true;
                 }
@@ -164,7 +170,9 @@ impl<'a, 'm, E: Env> PageWalk<'a, 'm, E> {
             // The walk of a PTE table may end in another VMA.
             let vm_flags = self.parts.vm_flags();
             let mut range = part.clone();
-            while let Some((at, pmd)) = self.next_pmd(entries, &range) {
+            while !self.mm.is_exiting()
+                && let Some((at, pmd)) = self.next_pmd(entries, &range)
+            {
                 range.start = next_boundary::<E::Format>(at, Level::Pmd);
                 self.visit_pmd(table, pmd, at..range.start.min(part.end), &mut queue);
             }

@@ -17,7 +17,7 @@ use pageout_paging::Env;
 /// The next action of a walk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Next {
-    /// Walk this address space. It is not removed until the walk asks for the next one.
+    /// Walk this address space. It may end, but its entry stays until the walk asks for the next.
     Mm(MmNr),
     /// Open a new generation: this walk reached the end of the iteration.
     Open,
@@ -80,7 +80,7 @@ impl<E: Env> Engine<'_, E> {
     }
 
     /// Takes an address space off its list, if it is on one (Linux 7.3.4, `lru_gen_del_mm`).
-    fn lru_gen_del_mm(&mut self, id: MmNr) {
+    pub(crate) fn lru_gen_del_mm(&mut self, id: MmNr) {
         let maps = self.maps;
         let place = &maps.mm_at(id).walked;
         let memcg = MemcgId(place.memcg.swap(MemcgId::NONE.0, Relaxed));
@@ -98,15 +98,6 @@ impl<E: Env> Engine<'_, E> {
             next => maps.mm_at(MmNr(next)).walked.prev.store(prev, Relaxed),
         }
         drop(guard);
-    }
-
-    /// Takes an address space that is about to end off its list, and waits until walks have left
-    /// it.
-    pub(crate) fn lru_gen_exit_mm(&mut self, id: MmNr) {
-        self.lru_gen_del_mm(id);
-        while self.maps.mm_at(id).walked.walkers.load(Acquire) > 0 {
-            self.world.relax();
-        }
     }
 }
 
@@ -134,8 +125,8 @@ impl<E: Env> Engine<'_, E> {
         if begins && matches!(next, Next::Mm(_)) {
             self.reset_filter(walk.memcg, walk.seq + 1);
         }
-        if let Some(walked) = walked {
-            maps.mm_at(walked).walked.walkers.fetch_sub(1, Release);
+        if let Some(walked) = walked.filter(|nr| maps.mm_at(*nr).walked.leave()) {
+            self.put_mm(walked);
         }
         next
     }
@@ -163,7 +154,7 @@ impl MmState<'_> {
             }
             mm.walked.ran.store(false, Relaxed);
             if !mm.is_exiting() {
-                mm.walked.walkers.fetch_add(1, Relaxed);
+                mm.walked.enter();
                 return Next::Mm(MmNr(id));
             }
         }

@@ -10,7 +10,9 @@ use super::MIN_NR_GENS;
 use super::batch::MmStats;
 use crate::id::{MemcgId, NONE};
 use crate::lock::Lock;
-use core::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
+use core::sync::atomic::{
+    AtomicBool, AtomicU16, AtomicU32, AtomicU64, Ordering::AcqRel, Ordering::Relaxed,
+};
 
 /// The number of filters of a cgroup: one that is read, and one that is filled
 /// (`NR_BLOOM_FILTERS`).
@@ -42,7 +44,8 @@ pub(crate) struct MmList {
 pub(crate) struct Membership {
     prev: AtomicU32,
     next: AtomicU32,
-    /// The number of walks in the address space. It is not removed before they leave.
+    /// The number of walks that have been given the address space and not left it yet; with
+    /// [`ENDED`] once it has ended. Its entry is not free before the last of them has left.
     walkers: AtomicU16,
     /// The cgroup whose list it is on.
     memcg: AtomicU16,
@@ -50,7 +53,25 @@ pub(crate) struct Membership {
     ran: AtomicBool,
 }
 
+/// The address space has ended. Walks are fewer than this.
+const ENDED: u16 = 1 << 15;
+
 impl Membership {
+    /// Lets a walk have the address space.
+    fn enter(&self) {
+        self.walkers.fetch_add(1, Relaxed);
+    }
+
+    /// Ends a walk. Returns true if it was the last in an address space that has ended.
+    fn leave(&self) -> bool {
+        self.walkers.fetch_sub(1, AcqRel) == ENDED | 1
+    }
+
+    /// Takes note that the address space has ended. Returns true if no walk has it.
+    pub(crate) fn end(&self) -> bool {
+        self.walkers.fetch_or(ENDED, AcqRel) == 0
+    }
+
     /// Sets the place of an address space that is on no list.
     pub(crate) fn init(&self) {
         self.walkers.store(0, Relaxed);
