@@ -131,9 +131,19 @@ pub unsafe extern "C" fn pageout_truncate(
 
 /// Charges a new folio of a file, and puts it into the index and on a list. The caller has its only
 /// reference, and keeps it.
-fn insert<W: World>(engine: &mut Engine<'_, W>, id: FolioId, memcg: MemcgId) -> Result<(), Error> {
+fn insert<W: World>(
+    engine: &mut Engine<'_, W>,
+    world: &W,
+    (id, memcg): (FolioId, MemcgId),
+) -> Result<(), Error> {
     engine.charge(id, memcg)?;
-    let guard = engine.maps().folio(id).try_lock().expect("no one else knows the folio");
+    // No one else knows the folio, but a late end of a transfer may ask under its number.
+    let guard = loop {
+        match engine.maps().folio(id).try_lock() {
+            Some(guard) => break guard,
+            None => world.relax(),
+        }
+    };
     let added = engine.filemap_add_folio(id);
     drop(guard);
     let shadow = added.map_err(|Exists| Error::Exists)?;
@@ -144,7 +154,11 @@ fn insert<W: World>(engine: &mut Engine<'_, W>, id: FolioId, memcg: MemcgId) -> 
     Ok(())
 }
 
-fn add_folio<W: World>(engine: &mut Engine<'_, W>, new: &Folio) -> Result<FolioId, Error> {
+fn add_folio<W: World>(
+    engine: &mut Engine<'_, W>,
+    world: &W,
+    new: &Folio,
+) -> Result<FolioId, Error> {
     let order = order_of(engine, new.order)?;
     let mapping = mapping_id(new.mapping)?;
     if engine.maps().mapping(mapping)?.kind() != MappingKind::File {
@@ -158,7 +172,7 @@ fn add_folio<W: World>(engine: &mut Engine<'_, W>, new: &Folio) -> Result<FolioI
     let memcg = online(engine, new.memcg)?;
     let (pfn, flags) = (Pfn::new(new.pfn), FolioFlags::UPTODATE);
     let id = engine.add_folio(NewFolio { pfn, order, mapping, index: new.index, flags })?;
-    if let Err(error) = insert(engine, id, memcg) {
+    if let Err(error) = insert(engine, world, (id, memcg)) {
         // The frames stay the caller's.
         engine.remove_folio(id);
         return Err(error);
@@ -178,10 +192,10 @@ pub unsafe extern "C" fn pageout_add_folio(
     new: *const Folio,
     folio: *mut u32,
 ) -> i32 {
-    on_engine!(cpu, |engine, _world| {
+    on_engine!(cpu, |engine, world| {
         // SAFETY: the promise.
         let (new, to) = unsafe { (given(new)?, place(folio)?) };
-        to.write(add_folio(engine, new)?.0);
+        to.write(add_folio(engine, world, new)?.0);
         Ok(0)
     })
 }
