@@ -7,6 +7,22 @@ use anyhow::{Context, Result};
 
 use crate::cmd;
 
+/// The sources of what C sees, in the order of the header.
+const SOURCES: [&str; 12] = [
+    "types.rs",
+    "error.rs",
+    "entry_points.rs",
+    "engine/types.rs",
+    "engine/world.rs",
+    "engine/handle.rs",
+    "engine/setup.rs",
+    "engine/space.rs",
+    "engine/pages.rs",
+    "engine/reclaim.rs",
+    "engine/memcg.rs",
+    "engine/stat.rs",
+];
+
 /// Generates the header again.
 pub(crate) fn update() -> Result<()> {
     let path = committed();
@@ -26,10 +42,9 @@ fn made() -> Result<String> {
     let config = cbindgen::Config::from_file(folder().join("cbindgen.toml"))
         .map_err(anyhow::Error::msg)
         .context("crates/capi/cbindgen.toml")?;
-    let bindings = cbindgen::Builder::new()
-        .with_config(config)
-        .with_src(folder().join("src/types.rs"))
-        .with_src(folder().join("src/entry_points.rs"))
+    let sources = SOURCES.iter().map(|name| folder().join("src").join(name));
+    let bindings = sources
+        .fold(cbindgen::Builder::new().with_config(config), cbindgen::Builder::with_src)
         .generate()
         .context("cbindgen reads crates/capi/src")?;
     let mut text = Vec::new();

@@ -9,6 +9,7 @@ mod cmd;
 mod dist;
 mod gallery;
 mod header;
+mod kernel;
 mod lab;
 mod licences;
 mod package;

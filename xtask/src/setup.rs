@@ -37,6 +37,12 @@ const PYTHON: (&str, &str) = ("(3, 11)", "3.11");
 const PAGE_PROGRAMS: [(&str, &str); 3] =
     [("node", "nodejs"), ("npm", "npm"), ("chromium", "chromium")];
 
+/// Programs that build and boot the kernel in C, and their Debian packages.
+const KERNEL_PROGRAMS: [(&str, &str); 2] = [
+    ("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"),
+    ("qemu-system-aarch64", "qemu-system-arm"),
+];
+
 /// Programs that build and boot kernels, and their Debian packages.
 const LAB_PROGRAMS: [(&str, &str); 12] = [
     ("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu"),
@@ -70,6 +76,7 @@ pub(crate) fn all() -> Result<()> {
     miri()?;
     packages(&without_program(&TEST_PROGRAMS))?;
     python()?;
+    kernel()?;
     pages()
 }
 
@@ -93,7 +100,13 @@ pub(crate) fn pages() -> Result<()> {
     packages(&without_program(&PAGE_PROGRAMS))
 }
 
-/// Installs what building and booting kernels needs.
+/// Installs what building and booting the kernel in C needs.
+pub(crate) fn kernel() -> Result<()> {
+    targets()?;
+    packages(&without_program(&KERNEL_PROGRAMS))
+}
+
+/// Installs what building and booting Linux needs.
 pub(crate) fn lab() -> Result<()> {
     let mut missing = without_program(&LAB_PROGRAMS);
     let files = LAB_FILES.iter().filter(|(file, _)| !Path::new(file).exists());

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 
-use crate::{api, asm, book, cmd, licences, package, pages, pictures, python, setup, tidy};
+use crate::{api, asm, book, cmd, kernel, licences, package, pages, pictures, python, setup, tidy};
 
 /// A step of the run. Cheap checks come first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -35,6 +35,8 @@ pub(crate) enum Step {
     Python,
     /// Package what embedders link, and build another crate of it for bare metal.
     Package,
+    /// Boot the kernel in C that links the engine, under QEMU.
+    Kernel,
     /// Compare what embedders see of the crates with what they are listed to see.
     Api,
     /// Read the compiled young-bit helpers.
@@ -65,6 +67,7 @@ impl Step {
             Step::Pages => pages::test(),
             Step::Python => python::test(),
             Step::Package => package::run().map(|()| Vec::new()),
+            Step::Kernel => kernel::test(),
             Step::Api => api::run(false).map(|()| Vec::new()),
             Step::Asm => asm::run().map(|()| Vec::new()),
             Step::Miri => miri(),

@@ -17,6 +17,7 @@ use pageout_paging::mmu::Asid;
 use pageout_paging::tlb::{FlushPolicy, YoungFlush};
 use pageout_paging::{Format as _, Level, Pfn, Pte, Run, VirtAddr, young};
 
+use crate::error::number;
 use crate::ground::{Callbacks, Ground};
 use crate::types::{
     Batch, Error, Family, Flush, Format, LockedTable, Mmu, YoungCheck, with_format,
@@ -119,11 +120,6 @@ fn batch_flags(bits: u32) -> Result<BatchFlags, Error> {
         merge_young_dirty: has(Batch::MergeYoungDirty),
         read: Getter::Contpte,
     })
-}
-
-/// Returns the result, or the error's number.
-fn number(answer: Result<i32, Error>) -> i32 {
-    answer.unwrap_or_else(|error| error as i32)
 }
 
 /// Clears the young bits of `nr` entries from the one that maps `addr` on, by `family` (one of

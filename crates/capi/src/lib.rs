@@ -6,7 +6,9 @@
 #[cfg(not(target_os = "none"))]
 extern crate std;
 
+pub mod engine;
 pub mod entry_points;
+mod error;
 mod ground;
 #[cfg(target_os = "none")]
 mod panic;

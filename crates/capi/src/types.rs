@@ -1,9 +1,11 @@
 //! The types of arguments and results for C callers.
 
-use core::ffi::{CStr, c_void};
+use core::ffi::c_void;
 
 use pageout_paging::tlb::YoungFlush;
 use pageout_paging::young;
+
+pub use crate::error::Error;
 
 /// The format of a table's entries.
 #[repr(C)]
@@ -124,64 +126,6 @@ pub enum Batch {
     MergeWrite = 8,
     /// The first is returned young, or dirty, if any is.
     MergeYoungDirty = 16,
-}
-
-/// The error of a call, which then did nothing.
-#[repr(C)]
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Error {
-    /// A pointer to a structure or to a result is null.
-    Null = -1,
-    /// The table's entries are null, or not aligned to a page: the pointer is to the table's first
-    /// entry.
-    Table = -2,
-    /// No format has this number.
-    Format = -3,
-    /// No family has this number.
-    Family = -4,
-    /// No flush has this number.
-    Flush = -5,
-    /// The flush needs an MMU, all of whose functions are given.
-    Mmu = -6,
-    /// The run has no entry, or does not end in the table.
-    Range = -7,
-    /// The batch begins at an entry that is not present.
-    Entry = -8,
-    /// A flag of the batch has no meaning.
-    Batch = -9,
-}
-
-impl Error {
-    /// Returns every error, in order of its number, from -1 down. (A constant would appear in the
-    /// header.)
-    pub const fn all() -> [Self; 9] {
-        [
-            Self::Null,
-            Self::Table,
-            Self::Format,
-            Self::Family,
-            Self::Flush,
-            Self::Mmu,
-            Self::Range,
-            Self::Entry,
-            Self::Batch,
-        ]
-    }
-
-    /// Returns the error, and the accepted values, as text.
-    pub(crate) const fn text(self) -> &'static CStr {
-        match self {
-            Self::Null => c"a pointer is null that must not be",
-            Self::Table => c"the table's entries are null or not aligned to a page",
-            Self::Format => c"unknown format: see enum pageout_format",
-            Self::Family => c"unknown family: see enum pageout_family",
-            Self::Flush => c"unknown flush: see enum pageout_flush",
-            Self::Mmu => c"the flush needs an MMU with all of its functions",
-            Self::Range => c"the run is empty or goes past the end of the table",
-            Self::Entry => c"the batch begins at an entry that is not present",
-            Self::Batch => c"unknown batch flag: see enum pageout_batch",
-        }
-    }
 }
 
 /// A page table whose lock the caller holds: the token that every function requires.

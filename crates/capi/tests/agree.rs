@@ -4,13 +4,14 @@
 #![cfg(not(miri))] // it starts a compiler
 #![forbid(unsafe_code)]
 
+mod common;
+
 use std::cell::Cell;
 use std::io::{BufReader, Read};
-use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::{env, fs};
 
+use common::{Draw, compiled, fold};
 use pageout_capi::types::Error;
 use pageout_paging::batch::{BatchFlags, folio_pte_batch_flags};
 use pageout_paging::contig::{Getter, gather};
@@ -28,7 +29,7 @@ const SEED: u64 = 18;
 
 #[test]
 fn c_and_rust_agree_on_a_million_random_calls() {
-    let mut program = Command::new(compiled())
+    let mut program = Command::new(compiled("agree"))
         .args([SEED.to_string(), CASES.to_string()])
         .stdout(Stdio::piped())
         .spawn()
@@ -50,35 +51,6 @@ fn c_and_rust_agree_on_a_million_random_calls() {
     assert!(young > CASES / 100, "{young} calls reached the MMU");
 }
 
-/// Compiles the C program, and returns its path.
-fn compiled() -> PathBuf {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let target = folder.join("staticlib");
-    let cargo = env::var_os("CARGO").expect("tests run under cargo");
-    run(Command::new(cargo)
-        .current_dir(root)
-        .args(["build", "--release", "--locked", "--package", "pageout-capi", "--target-dir"])
-        .arg(&target));
-    let program = folder.join("agree");
-    run(Command::new("cc")
-        .args(["-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-pedantic", "-I"])
-        .arg(root.join("include"))
-        .arg("-o")
-        .arg(&program)
-        .arg(root.join("tests/agree.c"))
-        .arg(target.join("release/libpageout_capi.a"))
-        .args(["-lpthread", "-ldl", "-lm"]));
-    assert!(fs::exists(&program).is_ok_and(|there| there));
-    program
-}
-
-fn run(command: &mut Command) {
-    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{command:?} failed:\n{said}");
-}
-
 /// The result of a call, and the state it left.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Outcome {
@@ -89,30 +61,6 @@ struct Outcome {
     asked: u64,
     /// The table, as a hash.
     table: u64,
-}
-
-/// splitmix64.
-struct Draw(u64);
-
-impl Draw {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
-    }
-
-    fn index(&mut self, n: usize) -> usize {
-        self.below(n as u64) as usize
-    }
-}
-
-fn fold(hash: u64, words: &[u64]) -> u64 {
-    words.iter().fold(hash, |hash, word| (hash ^ word).wrapping_mul(0x100_0000_01b3))
 }
 
 /// A table, and an MMU that records its calls.

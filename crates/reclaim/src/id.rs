@@ -41,6 +41,19 @@ pub struct MappingId {
 }
 
 impl MmId {
+    /// Returns the id as one number, for interfaces that pass numbers. It is never 0.
+    pub const fn to_bits(self) -> u64 {
+        (self.generation as u64) << 32 | self.nr as u64
+    }
+
+    /// Makes the id of a number that [`MmId::to_bits`] returned. Returns `None` for a number that
+    /// it never returns: the generation of an entry in use is odd. A forged number may yet be the
+    /// id of another address space.
+    pub const fn from_bits(bits: u64) -> Option<Self> {
+        let (nr, generation) = (bits as u32, (bits >> 32) as u32);
+        if generation % 2 == 1 { Some(Self { nr, generation }) } else { None }
+    }
+
     /// Returns the index in the caller's table. Another address space has it after this one ends.
     pub const fn index(self) -> usize {
         self.nr as usize
@@ -48,6 +61,19 @@ impl MmId {
 }
 
 impl MappingId {
+    /// Returns the id as one number, for interfaces that pass numbers. It is never 0.
+    pub const fn to_bits(self) -> u64 {
+        (self.generation as u64) << 32 | self.nr as u64
+    }
+
+    /// Makes the id of a number that [`MappingId::to_bits`] returned. Returns `None` for a number
+    /// that it never returns: the generation of an entry in use is odd. A forged number may yet be
+    /// the id of another mapping.
+    pub const fn from_bits(bits: u64) -> Option<Self> {
+        let (nr, generation) = (bits as u32, (bits >> 32) as u32);
+        if generation % 2 == 1 { Some(Self { nr, generation }) } else { None }
+    }
+
     /// Returns the index in the caller's table. Another mapping has it after this one ends.
     pub const fn index(self) -> usize {
         self.nr as usize

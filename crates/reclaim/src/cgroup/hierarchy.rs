@@ -22,6 +22,16 @@ impl<'e, E: Env> Engine<'e, E> {
         self.lock_read(Rank::Memcgs, &self.maps.cgroups.tree.lock)
     }
 
+    /// Returns true if a number names a cgroup that was added and not removed since, or the root.
+    /// It walks the whole tree: ids of cgroups carry no generation, and a free entry may look like
+    /// one in use.
+    pub fn memcg_is_online(&self, id: MemcgId) -> bool {
+        let tree = self.lock_tree();
+        let online = self.maps.subtree(MemcgId::ROOT).any(|at| at == id);
+        drop(tree);
+        online
+    }
+
     /// Locks the tree to change it.
     pub(crate) fn lock_tree_to_change(&self) -> Ranked<'e, WriteGuard<'e>> {
         self.lock_write(Rank::Memcgs, &self.maps.cgroups.tree.lock)

@@ -115,7 +115,7 @@ impl<W: World> Engine<'_, W> {
         if interrupted || sc.nr_reclaimed >= sc.nr_to_reclaim {
             return true;
         }
-        let wanted = self.maps.high_watermark() + MIN_LRU_BATCH;
+        let wanted = self.maps.high_watermark().saturating_add(MIN_LRU_BATCH);
         sc.agent == Agent::Kswapd && world.free_pages() as u64 >= wanted
     }
 }
