@@ -37,7 +37,8 @@ pub trait Env {
     fn try_lock_table(&self, frame: Pfn) -> Option<Self::TableGuard<'_>>;
     /// Returns the secondary MMUs that mirror the address space, if there are any.
     fn notifier(&self, asid: Asid) -> Option<&dyn Notifier>;
-    /// Waits between two tries for a lock: spins, waits for an event, or yields.
+    /// Waits between two tries for a lock, or pauses in a long call that holds none: spins, waits
+    /// for an event, or yields.
     fn relax(&self);
     /// Returns true if another task waits for this CPU. A walk of page tables then stops at its
     /// next PUD, to be resumed (Linux 7.3.4, walk_pud_range). The default is false.

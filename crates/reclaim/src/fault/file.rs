@@ -185,7 +185,8 @@ impl<'e, W: World> At<'_, 'e, W> {
         } else {
             self.engine.maps.folio(id).update_flags(FolioFlags::READING, FolioFlags::empty());
         }
-        let guard = self.engine.try_lock_folio(id).expect("no one else knows the folio");
+        // No one else knows the folio, but a late end of a transfer may ask under its number.
+        let guard = self.engine.lock_folio(id);
         let added = self.engine.filemap_add_folio(id);
         drop(guard);
         let Ok(shadow) = added else {

@@ -87,7 +87,8 @@ impl<W: World> At<'_, '_, W> {
         id: FolioId,
         slot: SwapSlot,
     ) -> Result<(FolioId, FaultKind), Fault> {
-        let guard = self.engine.try_lock_folio(id).expect("no one else knows the folio");
+        // No one else knows the folio, but a late end of a transfer may ask under its number.
+        let guard = self.engine.lock_folio(id);
         guard.set(FolioFlags::READING);
         let added = self.engine.swap_cache_add_folio(&guard, id, slot);
         drop(guard);
