@@ -224,6 +224,7 @@ impl From<reclaim::SpaceError> for Error {
             reclaim::SpaceError::NotMapped => Self::NotMapped,
             reclaim::SpaceError::Overlap => Self::Overlap,
             reclaim::SpaceError::OutOfMemory(what) => what.into(),
+            reclaim::SpaceError::NoMark => Self::EngineFormat,
             reclaim::SpaceError::BadId(bad) => bad.into(),
         }
     }

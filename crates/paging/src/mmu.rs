@@ -32,7 +32,8 @@ pub enum Invalidate {
 /// An order between memory and invalidations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Barrier {
-    /// Entries written before are seen by walks after (arm64 DSB ISHST; nothing on x86).
+    /// Entries written before are seen by walks after (arm64 DSB ISHST; nothing on x86; riscv64
+    /// FENCE RW, RW before other harts are interrupted, since SFENCE.VMA orders its own).
     Publish,
     /// Invalidations issued before *on this CPU* have taken effect everywhere (arm64 DSB ISH).
     /// Another CPU's invalidations are not waited for: only that CPU's own barrier completes them.

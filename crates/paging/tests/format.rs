@@ -3,8 +3,8 @@
 
 use pageout_exhibits::harness::Decode;
 use pageout_paging::pte::{
-    Arm64_4K, Arm64_16K, Arm64_64K, Entry, Level, Moving, Prot, Riscv64, SmallArm2, SmallRiscv,
-    SmallX86, SwapEntry, SwapKind, X86_64,
+    Arm64_4K, Arm64_16K, Arm64_64K, Entry, Level, Moving, Prot, Riscv64, Riscv64Base, SmallArm2,
+    SmallRiscv, SmallX86, SwapEntry, SwapKind, X86_64,
 };
 use pageout_paging::{Format, Pfn, Pte, VirtAddr};
 
@@ -94,7 +94,8 @@ fn setters<F: Decode>(pte: Pte) {
     assert_eq!(F::mkyoung(F::mkold(pte)).0, pte.0 | F::YOUNG);
     assert_eq!(F::mkold(pte).0, pte.0 & !F::YOUNG);
     let marked = F::mkuffd_wp(pte);
-    assert!(F::is_uffd_wp(marked) && !F::is_write(marked));
+    assert_eq!(F::is_uffd_wp(marked), F::UFFD_WP != 0);
+    assert!(!F::is_write(marked));
     assert_eq!(F::is_dirty(marked), bits.dirty);
     assert_eq!(F::pfn(F::mkspecial(pte)), F::pfn(pte));
     assert!(F::is_special(F::mkspecial(pte)));
@@ -118,6 +119,7 @@ fn every_state_obeys_the_laws() {
     laws::<Arm64_16K>();
     laws::<Arm64_64K>();
     laws::<Riscv64>();
+    laws::<Riscv64Base>();
     laws::<SmallRiscv>();
 }
 
@@ -145,6 +147,7 @@ fn advancing_names_the_next_frames() {
     advances::<Arm64_16K>();
     advances::<Arm64_64K>();
     advances::<Riscv64>();
+    advances::<Riscv64Base>();
 }
 
 /// Checks leaves and tables above the last level.
@@ -174,6 +177,7 @@ fn tables_and_pmd_leaves_are_told_apart() {
     upper_levels::<Arm64_16K>();
     upper_levels::<Arm64_64K>();
     upper_levels::<Riscv64>();
+    upper_levels::<Riscv64Base>();
 }
 
 fn kinds() -> Vec<SwapKind> {
@@ -224,6 +228,7 @@ fn swap_entries_come_back() {
     swap_round_trip::<Arm64_16K>(false);
     swap_round_trip::<Arm64_64K>(false);
     swap_round_trip::<Riscv64>(true);
+    swap_round_trip::<Riscv64Base>(true);
     for kind in kinds() {
         let too_far = (1 << SwapEntry::OFFSET_BITS) - 1;
         assert_eq!(SwapEntry::new(kind, too_far), None);

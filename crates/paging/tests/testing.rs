@@ -3,7 +3,7 @@
 //! With one mistake, the wrappers name the rule that is broken.
 #![cfg(not(miri))] // one thread, no unsafe code: Miri would be slow and find nothing
 
-use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate};
+use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate, Shootdown};
 use pageout_paging::pte::{Arm64_4K, Prot, Riscv64, SmallArm4, X86_64};
 use pageout_paging::table::{HostTable, HostTables};
 use pageout_paging::testing::{Access, Checked, LazyMmu, Machine, Tlbs};
@@ -384,4 +384,23 @@ fn hardware_sets_only_what_it_can() {
     assert_eq!(accesses(Caps::IDEAL, Pte::NONE), [false, false]);
     let read_only = F4K::leaf(Level::Pte, Pfn::new(9), Prot::READ);
     assert_eq!(accesses(Caps::IDEAL, read_only), [true, false]);
+}
+
+/// With as many CPUs as [`Caps`] says, invalidations on each of them are enough.
+#[test]
+fn local_invalidations_on_each_cpu_are_enough() {
+    let freed = |cpus: u16, on: u32| {
+        let caps = Caps { cpus, shootdown: Shootdown::Ipi, ..Caps::IDEAL };
+        let tlbs = Tlbs::<Riscv64, HELD>::new(caps);
+        tlbs.run(Asid(1), TABLES);
+        let leaf = Riscv64::leaf(Level::Pte, Pfn::new(9), Prot::READ);
+        tlbs.offer(TABLES, START, Level::Pte, Riscv64::mkyoung(leaf));
+        (0..on).for_each(|cpu| tlbs.mmu(cpu).sfence_vma(Some(START), Some(Asid(1))));
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            tlbs.check_free(Pfn::new(9)..Pfn::new(10));
+        }))
+        .is_ok()
+    };
+    assert!(freed(1, 1) && freed(2, 2) && freed(64, 64));
+    assert!(!freed(2, 1) && !freed(64, 63));
 }

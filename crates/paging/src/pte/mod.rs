@@ -10,7 +10,7 @@ mod swap;
 mod x86_64;
 
 pub use arm64::{Arm64, Arm64_4K, Arm64_16K, Arm64_64K, SmallArm2, SmallArm4};
-pub use riscv64::{Riscv, Riscv64, SmallRiscv};
+pub use riscv64::{Riscv, Riscv64, Riscv64Base, SmallRiscv};
 pub use swap::{Moving, SwapEntry, SwapKind};
 pub use x86_64::{SmallX86, X86, X86_64};
 
@@ -150,7 +150,7 @@ pub trait Format: Copy + fmt::Debug + Send + Sync + 'static {
     const WRITE: u64;
     /// The special bit: no folio is behind the entry.
     const SPECIAL: u64;
-    /// The bit of write protection by userfaultfd.
+    /// The bit of write protection by userfaultfd; 0 if the format has none.
     const UFFD_WP: u64;
     /// The soft-dirty bit; 0 if the format has none.
     const SOFT_DIRTY: u64;

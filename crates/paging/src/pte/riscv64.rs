@@ -4,12 +4,19 @@
 use super::{Entry, Format, Level, Prot, Pte, SwapEntry, SwapKind, YoungClear};
 use crate::Pfn;
 
-/// riscv64 entries with a table geometry: table shift, contiguous-block shift.
+/// riscv64 entries with a table geometry: table shift, contiguous-block shift. With blocks they
+/// need Svnapot and Svrsw60t59b: a store through an entry with a bit of an extension that hardware
+/// lacks faults for ever. Without blocks (shift 0) they have no bit of an extension: neither
+/// soft-dirty nor userfaultfd's mark.
 #[derive(Clone, Copy, Debug)]
 pub struct Riscv<const TABLE_SHIFT: u32, const CONT_SHIFT: u32>;
 
-/// Sv48: tables of 512, Svnapot blocks of 16 entries (64 KiB, the only size).
+/// Sv48: tables of 512, Svnapot blocks of 16 entries (64 KiB, the only size), with the bits of
+/// Svrsw60t59b.
 pub type Riscv64 = Riscv<9, 4>;
+
+/// Sv48 without extensions: tables of 512, no blocks, no soft-dirty, no userfaultfd's mark.
+pub type Riscv64Base = Riscv<9, 0>;
 
 /// riscv64 entries in tables of 8 with blocks of 4, whose order entries encode as Svnapot's.
 pub type SmallRiscv = Riscv<3, 2>;
@@ -50,7 +57,11 @@ impl<const T: u32, const C: u32> Riscv<T, C> {
 }
 
 impl<const T: u32, const C: u32> Format for Riscv<T, C> {
-    const NAME: &'static str = if T == 9 && C == 4 { "riscv64" } else { "riscv-small" };
+    const NAME: &'static str = match (T, C) {
+        (9, 4) => "riscv64",
+        (9, 0) => "riscv64-base",
+        _ => "riscv-small",
+    };
     const PAGE_SHIFT: u32 = PAGE_SHIFT;
     const TABLE_SHIFT: u32 = T;
     const CONT_SHIFT: u32 = C;
@@ -61,8 +72,8 @@ impl<const T: u32, const C: u32> Format for Riscv<T, C> {
     const PRESENT: u64 = VALID | PROT_NONE;
     const WRITE: u64 = WRITE;
     const SPECIAL: u64 = 1 << 8;
-    const UFFD_WP: u64 = 1 << 60;
-    const SOFT_DIRTY: u64 = 1 << 59;
+    const UFFD_WP: u64 = if C > 0 { 1 << 60 } else { 0 };
+    const SOFT_DIRTY: u64 = if C > 0 { 1 << 59 } else { 0 };
     const CONT: u64 = if C > 0 { NAPOT } else { 0 };
     const CLEAR: YoungClear = YoungClear::TestFirst;
     const STEP: u64 = 1 << PFN_SHIFT;

@@ -208,6 +208,8 @@ pub(super) struct Held {
     pub(super) root: Pfn,
     /// True as long as the entry offers it.
     pub(super) offered: bool,
+    /// The CPUs whose TLBs could hold it when it was offered.
+    of: u64,
     /// The CPUs whose TLBs may hold it.
     by: u64,
     /// The CPUs that took it out of the entry, and have not published that.
@@ -225,13 +227,15 @@ pub(super) struct Held {
 }
 
 impl Held {
-    pub(super) const fn new(what: Cached, level: Level, root: Pfn) -> Self {
+    /// Makes what `cpus` may hold.
+    pub(super) const fn new(what: Cached, level: Level, root: Pfn, cpus: u64) -> Self {
         Self {
             what,
             level,
             root,
             offered: true,
-            by: u64::MAX,
+            of: cpus,
+            by: cpus,
             unpublished: 0,
             issued: 0,
             issued_own: 0,
@@ -313,7 +317,7 @@ impl Held {
         } else if self.early {
             "its invalidation came before a barrier published the change of its entry (arm64 DSB \
              ISHST)"
-        } else if self.by != u64::MAX || self.issued_own != 0 {
+        } else if self.by != self.of || self.issued_own != 0 {
             "it was invalidated on some CPUs only"
         } else if self.offered {
             "no invalidation of it was issued since, and its entry still offers it"

@@ -23,10 +23,11 @@
 //! - *same pages*: a split or another change that must keep pages moves one
 //!   ([`WatchedTables::keeps`]).
 //!
-//! An invalidation counts only if a barrier published the change of the entry before it, and a
-//! barrier of the same CPU completed it. Walk caches are TLBs too: a step to a table stays until an
-//! invalidation of that kind of entry. [`Tlbs::that_repeat`] has the Arm erratum by which an
-//! invalidation must be repeated.
+//! An invalidation by broadcast counts only if a barrier published the change of the entry before
+//! it, and a barrier of the same CPU completed it. One by interrupts
+//! ([`Shootdown::Ipi`](crate::mmu::Shootdown)) publishes by itself. Walk caches are TLBs too: a
+//! step to a table stays until an invalidation of that kind of entry. [`Tlbs::that_repeat`] has the
+//! Arm erratum by which an invalidation must be repeated.
 //!
 //! Code that does not use this crate's tables is checked by [`WatchedTables`], which reads its
 //! tables, and by [`LazyMmu::tlbi`] and the like, which execute its instructions. [`mistakes`] has

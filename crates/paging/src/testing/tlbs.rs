@@ -35,7 +35,7 @@ pub(super) struct Space {
 }
 
 impl<F: Format, const HELD: usize> Tlbs<F, HELD> {
-    /// Makes empty TLBs of hardware with these abilities.
+    /// Makes empty TLBs of hardware with these abilities, and of as many CPUs as they say.
     pub const fn new(caps: Caps) -> Self {
         Self {
             caps,
@@ -144,7 +144,7 @@ impl<F: Format, const HELD: usize> Tlbs<F, HELD> {
         let Some(place) = place else {
             panic!("these TLBs have room for {HELD} entries: give them more")
         };
-        place.set(Some(Held::new(what, level, root)));
+        place.set(Some(Held::new(what, level, root, self.cpus())));
     }
 
     /// Checks that the entry `pte` of `level`, decoded, may be made for `addr` in the address space
@@ -205,6 +205,11 @@ impl<F: Format, const HELD: usize> Tlbs<F, HELD> {
     fn cached(&self, root: Pfn, addr: VirtAddr, level: Level, pte: Pte) -> Option<Cached> {
         let space = self.spaces().find(|space| space.root == root)?;
         Cached::of::<F>(space.asid, page_of::<F>(addr), level, pte)
+    }
+
+    /// Returns the CPUs that there are ([`Caps::cpus`]), one bit each.
+    fn cpus(&self) -> u64 {
+        u64::MAX >> (u64::BITS - u32::from(self.caps.cpus).clamp(1, u64::BITS))
     }
 
     /// Returns the abilities of the hardware.

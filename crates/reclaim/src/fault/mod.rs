@@ -48,7 +48,8 @@ pub enum Access {
 pub enum FaultKind {
     /// The page was in memory.
     Minor,
-    /// The page was read from storage.
+    /// The page was read from storage. A fault whose read was [`Fault::Pending`] is minor when it
+    /// is tried again: count it at its first.
     Major,
 }
 

@@ -59,7 +59,8 @@ impl<W: World> Engine<'_, W> {
     }
 
     /// Reclaims in the background until the high watermark is met or nothing more can be reclaimed.
-    /// Returns true if it is met (Linux 7.3.4, `balance_pgdat`, for one zone). If only inactive
+    /// Returns true if it is met; while writes are in progress a later call may do more (Linux
+    /// 7.3.4, `balance_pgdat`, for one zone). If only inactive
     /// pages of files were tried and none was reclaimed, tries again with both types.
     pub fn balance(&mut self) -> bool {
         let maps = self.maps;

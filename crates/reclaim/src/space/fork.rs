@@ -28,7 +28,7 @@ const COPY: BatchFlags = BatchFlags {
 };
 
 impl<W: World> Engine<'_, W> {
-    /// Copies an address space, over an empty root table (Linux 7.3.4, dup_mmap and
+    /// Copies an address space, over a root table without user entries (Linux 7.3.4, dup_mmap and
     /// copy_page_range). Entries are copied only in VMAs with anonymous pages; files' pages are
     /// faulted in. Private pages become read-only in both.
     ///

@@ -42,6 +42,10 @@ pub enum SpaceError {
     /// The given resource ran out (ENOMEM).
     #[error(transparent)]
     OutOfMemory(OutOfMemory),
+    /// The entry format has no bit for userfaultfd's mark
+    /// ([`Format::UFFD_WP`](pageout_paging::Format::UFFD_WP)) (EINVAL).
+    #[error("the entry format has no bit for userfaultfd's mark")]
+    NoMark,
     /// The address space has ended.
     #[error(transparent)]
     BadId(#[from] BadId),

@@ -58,6 +58,9 @@ impl<W: World> Engine<'_, W> {
     /// # Errors
     /// [`SpaceError`]; nothing is changed then.
     pub fn set_uffd_wp(&mut self, mm: MmId, range: &VirtRange, on: bool) -> Result<(), SpaceError> {
+        if on && W::Format::UFFD_WP == 0 {
+            return Err(SpaceError::NoMark);
+        }
         let flags = |flags: VmFlags| match on {
             true => flags | VmFlags::UFFD_WP,
             false => flags - VmFlags::UFFD_WP,

@@ -4,6 +4,7 @@ use crate::cpu::{ROOM, RW};
 use crate::formats::on_every_format;
 use crate::world::{Arena, pages};
 use pageout_paging::Format;
+use pageout_paging::pte::Riscv64Base;
 use pageout_paging::young::YoungAlgorithm;
 use pageout_reclaim::{Fault, Limits, OutOfMemory, SpaceError, VmFlags};
 
@@ -133,6 +134,21 @@ fn holes_and_odd_ranges_are_refused<F: Format>(_: YoungAlgorithm) {
     assert_eq!(world.protect(mm, 1..1, VmFlags::READ), Err(SpaceError::BadRange));
     assert_eq!(world.unmap_range(mm, 1..1), Err(SpaceError::BadRange));
     assert_eq!(world.unmap_range(mm, 0..9), Ok(()), "holes are no error of munmap");
+    world.exit(mm);
+    world.all_is_free_but(0);
+}
+
+#[test]
+fn a_format_without_userfaultfds_mark_refuses_it() {
+    let mut arena = Arena::new::<Riscv64Base>(&ROOM);
+    let mut world = arena.world::<Riscv64Base>();
+    let mm = world.process();
+    world.anon_at(mm, 0..8, 0);
+    world.fill(mm, 0..8, 10);
+    let range = pages::<Riscv64Base>(0..8);
+    assert_eq!(world.engine().set_uffd_wp(mm, &range, true), Err(SpaceError::NoMark));
+    assert_eq!(world.engine().set_uffd_wp(mm, &range, false), Ok(()));
+    world.fill(mm, 0..8, 20);
     world.exit(mm);
     world.all_is_free_but(0);
 }
