@@ -71,12 +71,12 @@ pub struct Io {
 /// The reason why a transfer failed. Its message has the errno that kernels give for it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum IoError {
-    /// The file or the device has no room for what is written.
-    #[error("no room on the device (ENOSPC)")]
-    NoSpace,
     /// The device failed.
     #[error("the device failed (EIO)")]
     Device,
+    /// The file or the device has no room for what is written.
+    #[error("no room on the device (ENOSPC)")]
+    NoSpace,
     /// The device did not end it in time.
     #[error("the device did not end it in time (ETIMEDOUT)")]
     TimedOut,
@@ -88,7 +88,7 @@ pub enum IoError {
 impl IoError {
     /// Every reason, in the order in which [`Mapping::take_write_error`](crate::Mapping) prefers
     /// them.
-    pub const ALL: [Self; 4] = [Self::NoSpace, Self::Device, Self::TimedOut, Self::GivenUp];
+    pub const ALL: [Self; 4] = [Self::Device, Self::NoSpace, Self::TimedOut, Self::GivenUp];
 }
 
 /// The result of starting a transfer.

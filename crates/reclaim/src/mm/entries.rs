@@ -47,7 +47,7 @@ impl<E: Env> Engine<'_, E> {
     /// Adds an address space that no walk finds yet: only the caller knows it.
     pub(crate) fn take_mm(&mut self, root: Pfn, asid: Asid) -> Result<MmNr, OutOfTable> {
         let maps = self.maps;
-        let nr = self.take_entry(&maps.spaces.free_mms, |i| &maps.spaces.mms[i].state);
+        let nr = self.take_entry(&maps.spaces.free_mms, |i| &maps.spaces.mms[i].found);
         let nr = MmNr(nr.ok_or(OutOfTable(TableKind::Mms))?);
         let mm = maps.mm_at(nr);
         mm.init(root, asid);
@@ -58,7 +58,7 @@ impl<E: Env> Engine<'_, E> {
     /// Frees the entry of an address space that has ended and that no walk finds.
     pub(crate) fn put_mm(&mut self, nr: MmNr) {
         let maps = self.maps;
-        self.put_entry(&maps.spaces.free_mms, &maps.mm_at(nr).state, nr.0);
+        self.put_entry(&maps.spaces.free_mms, &maps.mm_at(nr).found, nr.0);
     }
 
     /// Ends an address space's use of the mapping of its private copies, if it has one.

@@ -85,7 +85,7 @@ impl Mapping {
     }
 
     /// Returns an error of the writes of its pages since the last call, for fsync or close to
-    /// report; no room comes before others (Linux 7.3.4, filemap_check_errors).
+    /// report; a device's failure comes before others (Linux, filemap_check_errors).
     pub fn take_write_error(&self) -> Option<IoError> {
         let errors = self.write_errors.swap(0, Relaxed);
         IoError::ALL.into_iter().find(|error| errors & 1 << *error as u8 != 0)

@@ -12,13 +12,13 @@ use pageout_paging::{FlushBatch, Pfn};
 pub struct Mm {
     root: AtomicU64,
     asid: AtomicU32,
-    /// Nonzero if it is exiting. In a free entry, the next free one.
-    pub(super) state: AtomicU32,
+    /// Nonzero if it is exiting.
+    state: AtomicU32,
     /// The mmap lock: held to read VMAs, and for writing to change them.
     pub(crate) lock: Lock,
     /// The top of the tree of VMAs by address.
     pub(crate) vmas: AtomicU32,
-    /// The VMA found last.
+    /// The VMA found last. In a free entry, the next free one.
     pub(super) found: AtomicU32,
     /// The reverse map of private copies of files' pages. Forking shares it with the family.
     anon: AtomicU32,

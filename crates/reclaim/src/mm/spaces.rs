@@ -34,7 +34,7 @@ impl<'m> Spaces<'m> {
             mms,
             mappings,
             free_vmas: FreeList::of(vmas.iter().map(Vma::free_link)),
-            free_mms: FreeList::of(mms.iter().map(|mm| &mm.state)),
+            free_mms: FreeList::of(mms.iter().map(|mm| &mm.found)),
             free_mappings: FreeList::of(mappings.iter().map(|mapping| &mapping.orders)),
         }
     }

@@ -217,7 +217,10 @@ impl MmState<'_> {
         if let Err(error) = result {
             guard.set(FolioFlags::DIRTY | FolioFlags::ERROR);
             self.tag_dirty(guard.folio());
-            self.mapping_at(guard.folio().mapping()).note_write_error(error);
+            // A swapped folio may outlive its mapping, and no file has it.
+            if !guard.folio().flags().contains(FolioFlags::SWAPCACHE) {
+                self.mapping_at(guard.folio().mapping()).note_write_error(error);
+            }
         }
         before.contains(Recency::RECLAIM)
     }

@@ -288,3 +288,96 @@ fn random_calls_with_ids_that_ended_are_refused_and_leak_nothing() {
     }
     world.all_is_free_but(0);
 }
+
+#[test]
+fn an_error_of_swap_is_no_files() {
+    let mut arena = Arena::new::<SmallX86>(&ROOM);
+    let mut world: W<'_> = arena.world();
+    let (mm, anon) = (world.process(), world.anon());
+    world.vma(mm, 0..4, RW, anon, 0);
+    world.fill(mm, 0..4, 1);
+    world.env.memory().storage.answers(Answer::Late);
+    assert_eq!(world.engine().madvise(mm, &pages::<SmallX86>(0..4), Advice::PageOut), Ok(()));
+    world.exit(mm);
+    assert_eq!(world.engine().remove_mapping(anon), Ok(()));
+    let file = world.file();
+    assert_eq!(file.index(), anon.index());
+    assert!(world.finish_io(false) > 0);
+    let error = world.maps.mapping(file).expect("it lives").take_write_error();
+    assert_eq!(error, None, "nothing of the file was written");
+}
+
+#[test]
+fn an_address_space_marked_after_its_end_is_not_given_out_twice() {
+    let mut arena = Arena::new::<SmallX86>(&ROOM);
+    let mut world: W<'_> = arena.world();
+    let made: Vec<MmId> = (0..3).map(|_| world.process()).collect();
+    // The OOM reaper found the address space before it ended.
+    let mm = world.maps.mm(made[2]).expect("it lives");
+    world.exit(made[2]);
+    mm.set_exiting();
+    let born = [world.process(), world.process()];
+    let mut all = [made[0].index(), made[1].index(), born[0].index(), born[1].index()];
+    all.sort_unstable();
+    assert!(all.windows(2).all(|two| two[0] != two[1]), "{all:?}");
+}
+
+#[test]
+fn a_failed_device_comes_before_a_full_one() {
+    let mut arena = Arena::new::<SmallX86>(&ROOM);
+    let mut world: W<'_> = arena.world();
+    let (mm, file) = (world.process(), world.file());
+    world.vma(mm, 0..4, RW | VmFlags::SHARED, file, 0);
+    world.fill(mm, 0..2, 1);
+    world.env.memory().storage.answers(Answer::Late);
+    for (page, error) in [(0, IoError::NoSpace), (1, IoError::Device)] {
+        let folio = world.folio_at(mm, page);
+        assert!(world.engine().write_back(folio).is_some());
+        assert_eq!(world.engine().write_done(folio, Err(error)), Ok(()));
+    }
+    let error = world.maps.mapping(file).expect("it lives").take_write_error();
+    assert_eq!(error, Some(IoError::Device), "as filemap_check_errors: EIO overwrites ENOSPC");
+}
+
+#[test]
+fn a_process_that_ends_while_it_changes_its_cgroup_is_on_no_list() {
+    use crate::world::tuning;
+    use pageout_reclaim::{CpuCtx, MemcgId};
+    use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+    let mut arena = Arena::new::<SmallX86>(&ROOM);
+    let mut world: W<'_> = arena.world();
+    let root = world.tables.take().expect("a root table");
+    let other = world.engine().add_memcg(MemcgId::ROOT).expect("room");
+    let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
+    let (now, stop) = (AtomicU64::new(0), AtomicU64::new(0));
+    let mut stale = 0;
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut ctx = CpuCtx::new();
+            let mut engine = maps.on(env, &mut ctx, tuning());
+            while stop.load(SeqCst) == 0 {
+                if let Some(mm) = MmId::from_bits(now.load(SeqCst)) {
+                    for memcg in [other, MemcgId::ROOT] {
+                        let _ = engine.set_memcg(mm, memcg);
+                    }
+                }
+            }
+        });
+        let mut engine = maps.on(env, cpu, tuning());
+        for k in 0..200_000_u64 {
+            let mm = engine.add_mm(root, Asid(1)).expect("room");
+            now.store(mm.to_bits(), SeqCst);
+            for _ in 0..k % 64 {
+                std::hint::spin_loop();
+            }
+            engine.exit_mm(mm).expect("it lives");
+            let listed = [MemcgId::ROOT, other].map(|id| maps.lru_gen_mms(id).take(9).count());
+            if listed != [0, 0] {
+                stale = k + 1;
+                break;
+            }
+        }
+        stop.store(1, SeqCst);
+    });
+    assert_eq!(stale, 0, "an address space that has ended is listed");
+}

@@ -35,7 +35,8 @@ impl<'e, E: Env> Engine<'e, E> {
     /// # Errors
     /// [`BadId`] if the address space has ended.
     pub fn set_memcg(&mut self, id: MmId, memcg: MemcgId) -> Result<(), BadId> {
-        let mm = self.maps.mm(id)?;
+        // Under this lock the address space does not end, and is listed once.
+        let (mm, _guard) = self.lock_mm(id)?;
         if mm.memcg() != memcg {
             self.lru_gen_del_mm(MmNr(id.nr));
             mm.store_memcg(memcg);
