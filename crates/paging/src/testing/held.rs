@@ -212,8 +212,13 @@ pub(super) struct Held {
     of: u64,
     /// The CPUs whose TLBs may hold it.
     by: u64,
-    /// The CPUs that took it out of the entry, and have not published that.
+    /// The CPUs that took it out of the entry, and have not published that to all.
     unpublished: u64,
+    /// The CPUs that took it out of the entry, and have not published that to their own walks.
+    unpublished_own: u64,
+    /// The pages of a contiguous block that were invalidated, one bit each: TLBs may hold its
+    /// entries singly.
+    hit: u128,
     /// The CPUs that issued an invalidation of it by broadcast, and have not completed that.
     issued: u64,
     /// The CPUs that issued an invalidation of it for themselves, and have not completed that.
@@ -237,6 +242,8 @@ impl Held {
             of: cpus,
             by: cpus,
             unpublished: 0,
+            unpublished_own: 0,
+            hit: 0,
             issued: 0,
             issued_own: 0,
             early: false,
@@ -260,6 +267,7 @@ impl Held {
         if self.offered {
             self.offered = false;
             self.unpublished |= 1 << cpu;
+            self.unpublished_own |= 1 << cpu;
         }
     }
 
@@ -270,19 +278,35 @@ impl Held {
         if scope == Scope::All && self.unrepeated & own != 0 {
             self.repeating |= own;
         }
-        if !target.hits(self) {
+        if !target.hits(self) || !self.is_hit_whole(target) {
             return;
         }
+        let unpublished = match scope {
+            Scope::All => self.unpublished,
+            Scope::Own => self.unpublished_own,
+        };
         match scope {
-            _ if !ordered && self.unpublished & own != 0 => self.early = true,
+            _ if !ordered && unpublished & own != 0 => self.early = true,
             Scope::All => self.issued |= own,
             Scope::Own => self.issued_own |= own,
         }
     }
 
-    /// Makes this CPU's changes of entries visible to walks.
-    pub(super) fn publish(&mut self, cpu: u32) {
-        self.unpublished &= !(1 << cpu);
+    /// Returns true if invalidations have hit each entry that it may be held by.
+    fn is_hit_whole(&mut self, target: &Target) -> bool {
+        let (Cached::Leaf(leaf), Level::Pte) = (self.what, self.level) else { return true };
+        let (first, end) = target.pages.unwrap_or((leaf.page, leaf.page + leaf.nr));
+        let is_hit = |k: &u64| (first..end).contains(&(leaf.page + k));
+        self.hit |= (0..leaf.nr).filter(is_hit).fold(0, |hit, k| hit | 1 << k);
+        u64::from(self.hit.count_ones()) == leaf.nr
+    }
+
+    /// Makes this CPU's changes of entries visible to the walks of all, or to its own.
+    pub(super) fn publish(&mut self, cpu: u32, scope: Scope) {
+        self.unpublished_own &= !(1 << cpu);
+        if scope == Scope::All {
+            self.unpublished &= !(1 << cpu);
+        }
     }
 
     /// Completes this CPU's invalidations for itself.

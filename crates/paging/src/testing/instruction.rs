@@ -50,28 +50,35 @@ impl<F: Format, const HELD: usize> LazyMmu<'_, F, HELD> {
                 let first = (operand & ((1 << 37) - 1)) << F::PAGE_SHIFT;
                 let first = page_of::<F>(VirtAddr::new(first));
                 let pages = Some((first, first + ((num + 1) << (5 * scale + 1))));
-                let ignored = operand >> 46 & 3 != granule::<F>();
-                Target { pages, level: level_of(operand >> 37 & 3), ignored, ..whole }
+                let level = level_of(operand >> 37 & 3);
+                // A range of larger leaves begins with one.
+                let unit = level.map_or(1, |level| F::nr_pages(level) as u64);
+                let ignored = operand >> 46 & 3 != granule::<F>() || !first.is_multiple_of(unit);
+                Target { pages, level, ignored, ..whole }
             }
         };
         self.issue(target, form.scope, false);
     }
 
     /// Executes DSB with an option such as `ish`. Those for stores (`st`, `ishst`, `oshst`) publish
-    /// changes of entries; `sy`, `osh` and `ish` also complete invalidations; `nsh` completes those
-    /// of this CPU for itself.
+    /// changes of entries; `sy`, `osh` and `ish` also complete invalidations; `nshst` and `nsh` do
+    /// the same for this CPU's own walks and TLB.
     ///
     /// # Panics
     /// If there is no such option.
     pub fn dsb(&self, option: &str) {
         match option {
             "sy" | "osh" | "ish" => {
-                self.publish();
+                self.publish(Scope::All);
                 self.complete(Scope::All);
             }
-            "st" | "oshst" | "ishst" => self.publish(),
-            "nsh" => self.complete(Scope::Own),
-            "nshst" | "ld" | "oshld" | "ishld" | "nshld" => {}
+            "st" | "oshst" | "ishst" => self.publish(Scope::All),
+            "nsh" => {
+                self.publish(Scope::Own);
+                self.complete(Scope::Own);
+            }
+            "nshst" => self.publish(Scope::Own),
+            "ld" | "oshld" | "ishld" | "nshld" => {}
             _ => panic!("DSB has no option {option}"),
         }
     }
@@ -83,18 +90,20 @@ impl<F: Format, const HELD: usize> LazyMmu<'_, F, HELD> {
 impl<F: Format, const HELD: usize> LazyMmu<'_, F, HELD> {
     /// Executes INVLPG where `asid` is the current PCID. All its steps of walks go too.
     pub fn invlpg(&self, asid: Asid, addr: VirtAddr) {
-        self.invpcid(Invpcid::Address(asid, addr));
+        self.at_once(Target { pages: Some(page::<F>(addr)), ..Target::whole(Some(asid)) });
     }
 
-    /// Executes INVPCID.
+    /// Executes INVPCID. That of an address drops steps of walks to that address alone.
     pub fn invpcid(&self, kind: Invpcid) {
-        let (asid, addr) = match kind {
-            Invpcid::Address(asid, addr) => (Some(asid), Some(addr)),
-            Invpcid::Context(asid) => (Some(asid), None),
-            Invpcid::All => (None, None),
-        };
-        let pages = addr.map(|addr| (page_of::<F>(addr), page_of::<F>(addr) + 1));
-        self.at_once(Target { pages, ..Target::whole(asid) });
+        self.at_once(match kind {
+            Invpcid::Address(asid, addr) => Target {
+                pages: Some(page::<F>(addr)),
+                steps: Steps::ToPages,
+                ..Target::whole(Some(asid))
+            },
+            Invpcid::Context(asid) => Target::whole(Some(asid)),
+            Invpcid::All => Target::whole(None),
+        });
     }
 
     /// Executes a write to CR3 of a root with PCID `asid`, whose bit 63 is clear: that PCID's
@@ -114,7 +123,7 @@ impl<F: Format, const HELD: usize> LazyMmu<'_, F, HELD> {
     /// Executes SFENCE.VMA on this hart. With an address it orders reads of leaf entries alone, and
     /// steps of walks stay.
     pub fn sfence_vma(&self, addr: Option<VirtAddr>, asid: Option<Asid>) {
-        let pages = addr.map(|addr| (page_of::<F>(addr), page_of::<F>(addr) + 1));
+        let pages = addr.map(page::<F>);
         let steps = if addr.is_some() { Steps::Kept } else { Steps::OfAddressSpace };
         self.at_once(Target { pages, steps, ..Target::whole(asid) });
     }
@@ -171,4 +180,9 @@ const fn level_of(number: u64) -> Option<Level> {
         3 => Some(Level::Pte),
         _ => None,
     }
+}
+
+/// Returns the page of an address, by number, and the one after it.
+fn page<F: Format>(addr: VirtAddr) -> (u64, u64) {
+    (page_of::<F>(addr), page_of::<F>(addr) + 1)
 }

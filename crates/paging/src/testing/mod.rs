@@ -31,7 +31,7 @@
 //!
 //! Code that does not use this crate's tables is checked by [`WatchedTables`], which reads its
 //! tables, and by [`LazyMmu::tlbi`] and the like, which execute its instructions. [`mistakes`] has
-//! 32 mistakes, and what is said of each.
+//! 37 mistakes, and what is said of each.
 //!
 //! The wrappers run on one thread and need only their own memory. They do not check global entries
 //! or memory types.

@@ -58,9 +58,10 @@ impl<F: Format, const HELD: usize> Tlbs<F, HELD> {
     /// Returns the TLB maintenance of CPU `cpu`.
     ///
     /// # Panics
-    /// If there is no such CPU: they are numbered from 0 to 63.
+    /// If there is no such CPU: they are numbered from 0 on, at most to 63 ([`Caps::cpus`]).
     pub fn mmu(&self, cpu: u32) -> LazyMmu<'_, F, HELD> {
-        assert!(cpu < u64::BITS, "CPUs are numbered from 0 to 63, not {cpu}");
+        let cpus = self.cpus().count_ones();
+        assert!(cpu < cpus, "there is no CPU {cpu}: there are {cpus}");
         LazyMmu { tlbs: self, cpu }
     }
 
@@ -83,6 +84,12 @@ impl<F: Format, const HELD: usize> Tlbs<F, HELD> {
             Rule::OneAddressSpace.broken(format_args!(
                 "{asid:?} is given to the root in {root:?} while a TLB may hold {held}"
             ));
+        }
+        // A root that gets another ASID has it from now on.
+        for place in &self.spaces {
+            if place.get().is_some_and(|other| other.root == root && other.asid != asid) {
+                place.set(None);
+            }
         }
         if self.spaces().all(|other| other != space) {
             let free = self.spaces.iter().find(|place| place.get().is_none());
@@ -264,9 +271,9 @@ impl<F: Format, const HELD: usize> LazyMmu<'_, F, HELD> {
         self.tlbs.update(|held| held.issue(self.cpu, &target, scope, ordered));
     }
 
-    /// Makes this CPU's changes of entries visible to walks.
-    pub(super) fn publish(&self) {
-        self.tlbs.update(|held| held.publish(self.cpu));
+    /// Makes this CPU's changes of entries visible to the walks of all, or to its own.
+    pub(super) fn publish(&self, scope: Scope) {
+        self.tlbs.update(|held| held.publish(self.cpu, scope));
     }
 
     /// Completes this CPU's invalidations in the TLBs of `scope`.
@@ -290,14 +297,14 @@ impl<F: Format, const HELD: usize> Mmu for LazyMmu<'_, F, HELD> {
     }
 
     fn barrier(&self, barrier: Barrier) {
-        self.publish();
+        self.publish(Scope::All);
         if barrier == Barrier::Complete {
             self.complete(Scope::All);
         }
     }
 
     fn invalidate_local(&self, what: Invalidate) {
-        self.publish();
+        self.publish(Scope::All);
         self.issue(Target::of::<F>(what), Scope::Own, true);
         self.complete(Scope::Own);
     }

@@ -3,7 +3,7 @@
 use crate::os::{ASID, Os, PAGES, PMD, PTE, PUD, ROOT, SPARE};
 use pageout_paging::mmu::{Asid, Caps};
 use pageout_paging::pte::{Arm64_4K, Arm64_16K, Arm64_64K, Format, Level, Prot, Riscv64, X86_64};
-use pageout_paging::testing::Tlbs;
+use pageout_paging::testing::{Invpcid, Tlbs};
 use pageout_paging::{Pte, VirtAddr};
 
 /// A mistake of an embedder.
@@ -309,6 +309,74 @@ pub(crate) const ALL: &[Case] = &[
                 os.cpu(hart).sfence_vma(addr, Some(ASID));
             }
             os.free(PTE..PTE.add(1));
+        },
+    },
+    Case {
+        mistake: "a contiguous block is invalidated by its first page",
+        seen: "Arm manual, the Contiguous bit",
+        run: |mistaken| {
+            let os = Os::<Arm64_4K>::with_broadcasts();
+            (0..16).for_each(|k| os.set(PTE, k, Arm64_4K::mkcont(Os::<Arm64_4K>::leaf(k))));
+            os.cpu(0);
+            (0..16).for_each(|k| os.set(PTE, k, Pte::NONE));
+            (0..if mistaken { 1 } else { 16 }).for_each(|k| os.flush(k));
+            (0..16).for_each(|k| os.free(Os::<Arm64_4K>::frame(k)));
+        },
+    },
+    Case {
+        mistake: "INVPCID of an address elsewhere, then a table is freed",
+        seen: "Intel SDM 3A, operations that invalidate TLBs",
+        run: |mistaken| {
+            let os = Os::<X86_64>::with_interrupts();
+            os.cpu(0);
+            os.set(PMD, 0, Pte::NONE);
+            for cpu in 0..64 {
+                let addr = VirtAddr::new(if mistaken { 1 << 39 } else { 0 });
+                os.cpu(cpu).invpcid(Invpcid::Address(ASID, addr));
+            }
+            os.free(PTE..PTE.add(1));
+        },
+    },
+    Case {
+        mistake: "a range TLBI with a hint of PMD leaves begins inside of one",
+        seen: "Arm manual, TLBI RVAE1IS",
+        run: |mistaken| {
+            let os = Os::<Arm64_4K>::with_broadcasts();
+            os.map_huge();
+            os.cpu(0).dsb("ishst");
+            os.set(PMD, 0, Pte::NONE);
+            os.cpu(0).dsb("ishst");
+            let first = if mistaken { 5 } else { 0 };
+            os.cpu(0).tlbi("rvale1is", u64::from(ASID.0) << 48 | 1 << 46 | 2 << 37 | first);
+            os.cpu(0).dsb("ish");
+            os.free(Os::<Arm64_4K>::frame(0));
+        },
+    },
+    Case {
+        mistake: "a local flush by DSB NSH where there are two CPUs",
+        seen: "Arm manual, DSB",
+        run: |mistaken| {
+            let cpus = if mistaken { 2 } else { 1 };
+            let os = Os::<Arm64_4K>::boot(Tlbs::new(Caps { cpus, ..Caps::IDEAL }));
+            unmap_on(&os, |os| {
+                os.cpu(0).dsb("nshst");
+                os.cpu(0).tlbi("vmalle1", 0);
+                os.cpu(0).dsb("nsh");
+            });
+        },
+    },
+    Case {
+        mistake: "the ASID that the address space had before is invalidated",
+        seen: "Arm manual, ASIDs",
+        run: |mistaken| {
+            let os = Os::<Arm64_4K>::with_broadcasts();
+            os.tlbs.run(Asid(8), ROOT);
+            unmap_on(&os, |os| {
+                let asid = if mistaken { ASID } else { Asid(8) };
+                os.cpu(0).dsb("ishst");
+                os.cpu(0).tlbi("aside1is", u64::from(asid.0) << 48);
+                os.cpu(0).dsb("ish");
+            });
         },
     },
     Case {
