@@ -449,8 +449,9 @@ impl Lab<'_> {
     ) -> Result<Brought, LabError> {
         let kept = match job.session.is_none() && emulated.cpu != Cpu::Host {
             true => {
-                let name =
-                    emulated.name(&job.host.emulator).map_err(CacheError::at(emulated.image))?;
+                let scratch = emulated.initrd.parent().unwrap_or(emulated.initrd);
+                let name = emulated.name(&job.host.emulator, scratch);
+                let name = name.map_err(CacheError::at(emulated.image))?;
                 Some(Kept::new(&self.cache, name)?)
             }
             false => None,

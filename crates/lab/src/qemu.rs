@@ -73,16 +73,15 @@ pub(super) struct Machine<'a> {
 }
 
 impl Machine<'_> {
-    /// Returns a name for all that decides the machine's results on an emulator.
-    pub(super) fn name(&self, emulator: &str) -> io::Result<Name> {
-        let plugin = self.plugin.map(|of| format!("{:?} {}", of.counting, of.folder.display()));
-        let [cpus, file_size] = [u64::from(self.cpus), self.file_size].map(|n| n.to_string());
-        let [config, cpu] = [self.config.name(), self.cpu.name()];
+    /// Returns a name for all that decides the machine's results on an emulator. Its scratch files,
+    /// whose names differ from run to run, are in `scratch`.
+    pub(super) fn name(&self, emulator: &str, scratch: &Path) -> io::Result<Name> {
+        let scratch = scratch.to_string_lossy();
+        let command = self.command();
+        let words = command.iter().map(|word| word.to_string_lossy().replace(&*scratch, ""));
+        let counting = self.plugin.map(|plugin| format!("{:?}", plugin.counting));
         let name = Name::default().file(self.image)?.file(self.initrd)?;
-        Ok(name
-            .parts([emulator, config, cpu, &cpus, &file_size, &plugin.unwrap_or_default()])
-            .parts(self.before.iter().map(|word| word.as_encoded_bytes()))
-            .parts(self.parameters))
+        Ok(name.part(emulator).part(counting.unwrap_or_default()).parts(words))
     }
 
     /// Returns the emulator and its arguments.
