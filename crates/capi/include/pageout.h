@@ -5,13 +5,16 @@
  * SPDX-License-Identifier: MIT OR Apache-2.0
  *
  * The promise, which the caller of every function makes:
- * - Structures, texts and results are null, or live and aligned, for the call.
+ * - Structures, texts and results are null, or live and aligned, for the call. They do not change
+ *   meanwhile, and a result overlaps nothing else that is passed.
  * - The entries of a pageout_locked_table are null, or a table of its format whose lock the caller
  *   holds. All who write to it do so by single accesses of 64 bits.
  * - The functions of a pageout_mmu and of a pageout_world may be called, with its context, as it
  *   says.
  * - Handles (pageout_engine, pageout_cpu) are null, or were made here, and their bytes were not
  *   touched since.
+ * - An engine ends after the contexts of its CPUs. A cgroup is removed while no other call names it
+ *   or makes one below it.
  * - A root table is of the engine's format, empty but for the kernel's entries, and one address
  *   space's.
  *
@@ -1217,8 +1220,9 @@ int32_t pageout_fork(struct pageout_cpu *cpu,
                      uint64_t *mm);
 
 /*
- Ends an address space: unmaps everything and frees all tables but the root. Returns 0, or an
- error.
+ Ends an address space: unmaps everything and frees all tables but the root. Its entry is free
+ once aging walks have left it: until then `pageout_add_mm` may return that the table is full.
+ Returns 0, or an error.
 
  # Safety
  The promise.
@@ -1245,6 +1249,7 @@ int32_t pageout_set_fault_around(struct pageout_cpu *cpu, uint64_t mm, uint32_t 
 
 /*
  Notes that a CPU switches to an address space, for the multi-generational LRU. Takes no lock.
+ Where a call may be interrupted by the switch, its context is in use: keep another for this.
  Returns 0, or an error.
 
  # Safety

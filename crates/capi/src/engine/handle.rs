@@ -168,6 +168,21 @@ pub(super) unsafe fn given<'a, T>(pointer: *const T) -> Result<&'a T, Error> {
     unsafe { pointer.as_ref() }.ok_or(Error::Null)
 }
 
+/// Returns a structure that begins with its size. Only the size is read before: a structure of
+/// another version may be smaller.
+///
+/// # Safety
+/// The promise: null, or live and aligned, as many bytes as it says.
+pub(super) unsafe fn given_sized<'a, T>(pointer: *const T) -> Result<&'a T, Error> {
+    if pointer.is_null() {
+        return Err(Error::Null);
+    }
+    // SAFETY: not null, so the caller vouches for the size at its start.
+    let size = unsafe { pointer.cast::<u32>().read() };
+    // SAFETY: it is as large as this type, as the caller vouches.
+    (size as usize == size_of::<T>()).then(|| unsafe { &*pointer }).ok_or(Error::Version)
+}
+
 /// Returns the place of a result.
 ///
 /// # Safety

@@ -9,7 +9,9 @@ use pageout_reclaim as reclaim;
 use pageout_reclaim::{Memory, MmState, PmdLeaves, Thp, Tuning};
 
 use super::calls::{Calls, World};
-use super::handle::{self, AnyWorld, Cpu, Engine, Held, bytes, frames, given, place, put};
+use super::handle::{
+    self, AnyWorld, Cpu, Engine, Held, bytes, frames, given, given_sized, place, put,
+};
 use super::types::{Limits, Setup, switch};
 use super::world;
 use crate::error::{Error, number};
@@ -90,10 +92,7 @@ unsafe fn engine_init(
     world: *const world::World,
 ) -> Result<*mut Engine, Error> {
     // SAFETY: the promise, here and in the next two.
-    let (setup, world) = unsafe { (given(setup)?, given(world)?) };
-    if setup.size as usize != size_of::<Setup>() {
-        return Err(Error::Version);
-    }
+    let (setup, world) = unsafe { (given_sized(setup)?, given_sized(world)?) };
     // SAFETY: the promise.
     let calls = unsafe { Calls::new(world)? };
     // SAFETY: the promise: these bytes are the engine's until it ends.

@@ -70,8 +70,9 @@ pub unsafe extern "C" fn pageout_fork(
     })
 }
 
-/// Ends an address space: unmaps everything and frees all tables but the root. Returns 0, or an
-/// error.
+/// Ends an address space: unmaps everything and frees all tables but the root. Its entry is free
+/// once aging walks have left it: until then `pageout_add_mm` may return that the table is full.
+/// Returns 0, or an error.
 ///
 /// # Safety
 /// The promise.
@@ -111,6 +112,7 @@ pub unsafe extern "C" fn pageout_set_fault_around(cpu: *mut Cpu, mm: u64, bytes:
 }
 
 /// Notes that a CPU switches to an address space, for the multi-generational LRU. Takes no lock.
+/// Where a call may be interrupted by the switch, its context is in use: keep another for this.
 /// Returns 0, or an error.
 ///
 /// # Safety
