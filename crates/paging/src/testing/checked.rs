@@ -2,7 +2,7 @@
 
 use super::Machine;
 use super::rule::Rule;
-use super::tree::Place;
+use super::tree::{Place, decode};
 use crate::Pfn;
 use crate::env::Env;
 use crate::mmu::Asid;
@@ -102,7 +102,7 @@ impl<E: Env, const HELD: usize> Checks<'_, E, HELD> {
             self.check_in_place(i, level, old, new);
         }
         let addr = first.addr.add((i as u64) << E::Format::shift(level));
-        let decoded = |raw| if level == Level::Pte { E::Format::decode(raw, i) } else { raw };
+        let decoded = |raw| decode::<E::Format>(raw, level, i);
         self.machine.change(Place { addr, ..first }, decoded(old), decoded(new));
     }
 
@@ -132,7 +132,7 @@ impl<E: Env, const HELD: usize> Checks<'_, E, HELD> {
     /// read either.
     fn check_in_place(self, i: usize, level: Level, old: Pte, new: Pte) {
         let may_mix = self.machine.tlbs().caps().bbml2_noabort;
-        let decoded = |raw| if level == Level::Pte { E::Format::decode(raw, i) } else { raw };
+        let decoded = |raw| decode::<E::Format>(raw, level, i);
         let (was, is) = (decoded(old), decoded(new));
         let leads = |pte| level != Level::Pte && E::Format::is_table(pte);
         let moved = E::Format::pfn(was) != E::Format::pfn(is) || leads(was) != leads(is);

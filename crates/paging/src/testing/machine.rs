@@ -80,9 +80,7 @@ impl<'t, E: Env, const HELD: usize> Machine<'t, E, HELD> {
     /// If an entry of an address space that runs leads to one of them, or a TLB may hold what led
     /// there ([`Tlbs::check_free`]).
     pub fn check_free(&self, frames: Range<Pfn>) {
-        for space in self.tlbs.spaces() {
-            tree::check_unlinked::<E::Format>(&|table, i| self.read(table, i), space.root, &frames);
-        }
+        self.tlbs.check_unlinked(&|table, i| self.read(table, i), &frames);
         self.tlbs.check_free(frames);
     }
 
@@ -164,7 +162,7 @@ impl<'t, E: Env, const HELD: usize> Machine<'t, E, HELD> {
                     (frame, level) = (E::Format::pfn(used), below);
                 }
                 None => {
-                    let pte = if level == Level::Pte { E::Format::decode(used, i) } else { used };
+                    let pte = tree::decode::<E::Format>(used, level, i);
                     self.tlbs.offer(root, addr, level, pte);
                     return true;
                 }

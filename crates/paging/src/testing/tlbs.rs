@@ -209,6 +209,14 @@ impl<F: Format, const HELD: usize> Tlbs<F, HELD> {
         }
     }
 
+    /// Checks that no entry of an address space that runs leads to one of these frames.
+    ///
+    /// # Panics
+    /// If one does.
+    pub(super) fn check_unlinked(&self, read: &dyn Fn(Pfn, usize) -> Pte, frames: &Range<Pfn>) {
+        self.spaces().for_each(|space| tree::check_unlinked::<F>(read, space.root, frames));
+    }
+
     fn cached(&self, root: Pfn, addr: VirtAddr, level: Level, pte: Pte) -> Option<Cached> {
         let space = self.spaces().find(|space| space.root == root)?;
         Cached::of::<F>(space.asid, page_of::<F>(addr), level, pte)

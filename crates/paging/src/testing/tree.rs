@@ -74,7 +74,8 @@ fn visit_table<F: Format>(
     ControlFlow::Continue(())
 }
 
-fn decode<F: Format>(raw: Pte, level: Level, i: usize) -> Pte {
+/// Returns an entry as it counts: one of the last level, decoded.
+pub(super) fn decode<F: Format>(raw: Pte, level: Level, i: usize) -> Pte {
     if level == Level::Pte { F::decode(raw, i) } else { raw }
 }
 

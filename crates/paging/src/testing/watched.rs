@@ -69,9 +69,7 @@ impl<'t, F: Format, R: Fn(Pfn, usize) -> u64, const HELD: usize> WatchedTables<'
     pub fn check_free(&self, cpu: u32, frames: Range<Pfn>) {
         let read = |table, i| self.entry(table, i);
         self.tlbs.observe(cpu, &read);
-        for space in self.tlbs.spaces() {
-            tree::check_unlinked::<F>(&read, space.root, &frames);
-        }
+        self.tlbs.check_unlinked(&read, &frames);
         self.tlbs.check_free(frames);
     }
 

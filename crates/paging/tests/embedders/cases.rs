@@ -34,9 +34,7 @@ pub(crate) const ALL: &[Case] = &[
         seen: "zephyrproject-rtos/zephyr#98344; page_table_multiarch 0.6.2",
         run: |mistaken| {
             unmap::<Arm64_4K>(|os| {
-                os.cpu(0).dsb("ishst");
-                os.cpu(0).tlbi(if mistaken { "vmalle1" } else { "vmalle1is" }, 0);
-                os.cpu(0).dsb("ish");
+                os.tlbi(if mistaken { "vmalle1" } else { "vmalle1is" }, 0);
             });
         },
     },
@@ -102,9 +100,7 @@ pub(crate) const ALL: &[Case] = &[
         run: |mistaken| {
             unmap::<Arm64_4K>(|os| {
                 let shift = if mistaken { 0 } else { 12 };
-                os.cpu(0).dsb("ishst");
-                os.cpu(0).tlbi("vaae1is", Os::<Arm64_4K>::addr(5).get() >> shift);
-                os.cpu(0).dsb("ish");
+                os.tlbi("vaae1is", Os::<Arm64_4K>::addr(5).get() >> shift);
             });
         },
     },
@@ -115,9 +111,7 @@ pub(crate) const ALL: &[Case] = &[
             unmap::<Arm64_4K>(|os| {
                 // An address of the kernel's half, whose upper bits are set.
                 let page = (Os::<Arm64_4K>::addr(5).get() | 0xffff << 48) >> 12;
-                os.cpu(0).dsb("ishst");
-                os.cpu(0).tlbi("vaae1is", if mistaken { page } else { page & ((1 << 44) - 1) });
-                os.cpu(0).dsb("ish");
+                os.tlbi("vaae1is", if mistaken { page } else { page & ((1 << 44) - 1) });
             });
         },
     },
@@ -127,9 +121,7 @@ pub(crate) const ALL: &[Case] = &[
         run: |mistaken| {
             unmap::<Arm64_4K>(|os| {
                 let asid = if mistaken { 0 } else { u64::from(ASID.0) << 48 };
-                os.cpu(0).dsb("ishst");
-                os.cpu(0).tlbi("vae1is", asid | Os::<Arm64_4K>::addr(5).get() >> 12);
-                os.cpu(0).dsb("ish");
+                os.tlbi("vae1is", asid | Os::<Arm64_4K>::addr(5).get() >> 12);
             });
         },
     },
@@ -141,9 +133,7 @@ pub(crate) const ALL: &[Case] = &[
             unmap::<Arm64_16K>(|os| {
                 let granule = if mistaken { 1 } else { 2 };
                 let operand = u64::from(ASID.0) << 48 | granule << 46 | 4;
-                os.cpu(0).dsb("ishst");
-                os.cpu(0).tlbi("rvae1is", operand);
-                os.cpu(0).dsb("ish");
+                os.tlbi("rvae1is", operand);
             });
         },
     },
@@ -204,9 +194,7 @@ pub(crate) const ALL: &[Case] = &[
             let os = Os::<Arm64_4K>::with_broadcasts();
             os.cpu(0).dsb("ishst");
             os.set(PMD, 0, Pte::NONE);
-            os.cpu(0).dsb("ishst");
-            os.cpu(0).tlbi(if mistaken { "vale1is" } else { "vae1is" }, Os::<Arm64_4K>::operand(0));
-            os.cpu(0).dsb("ish");
+            os.tlbi(if mistaken { "vale1is" } else { "vae1is" }, Os::<Arm64_4K>::operand(0));
             os.free(PTE..PTE.add(1));
         },
     },
@@ -373,9 +361,7 @@ pub(crate) const ALL: &[Case] = &[
             os.tlbs.run(Asid(8), ROOT);
             unmap_on(&os, |os| {
                 let asid = if mistaken { ASID } else { Asid(8) };
-                os.cpu(0).dsb("ishst");
-                os.cpu(0).tlbi("aside1is", u64::from(asid.0) << 48);
-                os.cpu(0).dsb("ish");
+                os.tlbi("aside1is", u64::from(asid.0) << 48);
             });
         },
     },
@@ -413,9 +399,7 @@ pub(crate) const ALL: &[Case] = &[
             os.cpu(0);
             os.tlbs.end(ROOT);
             if !mistaken {
-                os.cpu(0).dsb("ishst");
-                os.cpu(0).tlbi("aside1is", u64::from(ASID.0) << 48);
-                os.cpu(0).dsb("ish");
+                os.tlbi("aside1is", u64::from(ASID.0) << 48);
             }
             os.tlbs.run(ASID, SPARE);
         },
@@ -455,9 +439,7 @@ fn shifted<F: Format>(mistaken: bool) {
     unmap::<F>(|os| {
         let shift = if mistaken { F::PAGE_SHIFT } else { 12 };
         let operand = u64::from(ASID.0) << 48 | Os::<F>::addr(5).get() >> shift;
-        os.cpu(0).dsb("ishst");
-        os.cpu(0).tlbi("vae1is", operand);
-        os.cpu(0).dsb("ish");
+        os.tlbi("vae1is", operand);
     });
 }
 
@@ -467,9 +449,7 @@ fn ranges(mistaken: bool) {
     (0..64).for_each(|k| os.set(PTE, k, Pte::NONE));
     // With SCALE 0 a range has 2 (NUM + 1) pages.
     let num = if mistaken { 30 } else { 31 };
-    os.cpu(0).dsb("ishst");
-    os.cpu(0).tlbi("rvale1is", u64::from(ASID.0) << 48 | 1 << 46 | num << 39);
-    os.cpu(0).dsb("ish");
+    os.tlbi("rvale1is", u64::from(ASID.0) << 48 | 1 << 46 | num << 39);
     (0..64).for_each(|k| os.free(Os::<Arm64_4K>::frame(k)));
 }
 

@@ -99,10 +99,15 @@ impl<F: Format> Os<F> {
         self.watched().check_free(0, frames);
     }
 
+    /// Executes a TLBI between the barriers that arm64's manual asks for.
+    pub(crate) fn tlbi(&self, name: &str, operand: u64) {
+        self.cpu(0).dsb("ishst");
+        self.cpu(0).tlbi(name, operand);
+        self.cpu(0).dsb("ish");
+    }
+
     /// Invalidates a page as arm64's manual asks for.
     pub(crate) fn flush(&self, k: usize) {
-        self.cpu(0).dsb("ishst");
-        self.cpu(0).tlbi("vae1is", Self::operand(k));
-        self.cpu(0).dsb("ish");
+        self.tlbi("vae1is", Self::operand(k));
     }
 }
