@@ -2,12 +2,12 @@
 
 use crate::args::CalibrateArgs;
 use crate::error::CliError;
-use crate::model::platform_with_text;
 use crate::{output, paths, predict, progress, terminal};
 use pageout_calibrate as prices;
 use pageout_calibrate::{Calibration, Effort, Figure, Like, Seen};
 use pageout_machine::platform::{Architecture, Platform, Price};
 use pageout_record::render::{Align, Grid, estimate, exact};
+use pageout_run::platform_with_text;
 
 use std::path::Path;
 

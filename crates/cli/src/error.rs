@@ -4,25 +4,21 @@ use pageout_calibrate::{CalibrateError, LikeError, ObserveError};
 use pageout_check::counterexample::{ChoicesError, MissedChoice};
 use pageout_experiment::fields::FieldError;
 use pageout_experiment::lru_gen::SessionError;
-use pageout_experiment::scenarios::Scenario;
 use pageout_experiment::variant::VariantError;
-use pageout_host::generations::Refused;
-use pageout_host::residency::ReplayError;
 use pageout_lab::{
     Arch, Config, FetchError, KernelError, LabError, MAX_TURNS_IN, PointsError, SeriesError,
     ShownError, TextError, WorkloadError,
 };
-use pageout_machine::platform::PlatformError;
 use pageout_record::compare::{CompareError, FailOnError};
-use pageout_record::schema::{CsvError, Ground, InvalidRecord, MergeError, ReadError, shown};
+use pageout_record::schema::{CsvError, InvalidRecord, MergeError, ReadError, shown};
 use pageout_refusal::UnknownName;
 use pageout_report::ReportError;
+use pageout_run::{QuestionError, without_number};
 use pageout_steps::StepError;
 use pageout_sweep::{DirectoryError, PlanError, RunError, SpecError};
-use pageout_trace::{ImportError, RecordError, Seeming, TraceError, WriteError};
-use std::error::Error;
+use pageout_trace::{ImportError, RecordError, Seeming, WriteError};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CliError {
@@ -35,56 +31,26 @@ pub(crate) enum CliError {
     FieldsWithoutScenario(String),
     #[error("`{0}` is an option, not a field: write {1}")]
     OptionAsField(String, String),
-    #[error("--trace is for scenario trace, not for {0}: expected `trace` as the scenario")]
-    TraceNotUsed(String),
     #[error(
         "--sizes: expected a scenario of files, such as reclaim-file; what a trace takes is known \
          once it has been played"
     )]
     SizesOfTrace,
-    #[error(transparent)]
-    LruGen(#[from] Refused),
     #[error(
         "--lru-gen takes a scenario that leaves generations: reclaim-file or trace limit= with \
          lru=mglru, or aging-rounds"
     )]
     NoGenerations,
-    #[error(
-        "{what} runs on ground {other}, not on {ground}: {hint} --ground {other}. Ground {ground} \
-         has {}",
-        Scenario::names_on(*ground).join(", "), other = other(*ground), hint = add(*ground)
-    )]
-    NotOnGround { what: String, ground: Ground },
-    #[error("{0} is for a modelled machine: add --ground model")]
-    ModelAlone(&'static str),
     #[error("{0} is for this CPU: leave out --ground model, or say --ground host")]
     HostAlone(&'static str),
-    #[error(transparent)]
-    Platform(#[from] PlatformError),
-    #[error(
-        "{file}: `name`: found characters that act on a display, and records have no such names"
-    )]
-    PlatformName { file: String },
     #[error("folded stacks take one run, found {0}: give one value for each field")]
     FoldedRuns(usize),
-    #[error(
-        "variant {variant} is compared with itself: give --base or --new another choice on some \
-         axis"
-    )]
-    SameVariant { variant: String },
+    #[error(transparent)]
+    Question(#[from] QuestionError),
     #[error(transparent)]
     Field(#[from] FieldError),
     #[error(transparent)]
     Variant(#[from] VariantError),
-    #[error("trace {name}")]
-    Replay { name: String, source: ReplayError },
-    #[error("trace {name}")]
-    Trace { name: String, source: TraceError },
-    #[error(
-        "`{0}` is a sample and a file here: expected ./{0} for the file, or, for the sample, \
-         another working directory"
-    )]
-    SampleOrFile(String),
     #[error(transparent)]
     Compare(#[from] CompareError),
     #[error(transparent)]
@@ -100,11 +66,6 @@ pub(crate) enum CliError {
     OptionPath { option: &'static str, path: PathBuf, expected: &'static str, error: io::Error },
     #[error("cannot read {}", path.display())]
     Read { path: PathBuf, source: io::Error },
-    #[error(
-        "cannot read {kind} file {}: {}; accepted: a file, or {names}",
-        path.display(), without_number(&error.to_string())
-    )]
-    NotRead { kind: &'static str, path: PathBuf, names: String, error: io::Error },
     #[error("{}", path.display())]
     NotRecords { path: PathBuf, source: ReadError },
     #[error(
@@ -276,46 +237,6 @@ pub(crate) enum CliError {
     Stdout(#[source] io::Error),
 }
 
-/// Returns the verb that asks for another ground: "add" if this one is the default.
-const fn add(ground: Ground) -> &'static str {
-    match ground {
-        Ground::Host => "add",
-        _ => "say",
-    }
-}
-
-/// Returns the ground that has the things which this one lacks.
-const fn other(ground: Ground) -> Ground {
-    match ground {
-        Ground::Model => Ground::Host,
-        _ => Ground::Model,
-    }
-}
-
-/// Returns the error of an argument that is one of `names` of this `kind`, or else a file, and
-/// cannot be read. A word without a slash or a dot is taken for a name.
-pub(crate) fn unread<'n>(
-    kind: &'static str,
-    path: &Path,
-    error: io::Error,
-    names: impl Iterator<Item = &'n str> + Clone,
-) -> CliError {
-    let listed = || names.clone().collect::<Vec<_>>().join(", ");
-    match path.to_str().filter(|name| !name.contains(['/', '.'])) {
-        Some(name) if error.kind() == io::ErrorKind::NotFound => {
-            UnknownName::new(kind, name, names.clone())
-                .accepting(format!("{}, or a file", listed()))
-                .into()
-        }
-        _ => CliError::NotRead { kind, path: path.to_owned(), names: listed(), error },
-    }
-}
-
-/// Returns the text of a system error without its number.
-fn without_number(text: &str) -> &str {
-    text.split(" (os error ").next().unwrap_or(text)
-}
-
 impl CliError {
     /// Returns the exit status: a series' own, 1 for a check that failed, else 2.
     pub(crate) fn status(&self) -> u8 {
@@ -342,18 +263,10 @@ impl CliError {
                 | Self::Fetch(_)
                 | Self::Kernel(_)
         );
-        let part = |text: String| if lines { text } else { shown(&text).into_owned() };
-        let mut message = part(self.to_string());
-        let mut cause = self.source();
-        while let Some(error) = cause {
-            let text = part(without_number(&error.to_string()).to_owned());
-            // Some messages contain that of their cause.
-            if !message.ends_with(&text) {
-                message += &format!(": {text}");
-            }
-            cause = error.source();
-        }
-        message
+        pageout_run::message(self, |text| match lines {
+            true => text.to_owned(),
+            false => shown(text).into_owned(),
+        })
     }
 
     /// Returns true if the reader of standard output wants no more of it, like `head`.

@@ -1,9 +1,10 @@
 //! Paths that options name. Commands check them first.
 
-use crate::error::{CliError, unread};
+use crate::error::CliError;
 use crate::options::Common;
 use crate::output;
 use pageout_machine::platform::Platform;
+use pageout_run::unread;
 use pageout_trace::source::TraceSource;
 use std::fs;
 use std::io;
@@ -35,7 +36,10 @@ pub(crate) fn named<'n>(
     if names.clone().any(|name| path == Path::new(name)) {
         return Ok(());
     }
-    fs::metadata(path).map(drop).map_err(|error| unread(kind, path, error, names))
+    match fs::metadata(path) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(unread(kind, path, error, names).into()),
+    }
 }
 
 /// Checks that the file of an option is there; `expected` describes the file.

@@ -2,6 +2,8 @@
 
 use crate::output::say;
 use indicatif::{ProgressBar, ProgressStyle};
+use pageout_record::schema::Record;
+use pageout_run::{Plan, QuestionError};
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
@@ -34,6 +36,17 @@ pub(crate) fn steps(bar: &ProgressBar) -> impl FnMut(usize, usize) {
         bar.set_position(done as u64);
         heart.beat(|| format!("{}%", 100 * done / most.max(1)));
     }
+}
+
+/// Runs a plan behind a bar, and returns its records.
+///
+/// # Errors
+/// [`QuestionError`] of a trace.
+pub(crate) fn records(plan: &dyn Plan, what: &'static str) -> Result<Vec<Record>, QuestionError> {
+    let bar = bar(what);
+    let records = plan.records(&mut steps(&bar));
+    bar.finish_and_clear();
+    records
 }
 
 /// Returns a function that shows the number of references seen.

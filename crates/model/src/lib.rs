@@ -22,7 +22,6 @@ mod scenario;
 pub mod scenarios;
 mod secondary;
 pub mod software;
-pub mod sweep;
 mod table;
 
 pub use between::Between;

@@ -27,6 +27,7 @@ const CALIBRATE: &str = "pageout-calibrate";
 const REFUSAL: &str = "pageout-refusal";
 const REPORT: &str = "pageout-report";
 const REPRODUCE: &str = "pageout-reproduce";
+const RUN: &str = "pageout-run";
 const SIM: &str = "pageout-sim";
 const STEPS: &str = "pageout-steps";
 const SWEEP: &str = "pageout-sweep";
@@ -34,7 +35,7 @@ const UAPI: &str = "pageout-uapi";
 
 /// The crates of the workspace that a crate may name. A crate without a row, such as the binary,
 /// may name all but `exhibits` and `sim`.
-const WALLS: [(&str, &[&str]); 20] = [
+const WALLS: [(&str, &[&str]); 21] = [
     (PAGING, &[]),
     (CAPI, &[PAGING, RECLAIM, UAPI]),
     (REFUSAL, &[]),
@@ -54,6 +55,7 @@ const WALLS: [(&str, &[&str]); 20] = [
     (LAB, &[EXPERIMENT, RECORD, REFUSAL, UAPI]),
     (HOST, &[EXPERIMENT, PAGING, RECLAIM, RECORD, TRACE, UAPI]),
     (MODEL, &[EXPERIMENT, HOST, MACHINE, PAGING, RECLAIM, RECORD, TRACE]),
+    (RUN, &[EXPERIMENT, HOST, MACHINE, MODEL, RECORD, REFUSAL, SWEEP, TRACE]),
     (REPRODUCE, &[EXPERIMENT, HOST, LAB, MACHINE, MODEL, PAGING, RECORD]),
 ];
 

@@ -3,11 +3,12 @@
 use super::args::LruGenArgs;
 use super::generations;
 use super::progress::ShownProgress;
-use crate::error::{CliError, unread};
+use crate::error::CliError;
 use crate::output;
 use pageout_experiment::input;
 use pageout_experiment::lru_gen::{SHIPPED, Session, shipped};
 use pageout_lab::{Captured, Needs};
+use pageout_run::unread;
 use std::path::Path;
 use std::time::Duration;
 

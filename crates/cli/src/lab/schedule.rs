@@ -10,6 +10,7 @@ use crate::this_run::this_run;
 use pageout_experiment::input;
 use pageout_lab::{Arch, Config, Kernel, Lab, Points, Program, Schedule, Search, Searched};
 use pageout_record::schema::RecordSet;
+use pageout_run::unread;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -90,7 +91,7 @@ pub(super) fn check_config(building: &Building) -> Result<(), CliError> {
 fn read(path: &Path) -> Result<Schedule, CliError> {
     let none = std::iter::empty::<&str>();
     let text = input::read_text(path, input::MAX_TEXT)
-        .map_err(|error| crate::error::unread("schedule", path, error, none))?;
+        .map_err(|error| unread("schedule", path, error, none))?;
     let wrong = |error| CliError::Schedule { path: path.to_owned(), error };
     Schedule::parse(&text).map_err(wrong)
 }

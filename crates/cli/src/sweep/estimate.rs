@@ -1,8 +1,8 @@
 //! The time of a sweep, from one of its cells that runs while the sweep is planned.
 
-use super::bench::Bench;
 use pageout_experiment::shown;
 use pageout_experiment::spread::host_threads;
+use pageout_run::Cells;
 use pageout_sweep::{Cell, Runner};
 use std::num::NonZeroUsize;
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -14,9 +14,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Runs the cell in the middle of these, and returns a sentence that estimates the time of all of
 /// them. The sentence names the number of CPUs and the cell. Its records are not kept.
-pub(super) fn estimate(bench: Bench, cells: &[Cell]) -> String {
+pub(super) fn estimate(inputs: Cells, cells: &[Cell]) -> String {
     let cell = &cells[cells.len() / 2];
-    let at_once = if bench.is_timed(cell) { NonZeroUsize::MIN } else { host_threads() };
+    let at_once = if inputs.is_timed(cell) { NonZeroUsize::MIN } else { host_threads() };
     let on = match at_once.get() {
         1 => "one by one".to_owned(),
         cpus => format!("on the {cpus} CPUs here"),
@@ -31,7 +31,7 @@ pub(super) fn estimate(bench: Bench, cells: &[Cell]) -> String {
     // A cell that takes longer ends with this process, which does not wait for it.
     thread::spawn(move || {
         let since = Instant::now();
-        let ran = bench.run(&running, NonZeroUsize::MIN);
+        let ran = inputs.run(&running, NonZeroUsize::MIN);
         // The plan may no longer wait.
         let _ = tell.send(ran.map(|_| since.elapsed()));
     });

@@ -2,7 +2,6 @@
 //! come with the program.
 
 pub(crate) mod args;
-mod bench;
 mod estimate;
 mod questions;
 
@@ -10,9 +9,9 @@ use crate::error::CliError;
 use crate::this_run::this_run;
 use crate::{output, progress};
 use args::{MergeArgs, PlanArgs, ShardArgs, StatusArgs, SweepArgs, SweepCommand};
-use bench::Bench;
 use pageout_experiment::spread::host_threads;
 use pageout_experiment::{input, named, shown};
+use pageout_run::Cells;
 use pageout_sweep::{Cell, Directory, Failed, Plan, Planned, Runner, Spec, Status};
 use std::process::ExitCode;
 
@@ -33,23 +32,23 @@ fn plan(args: &PlanArgs) -> Result<(), CliError> {
     let text = text.map_err(|source| CliError::Read { path: args.spec.clone(), source })?;
     let refused = |source| CliError::Spec { path: args.spec.clone(), source: Box::new(source) };
     let mut cells = Spec::read(&text).and_then(|spec| spec.cells()).map_err(refused)?;
-    let bench = Bench::of(&mut cells)?;
+    let inputs = Cells::of(&mut cells, this_run)?;
     let (mut runnable, mut refused) = (Vec::new(), Vec::new());
     for cell in &cells {
-        match bench.check(cell) {
+        match inputs.check(cell) {
             Ok(()) => runnable.push(cell.clone()),
             Err(error) => refused.push((cell, error)),
         }
     }
     if runnable.is_empty() {
-        return Err(refused.swap_remove(0).1);
+        return Err(refused.swap_remove(0).1.into());
     }
     let (all, nr_refused) = (cells.len(), refused.len());
     for (cell, error) in refused {
         let cell = cell.to_string();
         output::say(&format!("cell `{}` will fail: {}", shown(&cell), error.message()));
     }
-    let plan = Plan::new(&bench.this_run(), bench.inputs().clone(), cells)?;
+    let plan = Plan::new(&inputs.this_run(), inputs.inputs().clone(), cells)?;
     let Some(root) = &args.dir else {
         let line = |Planned { id, cell }: &Planned| format!("{id}  {cell}\n");
         return output::print_text(&plan.cells().iter().map(line).collect::<String>());
@@ -63,7 +62,7 @@ fn plan(args: &PlanArgs) -> Result<(), CliError> {
     };
     output::print_text(&format!("{}: {all} cells{will_fail}\n", named(root)))?;
     if is_new {
-        output::say(&estimate::estimate(bench, &runnable));
+        output::say(&estimate::estimate(inputs, &runnable));
     }
     Ok(())
 }
@@ -73,12 +72,12 @@ fn run(args: &ShardArgs) -> Result<ExitCode, CliError> {
     let plan = directory.planned()?;
     let of_shard = plan.cells().iter().enumerate().filter(|(place, _)| args.shard.has(*place));
     let mut cells: Vec<Cell> = of_shard.map(|(_, planned)| planned.cell.clone()).collect();
-    let bench = Bench::of(&mut cells)?;
-    plan.check(&this_run(), bench.inputs())?;
+    let inputs = Cells::of(&mut cells, this_run)?;
+    plan.check(&this_run(), inputs.inputs())?;
     let bar = progress::bar("sweeping");
     let jobs = args.jobs.map_or_else(host_threads, Into::into);
     let steps = &mut progress::steps(&bar);
-    let done = pageout_sweep::run(&plan, &directory, args.shard, jobs, &bench, steps);
+    let done = pageout_sweep::run(&plan, &directory, args.shard, jobs, &inputs, steps);
     bar.finish_and_clear();
     let done = done?;
     let (cells, before, failed) = (done.cells, done.before, done.failed.len());

@@ -2,7 +2,6 @@
 
 use super::args::QuestionArgs;
 use crate::error::CliError;
-use crate::model::platform_of;
 use crate::tables::comparison;
 use crate::this_run::this_run;
 use crate::{output, paths, progress};
@@ -10,8 +9,8 @@ use pageout_experiment::scenarios::Compared;
 use pageout_experiment::spread::host_threads;
 use pageout_experiment::variant::Axes;
 use pageout_machine::platform::Platform;
-use pageout_model::sweep::{FlushSweep, Swept};
 use pageout_record::schema::RecordSet;
+use pageout_run::{FlushSweep, Swept};
 use std::path::Path;
 
 pub(super) fn flush(args: &QuestionArgs) -> Result<(), CliError> {
@@ -30,8 +29,8 @@ fn ask(swept: Swept, bytes: u64, args: &QuestionArgs) -> Result<(), CliError> {
     let inputs: Vec<_> = args.platform.iter().map(|one| Some(Path::new(one))).collect();
     output::check(&args.output.paths(), &inputs)?;
     let platforms = match &args.platform[..] {
-        [] => Platform::names().map(platform_of).collect::<Result<_, _>>()?,
-        named => named.iter().map(|one| platform_of(one)).collect::<Result<_, _>>()?,
+        [] => Platform::names().map(str::to_owned).collect(),
+        named => named.to_vec(),
     };
     let or = |given: &[u16], default: &[u16]| match given {
         [] => default.to_vec(),
@@ -48,10 +47,9 @@ fn ask(swept: Swept, bytes: u64, args: &QuestionArgs) -> Result<(), CliError> {
         processes,
         bytes: args.size.unwrap_or(bytes),
         seed: args.seed,
-        threads: host_threads(),
     };
     let bar = progress::bar("modelling");
-    let records = sweep.records(&mut progress::steps(&bar))?;
+    let records = sweep.records(this_run, host_threads(), &mut progress::steps(&bar))?;
     bar.finish_and_clear();
     let set = RecordSet::new(this_run(), records);
     let base = Compared::SHOOTDOWN[0].labels(Axes::Reclaim);

@@ -1,7 +1,6 @@
 //! `trace curve`: one trace under many limits and replacement policies.
 
 use super::args::CurveArgs;
-use super::{failed, name_of, source_of};
 use crate::error::CliError;
 use crate::options::{Form, Shown};
 use crate::tables::comparison;
@@ -15,7 +14,7 @@ use pageout_experiment::spread::host_threads;
 use pageout_host::curve::{AXIS, Curve, LIMIT, Missing, Policy};
 use pageout_record::render::{Align, Grid, exact, fixed};
 use pageout_record::schema::{Labels, Record, RecordSet};
-use std::path::Path;
+use pageout_run::Trace;
 use std::process::ExitCode;
 
 /// The meaning of a miss ratio, below a table.
@@ -25,9 +24,9 @@ Of the accesses that the trace has, those whose page was not in memory; less is 
 pub(crate) fn curve(args: &CurveArgs) -> Result<ExitCode, CliError> {
     let path = args.trace.as_deref();
     output::check(&args.output.paths(), &[path])?;
-    let source = source_of(path)?;
+    let trace = Trace::of(path)?;
     let curve = Curve {
-        source,
+        source: trace.source.clone(),
         limits: args.limit.0.clone(),
         policies: args.policy.0.clone(),
         threads: host_threads(),
@@ -35,11 +34,11 @@ pub(crate) fn curve(args: &CurveArgs) -> Result<ExitCode, CliError> {
     let bar = progress::bar("replaying");
     let drawn = curve.records(&mut progress::steps(&bar));
     bar.finish_and_clear();
-    let (records, missing) = drawn.map_err(|error| failed(error, path))?;
+    let (records, missing) = drawn.map_err(|error| trace.failed(error))?;
     let set = RecordSet::new(this_run(), records);
     let Some(base) = set.records.first().map(|first| first.variant.clone()) else {
         let first = missing.into_iter().next().expect("a point is drawn or missing");
-        return Err(failed(first.error, path));
+        return Err(trace.failed(first.error).into());
     };
     let text = |set: &RecordSet, columns| match args.shown.format {
         Form::Table => {
@@ -53,14 +52,14 @@ pub(crate) fn curve(args: &CurveArgs) -> Result<ExitCode, CliError> {
         }
     };
     output::emit(&args.output, &set, &[(&set, &base)], text)?;
-    for line in lacking(&missing, path) {
+    for line in lacking(&missing, &trace) {
         output::say(&line);
     }
     Ok(if missing.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// Returns a line for each policy and cause of missing points.
-fn lacking(missing: &[Missing], path: Option<&Path>) -> Vec<String> {
+fn lacking(missing: &[Missing], trace: &Trace) -> Vec<String> {
     let mut causes: Vec<(String, String, Vec<String>)> = Vec::new();
     let points = |of: &'_ Missing| {
         let cause = of.error.to_string();
@@ -74,7 +73,7 @@ fn lacking(missing: &[Missing], path: Option<&Path>) -> Vec<String> {
         }
     }
     let line = |(policy, cause, limits): (String, String, Vec<String>)| {
-        let (name, first) = (name_of(path), &limits[0]);
+        let (name, first) = (trace.name(), &limits[0]);
         let limits = match limits.len() - 1 {
             0 => first.clone(),
             others => format!("{first} and {others} more"),

@@ -4,16 +4,17 @@ pub(crate) mod args;
 mod curve;
 mod record;
 
-use crate::error::{CliError, unread};
+use crate::error::CliError;
 use crate::{output, progress, terminal};
 use args::{ImportFrom, TraceArgs, TraceCommand};
 use pageout_experiment::{named, this_machine};
 use pageout_host::residency::ReplayError;
 use pageout_record::render::{Align, Grid, exact};
+use pageout_run::Trace;
 use pageout_trace::decoded::Decoded;
 use pageout_trace::oracle_general;
 use pageout_trace::source::TraceSource;
-use pageout_trace::{self, ImportOptions, Imported, Info, Totals, TraceError};
+use pageout_trace::{self, ImportOptions, Imported, Info, Totals};
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::path::Path;
@@ -40,8 +41,9 @@ pub(crate) fn trace(args: &TraceArgs) -> Result<ExitCode, CliError> {
                 output::print_text(&samples(terminal::columns())?)?;
                 return Ok(ExitCode::SUCCESS);
             };
-            let source = source_of(Some(path))?;
-            let (sha256, info) = (source.sha256(), info(&source, path)?);
+            let trace = Trace::of(Some(path))?;
+            let info = trace.source.info().map_err(|error| trace.unreadable(error))?;
+            let sha256 = trace.source.sha256();
             if *json {
                 output::print(info.to_json(&sha256).as_bytes())?;
             } else {
@@ -52,49 +54,13 @@ pub(crate) fn trace(args: &TraceArgs) -> Result<ExitCode, CliError> {
     }
 }
 
-/// Returns the sample or the file of that name, or the default sample. A word that names both is
-/// refused: records should not depend on where a command was run.
-pub(crate) fn source_of(path: Option<&Path>) -> Result<TraceSource, CliError> {
-    let Some(path) = path else {
-        return Ok(TraceSource::default());
-    };
-    if let Some(sample) = path.to_str().and_then(TraceSource::sample) {
-        let ambiguous = || CliError::SampleOrFile(name_of(Some(path)));
-        return if path.exists() { Err(ambiguous()) } else { Ok(sample) };
-    }
-    TraceSource::read(path).map_err(|error| match error {
-        TraceError::Open { path, source } => {
-            unread("trace", &path, source, TraceSource::sample_names().into_iter())
-        }
-        source => CliError::Trace { name: name_of(Some(path)), source },
-    })
-}
-
-/// Returns the trace's name in messages.
-pub(crate) fn name_of(path: Option<&Path>) -> String {
-    path.map_or_else(|| "the sample python-table".to_owned(), named)
-}
-
-/// Returns the error of a trace that could not be played.
-pub(crate) fn failed(error: ReplayError, path: Option<&Path>) -> CliError {
-    match error {
-        ReplayError::LruGen(refused) => refused.into(),
-        source => CliError::Replay { name: name_of(path), source },
-    }
-}
-
-fn info(source: &TraceSource, path: &Path) -> Result<Info, CliError> {
-    let failed = |source| CliError::Trace { name: name_of(Some(path)), source };
-    source.info().map_err(failed)
-}
-
 /// Writes the samples, a line each.
 fn samples(columns: usize) -> Result<String, CliError> {
     let heads = ["sample", "4K pages", "epochs", "accesses", "program"];
     let align = [Align::Left, Align::Right, Align::Right, Align::Right, Align::Left];
     let mut grid = Grid::new(heads.into_iter().zip(align));
     for (name, sample) in TraceSource::sample_names().iter().zip(TraceSource::samples()) {
-        let Info { header, totals, .. } = info(&sample, Path::new(name))?;
+        let Info { header, totals, .. } = sample.info().expect("a sample is whole");
         let Totals { distinct_pages, epochs, accesses, .. } = totals;
         let numbers = [distinct_pages, epochs, accesses].map(|number| exact(number as f64));
         let program = header.command.first().map(Path::new).and_then(Path::file_name);
@@ -106,11 +72,12 @@ fn samples(columns: usize) -> Result<String, CliError> {
 }
 
 fn export(trace: &Path, output: &Path) -> Result<ExitCode, CliError> {
-    let source = source_of(Some(trace))?;
+    let named_trace = Trace::of(Some(trace))?;
     output::check(&[Some(output)], &[Some(trace)])?;
     let available = this_machine::available_memory();
-    let decoded: Result<_, ReplayError> = Decoded::of_trace(&source, available, |_, _| Ok(()));
-    let decoded = decoded.map_err(|error| failed(error, Some(trace)))?;
+    let decoded: Result<_, ReplayError> =
+        Decoded::of_trace(&named_trace.source, available, |_, _| Ok(()));
+    let decoded = decoded.map_err(|error| named_trace.failed(error))?;
     let records = oracle_general::export(&decoded, output)?;
     let pages = decoded.string().nr_pages();
     output::say(&format!("{}: records {records}, pages {pages}", named(output)));
