@@ -1,11 +1,13 @@
 //! The patches of a thread of mails, as `b4 am` takes them: in the order of their numbers, of the
-//! latest version, without cover letters and replies.
+//! latest version, without cover letters and replies. Where only some patches were sent anew, as
+//! answers to those that they replace, the others are of the version before.
 //!
 //! `git mailsplit` and `git mailinfo` split and decode the mails that are taken. Headers, and what
 //! is a patch, are read here: of a long thread most mails are none.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
+use std::iter::successors;
 use std::path::{Path, PathBuf};
 
 use pageout_experiment::named;
@@ -114,6 +116,9 @@ struct Mail {
     has_diff: bool,
     /// The commit that the patch is made for.
     base: Option<String>,
+    /// The mail's identifier, and that of the mail which it answers.
+    id: Option<String>,
+    answers: Option<String>,
 }
 
 impl Mail {
@@ -122,7 +127,9 @@ impl Mail {
         let line = one_line(message.subject().unwrap_or_default());
         let has_diff = texts(&message).any(has_diff);
         let base = texts(&message).flat_map(str::lines).find_map(base_commit).map(str::to_owned);
-        Self { subject: Subject::parse(&line), line, has_diff, base, raw }
+        let id = message.message_id().map(str::to_owned);
+        let answers = message.in_reply_to().as_text().map(str::to_owned);
+        Self { subject: Subject::parse(&line), line, has_diff, base, id, answers, raw }
     }
 
     /// Returns the number in a series.
@@ -211,10 +218,9 @@ fn series<'m>(path: &Path, mails: &'m [Mail]) -> Result<Vec<&'m Mail>, MailError
     let all = || mails.iter().filter(of_series);
     let version = all().map(|mail| mail.subject.version).max().unwrap_or(1);
     let latest = || all().filter(|mail| mail.subject.version == version);
-    let numbered: Vec<&Mail> = latest().filter(|mail| mail.subject.place.is_some()).collect();
-    let taken = match numbered.first() {
+    let taken = match latest().find_map(|mail| mail.subject.place) {
         None => latest().collect(),
-        Some(first) => in_order(path(), first, &numbered)?,
+        Some((_, of)) => in_order(path(), mails, version, of)?,
     };
     match taken.len() {
         0 => Err(MailError::NoPatch { path: path(), found: mails.len() }),
@@ -223,33 +229,62 @@ fn series<'m>(path: &Path, mails: &'m [Mail]) -> Result<Vec<&'m Mail>, MailError
     }
 }
 
-/// Returns the numbered patches of one version. Of patches that were sent again the last is taken.
-fn in_order<'m>(
-    path: PathBuf,
-    first: &Mail,
-    numbered: &[&'m Mail],
-) -> Result<Vec<&'m Mail>, MailError> {
+/// Returns the `of` patches of a version.
+fn in_order(path: PathBuf, mails: &[Mail], version: u32, of: u32) -> Result<Vec<&Mail>, MailError> {
+    let mut places = by_number(&path, mails, version)?;
+    places.remove(&0);
+    if let Some(mail) = places.values().find(|mail| !mail.has_diff) {
+        return Err(MailError::NoDiff { path, subject: mail.line.clone() });
+    }
+    match missing(places.keys().copied(), of) {
+        Some(missing) => Err(MailError::Missing { path, version, missing, of }),
+        None => Ok(places.into_values().collect()),
+    }
+}
+
+/// Returns the numbered mails of a version, with those that it has from the version before. Of
+/// mails that were sent again the last is taken.
+fn by_number<'m>(
+    path: &Path,
+    mails: &'m [Mail],
+    version: u32,
+) -> Result<BTreeMap<u32, &'m Mail>, MailError> {
     let of = |mail: &Mail| mail.subject.place.map_or(0, |(_, of)| of);
+    let of_version = |mail: &&Mail| !mail.subject.is_reply && mail.subject.version == version;
+    let numbered = || mails.iter().filter(of_version).filter(|mail| mail.number().is_some());
     let mut places: BTreeMap<u32, &Mail> = BTreeMap::new();
-    for mail in numbered {
+    let Some(first) = numbered().next() else { return Ok(places) };
+    for mail in numbered() {
         let number = mail.number().unwrap_or_default();
         let before = places.insert(number, mail);
         let is_other = |before: &&Mail| number > 0 && before.subject.title != mail.subject.title;
         let other = before.filter(is_other).or((of(mail) != of(first)).then_some(first));
         if let Some(other) = other {
-            let (first, second) = (other.line.clone(), mail.line.clone());
+            let (path, first, second) = (path.to_owned(), other.line.clone(), mail.line.clone());
             return Err(MailError::TwoSeries { path, first, second });
         }
-        if number > 0 && !mail.has_diff {
-            return Err(MailError::NoDiff { path, subject: mail.line.clone() });
+    }
+    let lacks = missing(places.keys().copied().filter(|number| *number > 0), of(first)).is_some();
+    if lacks && version > 1 && replace_those_before(&places, mails) {
+        let before = by_number(path, mails, version - 1)?;
+        for (number, mail) in before.into_iter().filter(|(_, mail)| of(mail) == of(first)) {
+            places.entry(number).or_insert(mail);
         }
     }
-    places.remove(&0);
-    let (of, version) = (of(first), first.subject.version);
-    match missing(places.keys().copied(), of) {
-        Some(missing) => Err(MailError::Missing { path, version, missing, of }),
-        None => Ok(places.into_values().collect()),
-    }
+    Ok(places)
+}
+
+/// Returns true if each mail answers one of the same number, directly or through other mails: the
+/// rule of `b4 am` for a version of which only some patches were sent.
+fn replace_those_before(places: &BTreeMap<u32, &Mail>, mails: &[Mail]) -> bool {
+    let by_id: HashMap<&str, &Mail> =
+        mails.iter().filter_map(|mail| Some((mail.id.as_deref()?, mail))).collect();
+    let answered = |mail: &&Mail| by_id.get(mail.answers.as_deref()?).copied();
+    places.values().all(|mail| {
+        // A circle ends, too.
+        let above = successors(answered(mail), answered).take(mails.len());
+        above.into_iter().any(|above| above.subject.place == mail.subject.place)
+    })
 }
 
 /// Returns the numbers from 1 to `of` that are not among those found: `patches 2, 4 to 6`.
@@ -281,7 +316,7 @@ fn decoded(mail: &Mail, scratch: &Path) -> Result<Vec<u8>, MailError> {
 /// are made for.
 fn notes(path: &Path, mails: &[Mail], taken: &[&Mail]) -> Vec<String> {
     let path = named(path);
-    let version = taken[0].subject.version;
+    let version = taken.iter().map(|mail| mail.subject.version).max().unwrap_or(1);
     let others = mails.len() - taken.len();
     let mut notes = Vec::new();
     if others > 0 {
@@ -289,8 +324,9 @@ fn notes(path: &Path, mails: &[Mail], taken: &[&Mail]) -> Vec<String> {
         let mails = if others == 1 { "mail" } else { "mails" };
         let count = taken.len();
         notes.push(format!(
-            "{path}: takes {count} {patches}, version {version}, and passes over {others} other \
-             {mails}"
+            "{path}: takes {count} {patches}, version {version}{}, and passes over {others} other \
+             {mails}",
+            of_earlier(version, taken)
         ));
     }
     let of_version =
@@ -300,6 +336,18 @@ fn notes(path: &Path, mails: &[Mail], taken: &[&Mail]) -> Vec<String> {
         notes.push(format!("{path}: made for commit {short}, its base-commit"));
     }
     notes
+}
+
+/// Returns the patches that are of versions before the latest: ` with patches 1, 3 of version 2`.
+fn of_earlier(latest: u32, taken: &[&Mail]) -> String {
+    let versions: BTreeSet<u32> = taken.iter().map(|mail| mail.subject.version).collect();
+    let earlier = versions.into_iter().rev().filter(|version| *version != latest);
+    let told = earlier.filter_map(|version| {
+        let others = taken.iter().filter(|mail| mail.subject.version != version);
+        let numbers = missing(others.filter_map(|mail| mail.number()), taken.len() as u32)?;
+        Some(format!(" with {numbers} of version {version}"))
+    });
+    told.collect::<Vec<_>>().join(" and")
 }
 
 #[cfg(test)]

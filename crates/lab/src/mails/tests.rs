@@ -143,6 +143,55 @@ fn missing_patches_are_named() {
     assert!(subjects(&huge).unwrap_err().ends_with(expected));
 }
 
+/// Returns a patch with an identifier, which answers another mail.
+fn answer(subject: &str, id: &str, to: &str) -> String {
+    let headers = format!("Message-ID: <{id}@x>\nIn-Reply-To: <{to}@x>\n");
+    mail(subject, &headers, &format!("Why.\n---\n{DIFF}"))
+}
+
+#[test]
+fn patches_that_were_not_sent_anew_are_of_the_version_before() {
+    let old: String = (0..=4)
+        .map(|n| answer(&format!("[PATCH v2 {n}/4] old {n}"), &format!("old{n}"), "old0"))
+        .collect();
+    let new = answer("[PATCH v3 2/4] new 2", "new2", "old2");
+    let taken = given((new.clone() + &old).as_bytes()).unwrap();
+    let subjects_of = |given: &Given| -> Vec<String> {
+        given.patches.iter().map(|patch| patch.subject.clone()).collect()
+    };
+    assert_eq!(subjects_of(&taken), ["old 1", "new 2", "old 3", "old 4"]);
+    let note = "t.mbox: takes 4 patches, version 3 with patches 1, 3 to 4 of version 2, and \
+                passes over 2 other mails";
+    assert_eq!(taken.notes, [note]);
+
+    // The next version answers a comment, and the one after replaces another patch.
+    let comment = answer("Re: [PATCH v3 2/4] new 2", "comment", "new2");
+    let newer = answer("[PATCH v4 2/4] newer 2", "newer2", "comment");
+    let newest = answer("[PATCH v5 4/4] newest 4", "newest4", "old4");
+    let taken = given((old.clone() + &new + &comment + &newer + &newest).as_bytes()).unwrap();
+    assert_eq!(subjects_of(&taken), ["old 1", "newer 2", "old 3", "newest 4"]);
+    let note = "version 5 with patch 2 of version 4 and with patches 1, 3 of version 2, and";
+    assert!(taken.notes[0].contains(note), "{:?}", taken.notes);
+}
+
+#[test]
+fn a_version_that_answers_nothing_of_the_same_number_is_not_filled() {
+    let old: String = (1..=3)
+        .map(|n| answer(&format!("[PATCH v2 {n}/3] old {n}"), &format!("old{n}"), "cover"))
+        .collect();
+    let circle = answer("Re: hello", "a", "b") + &answer("Re: hello", "b", "a");
+    for (new, lacks) in [
+        (patch("[PATCH v3 2/3] new"), "patches 1, 3 of 3"),
+        (answer("[PATCH v3 2/3] new", "new", "old1"), "patches 1, 3 of 3"),
+        (answer("[PATCH v3 2/3] new", "new", "a") + &circle, "patches 1, 3 of 3"),
+        (answer("[PATCH v3 2/4] new", "new", "old2"), "patches 1, 3 to 4 of 4"),
+        (answer("[PATCH v4 2/3] new", "new", "old2"), "patches 1, 3 of 3"),
+    ] {
+        let error = subjects(&(old.clone() + &new)).unwrap_err();
+        assert!(error.ends_with(&format!("of the series lacks {lacks}")), "{error}");
+    }
+}
+
 #[test]
 fn a_patch_that_was_sent_again_is_taken_once() {
     let text = patch("[PATCH 1/2] x") + &patch("[PATCH 2/2] y") + &patch("[RESEND PATCH 2/2] y");
