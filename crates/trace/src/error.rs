@@ -11,6 +11,7 @@ use super::header::MAX_EPOCH_REFERENCES;
 use super::limits::{
     MAX_ARGUMENTS, MAX_FILES, MAX_STRING, MAX_STRINGS, STEPS, STEPS_PER_AREA, STEPS_PER_BYTE,
 };
+use super::room::NoRoom;
 use super::wire::VERSION;
 
 /// An error in reading a trace. Offsets are bytes of the file consumed when the fault was found.
@@ -271,10 +272,19 @@ pub enum WriteError {
         /// The link.
         path: PathBuf,
     },
+    /// The pages do not fit in memory.
+    #[error("the trace has more pages than there is memory for{}", memory_limit_note())]
+    NoRoom,
     /// Writing failed.
     #[error("writing the trace failed")]
     Write(#[from] io::Error),
     /// The header or the event breaks a rule of the format; nothing of it was written.
     #[error("the trace format does not allow {0}")]
     Fault(#[from] Fault),
+}
+
+impl From<NoRoom> for WriteError {
+    fn from(_: NoRoom) -> Self {
+        Self::NoRoom
+    }
 }

@@ -118,16 +118,23 @@ impl<W: Write> TraceWriter<W> {
             let (found, named) = (file.0.into(), self.files.len() as u64);
             return Err(Fault::UnknownFile { found, named }.into());
         }
-        if let Event::Access { page, .. } = event
-            && self.places.get(*page).is_none()
-        {
-            // The page has to be named first.
-            self.step()?;
+        let mut place = None;
+        if let Event::Access { page, .. } = *event {
+            place = self.places.get(page);
+            if place.is_none() {
+                // The page has to be named first.
+                self.step()?;
+            }
         }
         self.step()?;
         self.rules.event(event)?;
         match *event {
-            Event::Access { page, store, after } => self.access(page, store, after)?,
+            Event::Access { page, store, after } => {
+                let place = place.map_or_else(|| self.name(page), Ok)?;
+                self.record.clear();
+                Lead::Access { place, store }.put(&mut self.record);
+                put_number(&mut self.record, after);
+            }
             Event::EpochEnd { references } => {
                 self.begin(Tag::EpochEnd);
                 put_number(&mut self.record, references);
@@ -181,17 +188,6 @@ impl<W: Write> TraceWriter<W> {
         self.rules.areas()
     }
 
-    fn access(&mut self, page: Page, store: bool, after: u64) -> Result<(), WriteError> {
-        let place = match self.places.get(page) {
-            Some(place) => place,
-            None => self.name(page)?,
-        };
-        self.record.clear();
-        Lead::Access { place, store }.put(&mut self.record);
-        put_number(&mut self.record, after);
-        Ok(())
-    }
-
     /// Counts a record, as the reader will.
     fn step(&mut self) -> Result<(), Fault> {
         let Self { rules, stream, .. } = self;
@@ -203,7 +199,7 @@ impl<W: Write> TraceWriter<W> {
         put_page(&mut self.record, page, self.named);
         self.named = page.number();
         self.put_record()?;
-        Ok(self.places.name(page))
+        Ok(self.places.name(page)?)
     }
 
     fn begin(&mut self, tag: Tag) {

@@ -6,7 +6,7 @@ use cap::Cap;
 use pageout_trace::decoded::Decoded;
 use pageout_trace::reference_string::StringError;
 use pageout_trace::source::TraceSource;
-use pageout_trace::{Ending, Event, FilterShape, Header, Page, TraceWriter};
+use pageout_trace::{Ending, Event, FilterShape, Header, ImportOptions, Page, TraceWriter, import};
 use std::alloc::System;
 use std::path::Path;
 
@@ -54,6 +54,16 @@ fn taken(source: &TraceSource) -> (usize, usize) {
     (ALLOCATOR.max_allocated() - before, ALLOCATOR.allocated() - before)
 }
 
+/// Returns the most bytes that an import takes.
+fn taken_by_import(directory: &Path, text: &str) -> usize {
+    let (before, most_before) = (ALLOCATOR.allocated(), ALLOCATOR.max_allocated());
+    let output = directory.join("imported.pgt");
+    let done = import(text.as_bytes(), output, &ImportOptions::default(), &mut |_| {});
+    assert_eq!(done.expect("it is imported").totals.distinct_pages, 1 << 22);
+    assert!(ALLOCATOR.max_allocated() > most_before, "it comes after what takes less");
+    ALLOCATOR.max_allocated() - before
+}
+
 #[test]
 fn memory_is_for_what_a_trace_has_and_not_for_how_often_it_has_nothing() {
     let directory = tempfile::tempdir().expect("a directory");
@@ -74,6 +84,11 @@ fn memory_is_for_what_a_trace_has_and_not_for_how_often_it_has_nothing() {
     let each = each + 12 * 3 / 2;
     assert!(most < READER + many * (each + OF_A_PAGE), "{many} pages: {most}");
     assert!(kept < many * each, "{many} pages: {kept}");
+
+    // All pages that an import of DAMON may have, in one region: places are few, and pages bits.
+    let wide = "target_id: 0\nnr_regions: 1\n0-400000000 (  16 GiB) 4 7\n";
+    let imported = taken_by_import(directory.path(), wide);
+    assert!(imported < 96 << 20, "an import of {} bytes: {imported}", wide.len());
 
     for part in 1..8 {
         let (before, available) = (ALLOCATOR.allocated(), most as u64 * part / 8);

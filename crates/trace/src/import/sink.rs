@@ -14,8 +14,8 @@ use crate::output::OutputFile;
 use crate::write::TraceWriter;
 use crate::{PAGE_SHIFT, PROGRESS_REFERENCES};
 
-/// Approximate bytes of memory for a page here: the writer's place of it.
-const BYTES_A_PAGE: u64 = 48;
+/// Approximate bytes of memory for a page here: the writer's place of it, and its bit in a set.
+const BYTES_A_PAGE: u64 = 128;
 
 /// The trace to be written.
 pub(super) struct Sink<'a> {

@@ -91,7 +91,7 @@ fn an_export_has_the_bytes_that_libcachesim_wrote() {
 #[test]
 fn objects_are_as_many_as_memory_is_there_for() {
     let all: Vec<(u64, i64)> = (0..101).map(|object| (object, -1)).collect();
-    let options = ImportOptions { available: Some(64 * 100), ..of(Format::OracleGeneral) };
+    let options = ImportOptions { available: Some(128 * 100), ..of(Format::OracleGeneral) };
     assert!(imported(&options, &records(&all[..100])).is_ok());
     let error = imported(&options, &records(&all)).expect_err("one more").to_string();
     assert!(error.contains("more than 100 pages"), "{error}");
