@@ -12,6 +12,10 @@ use crate::error::WriteError;
 pub(super) const MAX_REGIONS: usize = 1 << 22;
 /// The maximum number of pages of DAMON's regions that were accessed, in all snapshots together.
 pub(super) const MAX_ACCESSES: u64 = 1 << 25;
+/// The number of those pages that any input may have, and how many more for each of its regions:
+/// few bytes could ask for hours of work.
+pub(super) const ANY_ACCESSES: u64 = 1 << 22;
+pub(super) const ACCESSES_PER_REGION: u64 = 1 << 15;
 /// The maximum number of different pages.
 pub(super) const MAX_PAGES: u64 = 1 << 22;
 /// The maximum number of records of a cache's trace: no trace of more accesses has a reference
@@ -231,6 +235,17 @@ pub enum Refusal {
     Accesses {
         /// The number found.
         pages: u64,
+    },
+    /// More pages than a trace of so few regions may have.
+    #[error(
+        "{pages} pages were accessed in {regions} regions; accepted are {ANY_ACCESSES}, and \
+         {ACCESSES_PER_REGION} more for each region"
+    )]
+    Wide {
+        /// The number of pages found.
+        pages: u64,
+        /// The number of regions.
+        regions: u64,
     },
     /// More different pages than a trace of snapshots may have.
     #[error("{pages} different pages were accessed; accepted are {MAX_PAGES}")]

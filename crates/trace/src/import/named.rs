@@ -6,7 +6,7 @@ use crate::unpack::Packing;
 use crate::wire::MAGIC;
 
 /// The first bytes of files that nothing here reads.
-const SIGNATURES: [(&[u8], Foreign); 12] = [
+const SIGNATURES: [(&[u8], Foreign); 13] = [
     (b"\xff\xfe", Foreign::Utf16),
     (b"\xfe\xff", Foreign::Utf16),
     (b"PERFILE2", Foreign::PerfData),
@@ -21,6 +21,8 @@ const SIGNATURES: [(&[u8], Foreign); 12] = [
     (b"\x7fELF", Foreign::Elf),
     // The default view of `damo report access`.
     (b"heatmap:", Foreign::DamoReport),
+    // `lru_gen_seq_show` of the kernel's `mm/vmscan.c`.
+    (b"memcg ", Foreign::LruGen),
 ];
 
 /// Returns the kind of a file by its first bytes; some kilobytes are enough. Returns `None` if they
@@ -83,6 +85,7 @@ mod tests {
             (b"PK\x03\x04\0", "a zip archive"),
             (b"{\"schema\": \"x\"}\n", "JSON"),
             (b"1,2,3,4\n5,6,7,8\n9,", "comma-separated values"),
+            (b"memcg     1 /\n node     0\n", "the text of lru_gen"),
             (b"heatmap: 0011\n# min/max", "a report of damo's for people"),
             (b"00001111\n# access_frequency:  0  1  2\n", "a report of damo's for people"),
             (b" L 1000,8\n", "a lackey log"),

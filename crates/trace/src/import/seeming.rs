@@ -31,6 +31,8 @@ pub enum Foreign {
     Lcs,
     /// A report of damo's for people.
     DamoReport,
+    /// MGLRU's `lru_gen`, or `lru_gen_full`.
+    LruGen,
     /// Compressed by bzip2.
     Bzip2,
     /// Compressed by LZ4.
@@ -75,6 +77,7 @@ impl Foreign {
             Self::TraceDat => "print it with `trace-cmd report`",
             Self::Lcs => "convert it with libCacheSim's traceConv, to oracleGeneral",
             Self::DamoReport => "print the records with `damo report access --raw_form`",
+            Self::LruGen => "print its generations with `pageout lab lru-gen --read`",
             Self::Bzip2 => "decompress it with `bzip2 -dc`",
             Self::Lz4 => "decompress it with `lz4 -dc`",
             Self::Lzma => "decompress it with `xz -dc --format=lzma`",
@@ -109,6 +112,7 @@ impl fmt::Display for Seeming {
                 Foreign::TraceDat => "trace-cmd's own file",
                 Foreign::Lcs => "libCacheSim's lcs format",
                 Foreign::DamoReport => "a report of damo's for people",
+                Foreign::LruGen => "the text of lru_gen",
                 Foreign::Bzip2 => "bzip2-compressed data",
                 Foreign::Lz4 => "LZ4-compressed data",
                 Foreign::Lzma => "LZMA-compressed data",

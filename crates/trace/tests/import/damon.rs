@@ -92,6 +92,22 @@ cpus=8
             ),
             case("ftrace", ftrace, Read(3, 3, &[])),
             case(
+                "trace-cmd, of CPUs without events",
+                format!(
+                    "CPU 0 is empty\nCPU 2 is empty\ncpus=3\n k-4 [1] 1.0: damon_aggregated: \
+                     {REGION}\n"
+                ),
+                Read(3, 3, &[(Cause::Remark, 2)]),
+            ),
+            case(
+                "events lost elsewhere",
+                format!(
+                    "# tracer: nop\nCPU:1 [LOST 57 EVENTS]\n k-4 (4) [5] d..1. 1.0: \
+                     damon_aggregated: {REGION}\n"
+                ),
+                Read(3, 3, &[(Cause::Remark, 1)]),
+            ),
+            case(
                 "without the age",
                 format!("k 4 [0] 1.0: damon:damon_aggregated: {}\n", &REGION[..REGION.len() - 2]),
                 Read(3, 3, &[]),
@@ -191,6 +207,27 @@ fn the_json_of_damo_is_imported() {
     check(
         &of(Format::Damon),
         vec![case("two schemes", schemes, Refused("several DAMON contexts"))],
+    );
+}
+
+/// Few bytes may ask for no more than a few seconds of work.
+#[test]
+fn regions_far_wider_than_their_text_are_refused() {
+    let wide = "target_id: 0\nnr_regions: 1\n0-400000000 (  16 GiB) 4 7\n".repeat(8);
+    let traced = "k 4 [0] 1.0: damon:damon_aggregated: target_id=0 nr_regions=1 0-17179869184: 4\n";
+    let json = json("\"target_id\": 0,", "4").replace("139,637,976,727,552", "139,608,000,000,000");
+    check(
+        &of(Format::Damon),
+        vec![
+            case("eight snapshots", wide, Refused("33554432 pages were accessed in 8 regions")),
+            case(
+                "as tracepoints",
+                traced.repeat(8),
+                Refused("accepted are 4194304, and 32768 more"),
+            ),
+            case("JSON", json, Refused("pages were accessed in 1 regions")),
+            case("beyond all", traced.repeat(9), Refused("accepted are 33554432 in all")),
+        ],
     );
 }
 

@@ -1,7 +1,9 @@
 //! The snapshots of an input, kept until all of it is known to be acceptable.
 
 use super::super::access::{Access, Cause};
-use super::super::error::{ImportError, MAX_ACCESSES, MAX_PAGES, MAX_REGIONS, Refusal};
+use super::super::error::{
+    ACCESSES_PER_REGION, ANY_ACCESSES, ImportError, MAX_ACCESSES, MAX_PAGES, MAX_REGIONS, Refusal,
+};
 use super::super::sink::Sink;
 use crate::PAGE_SHIFT;
 use crate::reference::Reference;
@@ -33,6 +35,8 @@ pub(super) struct Snapshots {
     ends: Vec<usize>,
     /// The number of pages of all regions in `accessed`.
     pages: u64,
+    /// The number of all regions.
+    regions: u64,
     /// The present snapshot is the one that damo adds at the end.
     is_closing: bool,
 }
@@ -53,6 +57,7 @@ impl Snapshots {
             return Err(Refusal::Backwards { start, end });
         }
         self.is_closing |= accesses.is_none();
+        self.regions += 1;
         let (start, end) = (start >> PAGE_SHIFT, end.div_ceil(1 << PAGE_SHIFT));
         if accesses.is_none_or(|accesses| accesses == 0) || start == end {
             return Ok(());
@@ -95,8 +100,12 @@ impl Snapshots {
         forgotten
     }
 
-    /// Checks that a trace may have that many different pages.
+    /// Checks that a trace of these regions may have that many pages.
     pub(super) fn check_pages(&self) -> Result<(), Refusal> {
+        let Self { pages, regions, .. } = *self;
+        if pages > ANY_ACCESSES + regions * ACCESSES_PER_REGION {
+            return Err(Refusal::Wide { pages, regions });
+        }
         let mut regions = self.accessed.clone();
         regions.sort_unstable_by_key(|region| region.start);
         let mut after = 0;

@@ -133,6 +133,7 @@ fn parse(line: &[u8]) -> Option<LineContent> {
         | b"monitoring_duration:" => Some(LineContent::Nothing),
         b"data" if rest.next() == Some(b"source:") => Some(LineContent::Nothing),
         _ if first.starts_with(b"#") || is_trace_cmd_s(first) => Some(LineContent::Nothing),
+        _ if is_trace_cmd_s_remark(line) => Some(LineContent::PassedOver(Cause::Remark)),
         _ if is_event(line) => Some(LineContent::PassedOver(Cause::OtherEvent)),
         _ => {
             let (start, end) = range(first, hexadecimal)?;
@@ -152,6 +153,12 @@ fn target(word: &[u8]) -> Option<u64> {
 /// Returns true for the first lines of `trace-cmd report`: `cpus=8`, and `version = 6` before it.
 fn is_trace_cmd_s(first: &[u8]) -> bool {
     first == b"version" || first.starts_with(b"cpus=")
+}
+
+/// Returns true for `CPU 3 is empty`, and for `CPU:3 [LOST 57 EVENTS]`, which ftrace prints too.
+fn is_trace_cmd_s_remark(line: &[u8]) -> bool {
+    line.starts_with(b"CPU ") && line.ends_with(b" is empty")
+        || line.starts_with(b"CPU:") && line.ends_with(b" EVENTS]")
 }
 
 /// Returns true for a line with a time and, after it, an event.
@@ -195,6 +202,8 @@ mod tests {
             ("# start_addr     end_addr", LineContent::Nothing),
             ("cpus=8", LineContent::Nothing),
             ("version = 6", LineContent::Nothing),
+            ("CPU 3 is empty", LineContent::PassedOver(Cause::Remark)),
+            ("CPU:3 [LOST 57 EVENTS]", LineContent::PassedOver(Cause::Remark)),
             (
                 "kdamond.0 46 [02] 7.84: damon:damos_before_apply: ctx_idx=0 scheme_idx=0",
                 LineContent::PassedOver(Cause::OtherEvent),
