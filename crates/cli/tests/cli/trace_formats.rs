@@ -108,6 +108,28 @@ fn a_format_is_recognized_and_what_is_passed_over_is_counted() {
     assert_refused(&run_with_input(&import, "PERFILE2"), &["perf's own file", "perf script"]);
 }
 
+/// Every text that may have lines without a reference says how many there are, by their causes.
+#[test]
+fn each_text_says_how_many_lines_it_passes_over_and_why() {
+    let directory = tempdir().expect("a directory");
+    let import = format!("trace import --output {} -", directory.path().join("a.pgt").display());
+    let damon = format!("kdamond.0 4 [027] 7.83: damon:damos_before_apply: ctx_idx=0\n{DAMON}");
+    let view = format!("{VIEW} 3 1: 5 <marker: core 3>\n 4 1: 5 <entry type 46>\n");
+    let chain = format!("{SAMPLES}\tffffffff8175336a elf_load ([kernel])\n");
+    for (input, expected) in [
+        (&*chain, &["lines of call chains 1"][..]),
+        (&damon, &["lines of other events 1"]),
+        ("==1== Lackey\n==1== \nSB 1000\nI  1000,4\n", &["markers 1", "remarks of the tool 2"]),
+        (&view, &["markers 1", "entries of an unknown type 1"]),
+    ] {
+        let done = run_with_input(&import, input);
+        assert!(done.status.success(), "{}", stderr(&done));
+        let told = stderr(&done);
+        let passed: Vec<_> = told.lines().filter_map(|l| l.strip_prefix("passed over: ")).collect();
+        assert_eq!(passed, expected, "{input}");
+    }
+}
+
 /// No input names a size that anything is reserved for, and none is read without end.
 #[test]
 fn hostile_inputs_are_refused() {

@@ -32,6 +32,18 @@ fn both_records_are_imported() {
         let loop_of = |n: u64| -> Vec<u8> {
             (0..n).flat_map(|k| of_format(0x40_0000 + 4 * k, 0x7f00_0010_0000, k << 12)).collect()
         };
+        let with = |flags: [u8; 2], places: &[usize]| -> Vec<u8> {
+            let mut record = of_format(0x40_0000, 0x1000, 0x2000);
+            record[8..10].copy_from_slice(&flags);
+            for place in places {
+                record[*place..place + 8].copy_from_slice(&(place << 16).to_le_bytes());
+            }
+            record
+        };
+        // The second store, and the last load.
+        let [second, last] = if format == Format::Champsim { [24, 56] } else { [32, 80] };
+        let mut registers = with([0, 0], &[]);
+        registers[10..16].copy_from_slice(&[25, 26, 6, 64, 255, 1]);
         let kernel =
             [of_format(0x40_0000, 0xffff_c900_0000_3ff8, 0), of_format(1 << 63 | 4, 0, 0x1000)];
         check(
@@ -42,6 +54,21 @@ fn both_records_are_imported() {
                 // The first does not load: 0 is no address.
                 case("eight instructions", loop_of(8), Read(23, 9, &[])),
                 case("the kernel's part", kernel.concat(), Read(2, 2, &[(Cause::Kernel, 2)])),
+                case("a branch", with([1, 0], &[]), Read(3, 3, &[])),
+                case("a taken branch", with([1, 1], &[]), Read(3, 3, &[])),
+                case("two stores and two loads", with([0, 0], &[second, last]), Read(5, 5, &[])),
+                case("registers", registers, Read(3, 3, &[])),
+                case("one page for all", of_format(0x1000, 0x1008, 0x1ff8), Read(3, 1, &[])),
+                case("no branch flag", with([2, 0], &[]), Refused("byte 0: found no instruction")),
+                case(
+                    "a fault after the first",
+                    [with([0, 0], &[]), with([0, 3], &[])].concat(),
+                    Refused(if format == Format::Champsim {
+                        "byte 64: found"
+                    } else {
+                        "byte 96: found"
+                    }),
+                ),
                 case("zeros", [0; 192], Refused("byte 0: found no instruction")),
                 case("cut off", &loop_of(2)[..100], Refused("the input ends within a record")),
             ],

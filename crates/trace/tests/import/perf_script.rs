@@ -76,6 +76,25 @@ Web Content   4242/4250  596.325636: page-faults:     55d0c0de2000
 }
 
 #[test]
+fn odd_names_of_events_and_commands_are_read() {
+    let names = "\
+ls 10 1.5: 11 mem_load_retired.l1_miss:pp:     1000
+ls 10 1.6: 11 ibs_op//:     2000
+";
+    let lost = "\
+:10 10 [3] 1.5: PERF_RECORD_LOST lost 7
+:10 10 [3] 1.6: mem:     1000
+";
+    check(
+        &of(Format::PerfScript),
+        vec![
+            case("modifiers, and slashes", names, Read(2, 2, &[])),
+            case("lost samples of no command", lost, Read(1, 1, &[(Cause::OtherEvent, 1)])),
+        ],
+    );
+}
+
+#[test]
 fn texts_without_addresses_and_of_several_processes_are_refused() {
     let no_address = "\
             true 17604   596.325633:          1 page-faults:  ffffffff8175336a elf_load+0x28a ([kernel.kallsyms])
