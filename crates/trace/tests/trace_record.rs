@@ -258,5 +258,11 @@ mod under_qemu {
         recording.options.program = PathBuf::from("/nonexistent/qemu");
         let expected = "cannot find `/nonexistent/qemu`: install the package `qemu-user`";
         assert_eq!(recording.refused().to_string(), expected);
+        let directory = tempfile::tempdir().expect("a directory");
+        let shim = directory.path().join("shim");
+        std::fs::write(&shim, "#!/bin/sh -e\nexec ls\n").expect("a file");
+        let shim = shim.to_str().expect("UTF-8");
+        let error = under_qemu(&[shim]).refused().to_string();
+        assert!(error.starts_with(&format!("{shim} is a script for `/bin/sh")), "{error}");
     }
 }
