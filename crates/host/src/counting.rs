@@ -26,6 +26,14 @@ pub struct Counts {
 }
 
 impl Counts {
+    /// Adds the counts of a pass that was made that many times.
+    pub(crate) fn add(&mut self, pass: Self, times: u64) {
+        self.entries_visited += pass.entries_visited * times;
+        self.atomics += pass.atomics * times;
+        self.invalidations += pass.invalidations * times;
+        self.barriers += pass.barriers * times;
+    }
+
     /// Returns the counts of a pass over `pages` pages, divided by the pages.
     pub fn metrics(&self, pages: f64) -> Vec<Metric> {
         let counts = [self.entries_visited, self.atomics, self.invalidations, self.barriers];

@@ -149,6 +149,39 @@ fn tables_suffice_however_often_memory_is_mapped_anew() {
     }
 }
 
+/// Empty epochs are counted as if each were aged, and few are.
+#[test]
+fn empty_epochs_are_aged_though_there_are_millions() {
+    let directory = tempdir().expect("a directory");
+    let trace = directory.path().join("empty.pgt");
+    let figures = |empty: usize, every: u32| -> Vec<[f64; 4]> {
+        let between = std::iter::repeat_n(END, empty);
+        let events = [map(0x100, 0x102), access(0x100), END].into_iter();
+        let events = events.chain(between).chain([access(0x100), access(0x101), END]);
+        write_trace(&trace, &events.collect::<Vec<_>>());
+        let words =
+            format!("compare trace --trace {} order=0 every={every} --runs 1", trace.display());
+        let names = ["agings", "pages aged", "folios referenced", "entries visited"];
+        let of_record = |record| names.map(|name| counted(record, name));
+        records(&words).records.iter().map(of_record).collect()
+    };
+    for (empty, every) in [(0, 1), (1, 1), (2, 1), (5, 1), (5, 2), (5, 4)] {
+        let agings = ((empty + 2) as f64 / f64::from(every)).ceil();
+        // Each but the last has a page. Found are the first store and the last two.
+        for found in figures(empty, every) {
+            assert_eq!(found[..3], [agings, agings + 1.0, 3.0], "{empty} by {every}: {found:?}");
+        }
+    }
+    let entries = |empty| -> Vec<f64> {
+        figures(empty, 1).iter().map(|found| (found[3] * found[1]).round()).collect()
+    };
+    let [two, three, many] = [2, 3, 5_000_000].map(entries);
+    for (k, many) in many.iter().enumerate() {
+        let each = three[k] - two[k];
+        assert!((many - (two[k] + 4_999_998.0 * each)).abs() <= 1.0, "{two:?} {three:?} {many}");
+    }
+}
+
 #[test]
 fn traces_that_cannot_be_replayed_are_refused() {
     let directory = tempdir().expect("a directory");

@@ -40,6 +40,10 @@ use std::collections::BTreeMap;
 
 const SIZED: &str = "the arena is sized by playing the trace through";
 
+/// The maximum number of agings of a run of empty epochs, which are all alike. In a longer run each
+/// stands for several.
+const MOST_ALIKE: u64 = 1000;
+
 /// The scenario, with one value a field.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Replay {
@@ -190,6 +194,7 @@ struct Found {
     /// Folios found referenced, over all agings.
     referenced: u64,
     ns: u64,
+    counts: Counts,
 }
 
 /// Records that were counted already.
@@ -256,13 +261,8 @@ impl<F: Arch> ReplayCell<F> {
     }
 
     /// Replays the trace once under every variant, interleaved epoch by epoch and beginning with
-    /// another each time. `age` makes the environment in which the k-th variant's folios are aged,
-    /// and returns its counts.
-    fn replay(
-        &self,
-        round: usize,
-        mut age: impl FnMut(usize, &Program<'_, F>, Aging) -> Found,
-    ) -> Vec<Found> {
+    /// another each time. `age` ages all folios of a program.
+    fn replay(&self, round: usize, age: fn(&Program<'_, F>, Aging) -> Found) -> Vec<Found> {
         let mut arenas: Vec<_> = self.variants.iter().map(|_| self.arena()).collect();
         // The memory of a variant is random, so it is another each time.
         arenas.rotate_left(round % self.variants.len());
@@ -272,10 +272,10 @@ impl<F: Arch> ReplayCell<F> {
         let mut found = vec![Found::default(); self.variants.len()];
         let mut ends = EpochEnds::new(self.every);
         let mut agings = round;
-        let mut age_all = |programs: &[Program<'_, F>]| {
+        let mut age_all = |programs: &[Program<'_, F>], times: u64| {
             agings += 1;
             for k in turns(programs.len(), agings) {
-                found[k].add(age(k, &programs[k], self.aging(self.variants[k])));
+                found[k].add(age(&programs[k], self.aging(self.variants[k])), times);
             }
         };
         for step in self.steps.iter() {
@@ -293,14 +293,21 @@ impl<F: Arch> ReplayCell<F> {
                     }
                 }
                 Step::EpochEnds(nr) => {
-                    for _ in (0..nr).filter(|_| ends.is_due()) {
-                        age_all(&programs);
+                    let due = (0..nr).filter(|_| ends.is_due()).count() as u64;
+                    if due > 0 {
+                        age_all(&programs, 1);
+                    }
+                    // All epochs but the first are empty: the agings after it find nothing young.
+                    let alike = due.saturating_sub(1);
+                    let made = alike.min(MOST_ALIKE);
+                    for k in 0..made {
+                        age_all(&programs, alike * (k + 1) / made - alike * k / made);
                     }
                 }
             }
         }
         if ends.is_left_over() {
-            age_all(&programs);
+            age_all(&programs, 1);
         }
         found
     }
@@ -329,7 +336,7 @@ impl<F: Arch> ReplayCell<F> {
 
 impl<F: Arch> Cell for ReplayCell<F> {
     fn sample(&mut self, round: usize) {
-        let found = self.replay(round, |_, program, aging| program.age_timed(aging));
+        let found = self.replay(round, |program, aging| program.age_timed(aging));
         for (samples, found) in self.samples.iter_mut().zip(&found) {
             samples.push(found.ns as f64 / found.pages as f64);
         }
@@ -341,16 +348,11 @@ impl<F: Arch> Cell for ReplayCell<F> {
     }
 
     fn records(&mut self) -> Vec<Record> {
-        let counters: Vec<_> = self.variants.iter().map(|_| Counter::of::<F>()).collect();
-        let counting = self.replay(0, |k, program, aging| {
-            let env = CountingEnv::new(program.ground.env, &counters[k]);
-            program.age_counted(&env, aging)
-        });
+        let counting = self.replay(0, |program, aging| program.age_counted(aging));
         let record = |k: usize| {
             let found = counting[k];
-            let counts: Counts = counters[k].counts();
             let mut metrics = vec![FOLIO_REFERENCED.of(&self.samples[k])];
-            metrics.extend(counts.metrics(found.pages as f64));
+            metrics.extend(found.counts.metrics(found.pages as f64));
             metrics.push(NR_AGINGS.one(found.agings as f64));
             metrics.push(PAGES_AGED.one(found.pages as f64));
             metrics.push(FOLIOS_REFERENCED.one(found.referenced as f64));
@@ -361,11 +363,13 @@ impl<F: Arch> Cell for ReplayCell<F> {
 }
 
 impl Found {
-    fn add(&mut self, one: Self) {
-        self.agings += one.agings;
-        self.pages += one.pages;
-        self.referenced += one.referenced;
-        self.ns += one.ns;
+    /// Adds an aging that stands for that many.
+    fn add(&mut self, one: Self, times: u64) {
+        self.agings += times;
+        self.pages += one.pages * times;
+        self.referenced += one.referenced * times;
+        self.ns += one.ns * times;
+        self.counts.add(one.counts, times);
     }
 }
 
@@ -482,13 +486,15 @@ impl<'a, F: Arch> Program<'a, F> {
         let env: HostEnv<'a, F> = self.ground.env;
         let list = self.lru_list();
         let (referenced, ns) = timed(|| self.ground.age(&env, &list, aging));
-        Found { agings: 1, pages: self.pages(&list), referenced, ns }
+        Found { pages: self.pages(&list), referenced, ns, ..Found::default() }
     }
 
-    fn age_counted(&self, env: &CountingEnv<'a, F>, aging: Aging) -> Found {
-        let list = self.lru_list();
-        let referenced = self.ground.age(env, &list, aging);
-        Found { agings: 1, pages: self.pages(&list), referenced, ns: 0 }
+    fn age_counted(&self, aging: Aging) -> Found {
+        let (list, counter) = (self.lru_list(), Counter::of::<F>());
+        let env = CountingEnv::new(self.ground.env, &counter);
+        let referenced = self.ground.age(&env, &list, aging);
+        let (pages, counts) = (self.pages(&list), counter.counts());
+        Found { pages, referenced, counts, ..Found::default() }
     }
 
     fn lru_list(&self) -> Vec<FolioId> {
