@@ -12,10 +12,11 @@ use pageout_paging::mmu::Asid;
 use pageout_paging::tlb::{FlushPolicy, YoungFlush};
 use pageout_paging::young::YoungAlgorithm;
 use pageout_paging::{Format, Order, Pfn, Rules, Table, VirtRange};
+use pageout_reclaim::Agent as Reclaimer;
 use pageout_reclaim::mglru::LruGenCaps;
 use pageout_reclaim::{
     Advice, Aging, CpuCtx, Fault, FlushTiming, FolioFlags, Frames, MappingId, MappingKind, MemcgId,
-    MmId, MmState, NewVma, Place, PmdLeaves, ReclaimRequest, Targets, Thp, TruncateError, Tuning,
+    MmId, MmState, NewVma, Place, PmdLeaves, ReclaimOptions, Targets, Thp, TruncateError, Tuning,
     UnmapGranularity, Unmapping, VmFlags,
 };
 use std::marker::PhantomData;
@@ -247,11 +248,15 @@ impl<'a, R: Rules, F: Format> Harness<'a, R, F> {
         }
     }
 
-    /// Asks for all of the cgroup's memory to be reclaimed.
+    /// Reclaims from the cgroup once. `memory_reclaim` would try 17 times while others use the
+    /// pages, and a search would spend its executions on the repetitions.
     pub fn reclaim(&self, env: &Ground<'_, R, F>) {
-        let request = ReclaimRequest::of(self.scenario.order().nr_pages() as u64 * F::PAGE_SIZE);
-        // Reclaiming less than requested is no failure here: others may use the pages.
-        let _ = self.maps.on(env, &mut CpuCtx::new(), TUNING).memory_reclaim(self.memcg, request);
+        let options =
+            ReclaimOptions { may_swap: true, swappiness: None, agent: Reclaimer::Proactive };
+        let nr_pages = self.scenario.order().nr_pages() as u64;
+        let cpu = &mut CpuCtx::new();
+        // Nothing reclaimed is no failure here: others may use the pages.
+        self.maps.on(env, cpu, TUNING).try_to_free_mem_cgroup_pages(self.memcg, nr_pages, options);
     }
 
     fn munmap(&self, env: &Ground<'_, R, F>, from: u64, to: u64) {

@@ -333,7 +333,7 @@ pub(crate) struct CheckArgs {
     /// Run all executions with at most N choices
     ///
     /// These are choices of a CPU against the default. Without it, each search runs its first 6,000
-    /// executions, in a minute or two for all.
+    /// executions, in half a minute for all.
     #[arg(long, value_name = "N", value_parser = whole::<usize>(0..=u64::MAX))]
     pub bound: Option<usize>,
     /// Execute one schedule, as a counterexample prints it
