@@ -63,6 +63,10 @@ const INDENT: usize = 2;
 /// A mark for a line across all columns while a table is laid out. It is a control character, so no
 /// cell has it.
 const ACROSS: &str = "\u{1e}";
+/// The indentation of the lines in which the name of a row continues.
+const HANG: usize = 2;
+/// A mark of no width for the first line of a row while a table is laid out.
+const FIRST: &str = "\u{200b}";
 /// A mark for a last blank of a number while a table is laid out, because the layout removes other
 /// blanks.
 const KEPT: &str = "\u{a0}";
@@ -167,19 +171,54 @@ impl Grid {
         tables
     }
 
-    /// Returns a table of these columns.
+    /// Returns a table of these columns. If a name of a row continues in a line below, it is
+    /// indented there, so that it does not look like another row.
     fn part(&self, part: &[usize], columns: usize) -> String {
+        let has_header = part.iter().any(|&at| !self.columns[at].header.is_empty());
+        let lines = self.laid_out(part, has_header, columns, 0);
+        let goes_on = |line: &&String| {
+            let line = line.get(self.indent()..).unwrap_or_default();
+            !line.starts_with(FIRST) && !line.starts_with(' ') && line.trim() != ACROSS
+        };
+        let is_name = part.len() > 1 && self.columns[part[0]].align == Align::Left;
+        let has_room = self.least(part) + HANG <= columns;
+        if !is_name || !has_room || !lines.iter().any(|line| goes_on(&line)) {
+            return self.finished(&lines, has_header, columns);
+        }
+        let mut lines = self.laid_out(part, has_header, columns, HANG);
+        for line in lines.iter_mut().filter(|line| goes_on(&&**line)) {
+            let hung = " ".repeat(HANG);
+            *line = match line.find(&" ".repeat(GAP + HANG)) {
+                Some(end) => format!("{hung}{}{}", &line[..end], &line[end + HANG..]),
+                None => hung + line,
+            };
+        }
+        self.finished(&lines, has_header, columns)
+    }
+
+    /// Returns the lines of a table of these columns. A row begins with [`FIRST`], and the first
+    /// column has further room of this width.
+    fn laid_out(
+        &self,
+        part: &[usize],
+        has_header: bool,
+        columns: usize,
+        room: usize,
+    ) -> Vec<String> {
+        let marked = |at: usize, text: &str| match at == part[0] {
+            true => format!("{FIRST}{text}"),
+            false => text.to_owned(),
+        };
         let mut table = Table::new();
         table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
         table.set_width(to_u16(columns));
-        let has_header = part.iter().any(|&at| !self.columns[at].header.is_empty());
         if has_header {
-            table.add_row(part.iter().map(|&at| &self.columns[at].header));
+            table.add_row(part.iter().map(|&at| marked(at, &self.columns[at].header)));
             table.add_row([ACROSS]);
         }
         for line in &self.lines {
             match line {
-                Line::Cells(cells) => table.add_row(part.iter().map(|&at| &cells[at])),
+                Line::Cells(cells) => table.add_row(part.iter().map(|&at| marked(at, &cells[at]))),
                 Line::Heading(_) | Line::Rule => table.add_row([ACROSS]),
             };
         }
@@ -189,6 +228,7 @@ impl Grid {
             let Some(column) = table.column_mut(place) else { continue };
             let of = &self.columns[at];
             let gap = if place + 1 == part.len() { 0 } else { GAP };
+            let gap = if place == 0 { gap + room } else { gap };
             let indent = if place == 0 { self.indent() } else { 0 };
             column.set_padding((to_u16(indent), to_u16(gap)));
             column.set_cell_alignment(match of.align {
@@ -200,7 +240,12 @@ impl Grid {
                 column.set_constraint(ColumnConstraint::LowerBoundary(least));
             }
         }
-        let lines: Vec<String> = table.lines().collect();
+        table.lines().collect()
+    }
+
+    /// Returns lines that were laid out, with the lines across them.
+    fn finished(&self, lines: &[String], has_header: bool, columns: usize) -> String {
+        let lines: Vec<String> = lines.iter().map(|line| line.replacen(FIRST, "", 1)).collect();
         let rule = "-".repeat(lines.iter().map(|line| line.width()).max().unwrap_or(0));
         let of_rows = self.lines.iter().filter_map(|line| match line {
             Line::Cells(_) => None,
@@ -277,6 +322,18 @@ mod tests {
         grid.row(["1 234", "a sentence that is longer than the width that there is"]);
         let text = "    n  what it says\n-------------------------------------\n\
                     1 234  a sentence that is longer than\n       the width that there is\n";
+        assert_eq!(grid.text(40), text);
+    }
+
+    #[test]
+    fn a_name_of_a_row_that_goes_on_below_is_no_other_row() {
+        let mut grid = Grid::new([("metric", Align::Left), ("value", Align::Right)]);
+        grid.row(["hot pages out while cold ones stayed", "288"]);
+        grid.row(["refaults", "11680"]);
+        let text = "metric                             value\n\
+                    ----------------------------------------\n\
+                    hot pages out while cold ones        288\n  stayed\n\
+                    refaults                           11680\n";
         assert_eq!(grid.text(40), text);
     }
 
