@@ -8,7 +8,7 @@ use super::harness::{ASID, FIRST_PAGE, TUNING};
 use super::registers::Kind;
 use super::tables::LIMITS;
 use super::world::{FIRST_FRAME, Leaf, World};
-use pageout_exhibits::harness::Counterexample;
+use pageout_exhibits::harness::{Counterexample, choice};
 use pageout_paging::young::YoungAlgorithm;
 use pageout_paging::{Format, Order, Rules, Table};
 use pageout_reclaim::mglru::LruGenCaps;
@@ -17,6 +17,7 @@ use pageout_reclaim::{
     NewFolio, NewVma, Recency, Tuning, VmFlags,
 };
 use pageout_sim::EngineMemory;
+use std::fmt;
 
 /// Pages mapped in small formats: all of one folio, or of two.
 const PAGES: u64 = 4;
@@ -49,6 +50,34 @@ struct Left {
     entered: bool,
 }
 
+impl fmt::Display for Left {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let young = self.young.iter().enumerate().filter(|(_, young)| **young);
+        let young: Vec<String> = young.map(|(page, _)| page.to_string()).collect();
+        match &young[..] {
+            [] => write!(f, "no page is young")?,
+            pages => write!(f, "young pages are {}", pages.join(" and "))?,
+        }
+        for (number, folio) in self.folios.iter().enumerate() {
+            match folio.generation() {
+                Some(generation) => write!(f, ", folio {number} is in generation {generation}")?,
+                None => write!(f, ", folio {number} is in no generation")?,
+            }
+            let marks = [
+                (Recency::WORKINGSET, " (working set)"),
+                (Recency::REFERENCED, " (referenced)"),
+                (Recency::RECLAIM, " (to reclaim)"),
+            ];
+            let mut marks = marks.iter().filter(|(mark, _)| folio.contains(*mark));
+            marks.try_for_each(|(_, words)| f.write_str(words))?;
+            if folio.refs() > 0 {
+                write!(f, " (further uses: {})", folio.refs())?;
+            }
+        }
+        Ok(())
+    }
+}
+
 /// A process that maps a case.
 struct Stage<'a, R: Rules, F: Format> {
     world: &'a World<F>,
@@ -74,7 +103,7 @@ pub fn aging<R: Rules, F: Small>() -> Result<u64, Box<Counterexample>> {
             let found = match () {
                 () if (&left.young, &left.folios) != (&alone.young, &alone.folios) => Some((
                     "a batch leaves what its entries would one by one",
-                    format!("one by one {alone:?}, in a batch {left:?}"),
+                    format!("one by one, {alone}; in a batch, {left}"),
                 )),
                 () if left.entered != worth => Some((
                     "a walk enters the tables that the last one found worth it",
@@ -83,7 +112,7 @@ pub fn aging<R: Rules, F: Small>() -> Result<u64, Box<Counterexample>> {
                 () => None,
             };
             if let Some((property, found)) = found {
-                let (format, call) = (F::LABEL, format!("a walk by {algorithm:?}"));
+                let (format, call) = (F::LABEL, format!("a walk, young={}", choice(&algorithm)));
                 let failed = Counterexample { property, found, format, call, table: start, steps };
                 return Err(Box::new(failed));
             }
@@ -167,7 +196,7 @@ pub fn looking_around<R: Rules, F: Format>() -> Result<u64, Box<Counterexample>>
                         entering(entered)
                     ),
                     format: F::NAME,
-                    call: format!("folio_referenced by {algorithm:?}"),
+                    call: format!("folio_referenced, young={}", choice(&algorithm)),
                     table: start,
                     steps,
                 }));

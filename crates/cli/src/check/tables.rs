@@ -131,16 +131,16 @@ pub(super) fn exhibit(exhibit: &Exhibit, done: &[Done]) -> String {
 
 /// Lists the properties, scenarios and injected bugs that can be checked.
 pub(super) fn list(columns: usize) -> String {
-    let heads = |first| [(first, Align::Left), ("what", Align::Left)];
-    let mut properties = Grid::new(heads("property"));
+    let heads = |first, says| [(first, Align::Left), (says, Align::Left)];
+    let mut properties = Grid::new(heads("property", "what must hold"));
     for property in Property::ALL {
         properties.row([property.name(), property.says()]);
     }
-    let mut scenarios = Grid::new(heads("scenario"));
+    let mut scenarios = Grid::new(heads("scenario", "what happens"));
     for scenario in SCENARIOS {
         scenarios.row([scenario.name, scenario.about]);
     }
-    let mut exhibits = Grid::new(heads("exhibit"));
+    let mut exhibits = Grid::new(heads("exhibit", "its origin, and the bug"));
     for exhibit in EXHIBITS {
         let what = format!("{}: {}", exhibit.origin.name(), exhibit.what);
         exhibits.row([exhibit.name.to_owned(), what]);

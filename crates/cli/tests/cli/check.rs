@@ -14,6 +14,19 @@ fn an_exhibit_is_shown_in_steps() {
 }
 
 #[test]
+fn counterexamples_are_in_words() {
+    for (exhibit, says) in [
+        ("byte-length", "test_and_clear_young_ptes, young=per-entry flush=none, of entries 0 to"),
+        ("batch-past-end", "one by one, young pages are 1, folio 0 is in generation"),
+        ("look-around-one", "young="),
+    ] {
+        let shown = stdout(&format!("check --exhibit {exhibit}"));
+        let flat = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(flat.contains(says) && !flat.contains('{'), "{shown}");
+    }
+}
+
+#[test]
 fn a_schedule_is_replayed_as_the_counterexample_says() {
     let shown = stdout("check --exhibit free-before-flush --format x86-small");
     let (_, command) = shown.split_once("Replay:\n    pageout ").expect("it names the command");

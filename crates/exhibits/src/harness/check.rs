@@ -6,6 +6,7 @@ use pageout_paging::pte::YoungClear;
 use pageout_paging::tlb::{FlushPolicy, YoungFlush};
 use pageout_paging::young::{YoungAlgorithm, YoungCheck};
 use pageout_paging::{Env, Level, LockedTable, Rules, VirtAddr};
+use std::fmt;
 
 /// The function that is checked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,6 +28,30 @@ pub struct Call {
     pub algorithm: YoungAlgorithm,
     /// The flush to use.
     pub flush: YoungFlush,
+}
+
+/// Returns the name of a choice as users write it: `per-entry` of `PerEntry`.
+pub fn choice(variant: &impl fmt::Debug) -> String {
+    let mut name = String::new();
+    for letter in format!("{variant:?}").chars() {
+        if letter.is_uppercase() && !name.is_empty() {
+            name.push('-');
+        }
+        name.extend(letter.to_lowercase());
+    }
+    name
+}
+
+impl fmt::Display for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let op = match self.op {
+            Op::TestAndClear => "test_and_clear_young_ptes",
+            Op::ClearFlush => "clear_flush_young_ptes",
+            Op::Runs => "clear_flush_young_run",
+        };
+        let (young, flush) = (choice(&self.algorithm), choice(&self.flush));
+        write!(f, "{op}, young={young} flush={flush}")
+    }
 }
 
 impl Call {
@@ -104,7 +129,7 @@ pub fn check_call<R: Rules, F: Decode>(
     world.reset(&case.entries);
     let answer = perform::<R, F>(world, case, call);
     let fail = |property, found| {
-        let call = format!("{call:?}");
+        let call = call.to_string();
         Err(Counterexample::of(property, found, call, case, world))
     };
     if let Some(i) = first_outside(world) {

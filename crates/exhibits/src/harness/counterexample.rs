@@ -34,7 +34,7 @@ impl Counterexample {
             property,
             found,
             format: F::NAME,
-            call: format!("{call} of entries {:?}", case.run),
+            call: format!("{call}, of entries {} to {}", case.run.start, case.run.end - 1),
             table: around.map(entry).collect(),
             steps: world.with_events(|events| events.iter().map(step).collect()),
         })

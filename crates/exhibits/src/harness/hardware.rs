@@ -34,14 +34,14 @@ pub fn check_hardware<R: Rules, F: Decode>(
         None => world.with_events(|events| wrong_end(world, case, expected, young, events)),
     };
     if let Some((property, found)) = wrong {
-        let call = format!("{call:?}");
+        let call = call.to_string();
         return Err(Counterexample::of(property, found, call, case, world));
     }
     let left = (0..F::PTES).any(|i| expected.must[i] && F::is_young(world.entry(i)));
     if perform::<R, F>(world, case, call).young != left {
         let property = "an access after the clear of its entry is seen by the next check";
         let found = format!("the next check answered {}", !left);
-        let call = format!("{call:?}");
+        let call = call.to_string();
         return Err(Counterexample::of(property, found, call, case, world));
     }
     Ok(Tried { ops })

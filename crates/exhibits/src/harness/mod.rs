@@ -13,7 +13,7 @@ mod search;
 mod world;
 
 pub use case::{BASE, Case, Layout, Outside, PageKind};
-pub use check::{Call, Op, check_call};
+pub use check::{Call, Op, check_call, choice};
 pub use counterexample::Counterexample;
 pub use decode::{Bits, Decode};
 pub use ground::{Ground, Guard};
