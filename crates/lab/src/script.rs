@@ -6,27 +6,33 @@ use std::fmt::Write;
 
 use super::assets::{BENCH, SCRIPT};
 use base64::prelude::{BASE64_STANDARD, Engine};
+use pageout_record::render::wrapped;
 
 use super::workload::{BESIDE, DeclaredField, Workload};
 
+/// The columns of the script's help.
+const COLUMNS: usize = 80;
 /// The line that ends a file in the script. Files that have such a line get a longer one.
 const END: &str = "END_OF_SOURCE";
 
 /// The description of the benchmark in the script's help.
 const BENCHMARK: &str = "\
-Without a scenario: reclaim-file order=4 under the classic LRU, and under the multi-generational
-one where the kernel has it. Scenarios and fields are those of `pageout lab run`, such as:
+Without a scenario: reclaim-file order=4 under the classic LRU, and under the
+multi-generational one where the kernel has it. Scenarios and fields are those
+of `pageout lab run`, such as:
   sudo sh measure.sh --dir /mnt/xfs --output before.json
   sudo sh measure.sh --dir /mnt/xfs reclaim-file order=4 lru=classic size=10GiB
 
-It maps size bytes of a sparse file from a cgroup of its own and asks memory.reclaim for them back.
-A second cgroup tells when the kernel adds up its counters, which is when a reclaim begins.
-It sets read_ahead_kb of DIR's disk and lru_gen/enabled while it runs, and puts both back.";
+It maps size bytes of a sparse file from a cgroup of its own and asks
+memory.reclaim for them back. A second cgroup tells when the kernel adds up its
+counters, which is when a reclaim begins. It sets read_ahead_kb of DIR's disk
+and lru_gen/enabled while it runs, and puts both back.";
 
 /// The last part of the description of a workload.
 const PUT_BACK: &str = "\
-While it runs, it sets the sizes of anonymous folios, read_ahead_kb of DIR's disk and
-lru_gen/enabled, and puts them back. Swapping that it begins ends with it.";
+While it runs, it sets the sizes of anonymous folios, read_ahead_kb of DIR's
+disk and lru_gen/enabled, and puts them back. Swapping that it begins ends with
+it.";
 
 /// The parts of the script that depend on the program inside.
 struct Parts<'a> {
@@ -69,12 +75,14 @@ impl Parts<'_> {
 
     fn of_program(workload: &Workload) -> Self {
         let swaps = if workload.swap { "yes" } else { "no" };
-        let mut about = format!("It runs the workload {}. {}\n", workload.name, workload.about);
+        let about = format!("It runs the workload {}. {}", workload.name, workload.about);
+        let mut about = wrapped(&about, COLUMNS).replace("\n  ", "\n") + "\n";
         if !workload.fields.is_empty() {
             about += "Fields, with the values that they have if none are given:\n";
         }
         for field in &workload.fields {
-            let _ = writeln!(about, "  {}", DeclaredField::words(field));
+            let field = format!("  {}", DeclaredField::words(field));
+            let _ = writeln!(about, "{}", wrapped(&field, COLUMNS));
         }
         let libraries: Vec<_> = workload.libraries.iter().map(|name| format!("-l{name}")).collect();
         let [name, libraries] = [&workload.name, &libraries.join(" ")].map(|text| quoted(text));

@@ -51,6 +51,18 @@ fn a_dry_run_compiles_the_benchmark_and_leaves_nothing() {
 }
 
 #[test]
+fn the_help_fits_80_columns() {
+    for words in ["script", "script swap-anon", "script access-patterns"] {
+        let directory = script(words);
+        let done = run(directory.path(), "--help");
+        let help = String::from_utf8(done.stdout).expect("help is UTF-8");
+        assert!(help.contains("--dry-run"), "{words}: {help}");
+        let widest = help.lines().max_by_key(|line| line.chars().count()).expect("a line");
+        assert!(widest.chars().count() <= 80, "{words}: {widest}");
+    }
+}
+
+#[test]
 fn bad_arguments_are_refused_before_anything_is_done() {
     let directory = script("script");
     for (words, part) in [

@@ -13,11 +13,11 @@ usage() {
     cat <<'EOF'
 usage: sudo sh measure.sh [OPTION]... @ARGUMENTS@
 
-  --dir DIR       a directory on a file system with large folios, such as XFS [default: .]
-  --kernel NAME   the name of this kernel in the records [default: uname -r]
+  --dir DIR       directory with large folios, such as of XFS [default: .]
+  --kernel NAME   name of this kernel in the records [default: uname -r]
   --runs N        samples a scenario [default: 7]
-  --output FILE   where the records go [default: standard output]
-  --dry-run       check this machine and compile the program, but measure nothing
+  --output FILE   file for the records [default: standard output]
+  --dry-run       check this machine and compile the program; measure nothing
   --help          this text
 
 @ABOUT@
