@@ -88,14 +88,20 @@ pub(super) fn samples(name: &'static str, unit: &'static str, values: Vec<f64>) 
     Quantity { name, unit, values, interval: None }
 }
 
-/// Returns the nominal value, with the interval of the draws if there are any.
+/// Returns the nominal value, with the interval of the draws if there are any. Of few draws all may
+/// lie on one side of the nominal value: the interval then reaches up to it.
 pub(super) fn drawn(
     name: &'static str,
     unit: &'static str,
     nominal: f64,
     draws: &[f64],
 ) -> Quantity {
-    Quantity { name, unit, values: vec![nominal], interval: interval(draws) }
+    let interval = interval(draws).map(|of| Interval {
+        low: of.low.min(nominal),
+        high: of.high.max(nominal),
+        ..of
+    });
+    Quantity { name, unit, values: vec![nominal], interval }
 }
 
 /// Returns cost before over cost after: at nominal prices, and with the prices of each draw if

@@ -2,6 +2,7 @@
 
 use crate::common::{assert_refused, records, run, stdout};
 use pageout_record::schema::Ground;
+use pageout_record::stats::Interval;
 
 #[test]
 fn all_threads_are_scored_on_one_screen() {
@@ -34,6 +35,12 @@ fn a_thread_s_records_are_its_own() {
     let set = records("reproduce --thread S3 --quick");
     assert!(set.records.len() > 30, "{} records", set.records.len());
     assert!(set.records.iter().all(|record| record.fields["thread"] == "S3"));
+    let metrics = || set.records.iter().flat_map(|record| &record.metrics);
+    let drawn = || metrics().filter_map(|metric| Some((*metric.values.first()?, metric.interval?)));
+    assert!(drawn().count() > 20);
+    for (value, Interval { low, high, .. }) in drawn() {
+        assert!((low..=high).contains(&value), "{value} is not from {low} to {high}");
+    }
     let on_host = set.records.iter().any(|record| record.ground == Ground::Host);
     assert!(!on_host, "nothing of it runs on the host");
     let predicted = records("reproduce --thread S1 --quick --draws 50");
