@@ -90,7 +90,7 @@ fn reclaim_text(set: &RecordSet, options: Options<'_>) -> Result<String, CliErro
     let fixed =
         tables::fixed(&table, WHOLE.name, &bench::FIXED.map(|stage| stage.name()), options.width);
     let table = render::comparison(&table, options);
-    Ok(format!("{table}\n{fixed}\n{}", tables::goals(set, options.width)))
+    Ok(format!("{table}\n{fixed}{}", tables::goals(set, options.width)))
 }
 
 fn mglru_text(set: &RecordSet, options: Options<'_>) -> Result<String, CliError> {

@@ -179,11 +179,12 @@ pub(crate) fn figures(set: &RecordSet, scenario: &str, metrics: &[&str], columns
 
 /// Writes the part of each whole that is the same under all variants, the ratio of the wholes, and
 /// the ratio without that part. If the fixed cost is larger, as in a kernel, the first ratio is
-/// smaller.
+/// smaller. Empty if no stage was sampled, as in a single run.
 pub(crate) fn fixed(of: &Comparison, whole: &str, stages: &[&str], columns: usize) -> String {
     let heads = ["format", "order", "variant", "whole", "fixed", "ratio", "ratio without fixed"];
     let align = |k| if k < 3 { Align::Left } else { Align::Right };
     let mut grid = Grid::new(heads.into_iter().enumerate().map(|(k, head)| (head, align(k))));
+    let mut has_rows = false;
     let median_of = |fields: &Labels, metric: &str, column: usize| {
         let row = of.rows.iter().find(|row| row.fields == *fields && row.metric == metric)?;
         let summary = match column.checked_sub(1) {
@@ -204,10 +205,14 @@ pub(crate) fn fixed(of: &Comparison, whole: &str, stages: &[&str], columns: usiz
             let numbers = [this.0, this.1, base.0 / this.0, (base.0 - base.1) / (this.0 - this.1)];
             let labels = [field("format"), field("order"), name.clone()];
             grid.row(labels.into_iter().chain(numbers.map(rounded)));
+            has_rows = true;
         }
     }
+    if !has_rows {
+        return String::new();
+    }
     format!(
-        "{whole}, ns per 4K page, and how much of it is fixed ({}); ratios to {}\n\n{}",
+        "{whole}, ns per 4K page, and how much of it is fixed ({}); ratios to {}\n\n{}\n",
         stages.join(", "),
         of.base,
         grid.text(columns)
