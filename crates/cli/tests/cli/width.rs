@@ -1,7 +1,11 @@
 //! No command prints lines that are longer than the columns there are.
 
 use crate::common::{SAMPLE, command, run, stderr, stdout};
+use crate::lab::World;
+use crate::schedule::{SYMBOLS, pretend};
+use crate::series;
 use std::path::Path;
+use std::process::Command;
 use tempfile::tempdir;
 use unicode_width::UnicodeWidthStr;
 
@@ -21,7 +25,8 @@ const HOST: &[&str] = &[
 ];
 
 /// Commands that take longer, and run only in 80 columns.
-const BENCHES: &[&str] = &["bench young --runs 1", "bench aging --runs 1", "observe --runs 1"];
+const BENCHES: &[&str] =
+    &["bench young --runs 1", "bench aging --runs 1", "bench machine --runs 1", "observe --runs 1"];
 
 /// Commands whose figures are counted or computed.
 const COMPUTED: &[&str] = &[
@@ -42,7 +47,15 @@ const COMPUTED: &[&str] = &[
     "sweep flush --platform kunpeng-920-class --cores 1,2 --processes 1 --size 64KiB",
     "sweep flush --platform kunpeng-920-class --cores 1,2 --processes 1 --size 64KiB --full",
     "sweep pageout --platform kunpeng-920-class --cores 1,2 --processes 1 --size 64KiB",
+    "reproduce --quick",
     "reproduce --quick --thread S1",
+    "reproduce --quick --thread S3",
+    "reproduce --quick --thread lists",
+    "check --exhibit batch-past-end",
+    "check --exhibit uffd-wp-batched",
+    "scenarios trace",
+    "run aging-rounds size=16MiB --runs 1",
+    "run pageout-shared size=64KiB times=2 --ground model --draws 20",
 ];
 
 /// The same of traces.
@@ -87,6 +100,14 @@ const REFUSED: &[&str] = &[
     "compare --no-such-option",
 ];
 
+/// Generations of a cgroup whose path is longer than a line.
+const GENERATIONS: &str = "\
+memcg    40 /user.slice/user-1000.slice/user@1000.service/app.slice/app-of-a-long-name.scope/x
+ node     0
+          0   21338300          0           0
+          1       1024         11          12
+";
+
 /// Columns of the widest line of a text, and the line.
 fn widest(text: &str) -> (usize, &str) {
     text.lines().map(|line| (line.width(), line)).max().unwrap_or_default()
@@ -102,7 +123,10 @@ fn is_whole(line: &str, columns: usize) -> bool {
 
 /// Runs a command in `columns`, and returns the width of the widest line that it printed.
 fn assert_fits(words: &str, columns: Option<usize>) -> usize {
-    let mut command = command(words);
+    assert_runs_within(command(words), words, columns)
+}
+
+fn assert_runs_within(mut command: Command, words: &str, columns: Option<usize>) -> usize {
     match columns {
         Some(columns) => command.env("COLUMNS", columns.to_string()),
         None => command.env_remove("COLUMNS"),
@@ -162,8 +186,8 @@ fn messages_fit() {
 fn what_is_told_of_files_fits() {
     let directory = tempdir().expect("a directory");
     let path = |name: &str| directory.path().join(name).display().to_string();
-    let [records, spec, sweep, trace] =
-        ["records.json", "spec.toml", "sweep", "trace.oracleGeneral"].map(path);
+    let [records, spec, sweep, trace, generations] =
+        ["records.json", "spec.toml", "sweep", "trace.oracleGeneral", "lru_gen"].map(path);
     let plan = "scenario = \"reclaim-file\"\nground = \"model\"\n\
                 variants = [\"young=batched\", \"young=line\"]\n\
                 [fields]\nformat = \"x86-64\"\nsize = \"64KiB\"\n[grid]\norder = [0, 4]\n";
@@ -180,10 +204,46 @@ fn what_is_told_of_files_fits() {
         format!("sweep status --dir {sweep}"),
         format!("trace export {SAMPLE} --output {trace}"),
         format!("man {}", directory.path().display()),
+        format!("trace import {trace} --output {}", path("trace.pgt")),
+        format!("trace info {}", path("trace.pgt")),
+        format!("trace record --output {} -- true", path("true.pgt")),
+        format!("trace info {}", path("true.pgt")),
+        format!("report {records} --output {}", path("page.html")),
+        format!("sweep merge --dir {sweep} --output {}", path("merged.json")),
+        format!("lab lru-gen --read {generations}"),
     ];
+    std::fs::write(&generations, GENERATIONS).expect("a text");
     for words in &commands {
         assert_fits(words, None);
     }
+}
+
+/// Tables of kernels that only pretend.
+#[test]
+fn what_the_lab_prints_fits() {
+    let fits = |world: &World, words: &str| {
+        let mut command = world.command(words);
+        command.env("SYMBOLS", SYMBOLS);
+        assert!(assert_runs_within(command, words, None) > 0, "{words} prints nothing");
+    };
+    let world = World::new();
+    for words in [
+        "build stock patched --patch half.patch",
+        "run stock reclaim-file order=0,4 lru=classic,mglru",
+        "run stock reclaim-file order=4 --full",
+        "compare --patch half.patch",
+        "compare --patch half.patch --full",
+        "compare --patch half.patch --format list",
+        "compare --patch half.patch --format picture",
+        "profile stock patched --patch half.patch",
+    ] {
+        fits(&world, words);
+    }
+    fits(&series::world(&["half\n", "third\n"]), "series start..main reclaim-file order=4");
+    let world = series::world(&["half\n", "races 1\n"]);
+    pretend(&world);
+    fits(&world, "series start..main lost-write --config x86-64-swap --schedules 8");
+    fits(&world, "schedule stock --workload lost-write --config x86-64-swap --save found");
 }
 
 #[test]
