@@ -64,6 +64,10 @@ pub(crate) enum CliError {
         path.display(), without_number(&error.to_string())
     )]
     OptionPath { option: &'static str, path: PathBuf, expected: &'static str, error: io::Error },
+    #[error("`{0}` is a trace, not a scenario: give both, trace --trace {0}")]
+    TraceAsScenario(String),
+    #[error("{option}: `{value}` is given twice: expected every value once")]
+    ValueTwice { option: &'static str, value: String },
     #[error("cannot read {}", path.display())]
     Read { path: PathBuf, source: io::Error },
     #[error("{}", path.display())]
@@ -81,7 +85,9 @@ pub(crate) enum CliError {
     NoMetric(UnknownName),
     #[error("--fail-on {condition}: no record has what its scenario is judged by; name a metric")]
     NoWhole { condition: String },
-    #[error("--fail-on judges one scenario or record files, not the main table: name a scenario")]
+    #[error(
+        "--fail-on judges one scenario or record files, not the main table: expected a scenario"
+    )]
     FailOnMainTable,
     #[error("{0} is for scenarios: record files have been measured already")]
     NotOfFiles(&'static str),
@@ -107,7 +113,10 @@ pub(crate) enum CliError {
     NothingRan(String),
     #[error(transparent)]
     Output(#[from] WriteError),
-    #[error("output {}: it is an input, or another output, of this command", .0.display())]
+    #[error(
+        "output {}: it is an input, or another output, of this command: expected another path",
+        .0.display()
+    )]
     OutputTaken(PathBuf),
     #[error("cannot write {}", path.display())]
     Write { path: PathBuf, source: io::Error },
@@ -119,6 +128,8 @@ pub(crate) enum CliError {
     Open { path: PathBuf, source: io::Error },
     #[error(transparent)]
     Workload(#[from] WorkloadError),
+    #[error("--workload: {0} is a scenario: leave out --workload, or give a file")]
+    LabScenarioAsFile(String),
     #[error("--workload takes the place of scenario {scenario}: expected one of the two")]
     LabTwoWorkloads { scenario: String },
     #[error(transparent)]
@@ -129,8 +140,8 @@ pub(crate) enum CliError {
     LabNoScenario,
     #[error("{0} alone cannot be compared: name another kernel, or give --patch FILE")]
     LabOneKernel(String),
-    #[error("`{word}`: expected a range BASE..HEAD, or a scenario: {}", crate::lab::scenarios())]
-    LabSeriesWord { word: String },
+    #[error("`{0}` is a second range: expected one, BASE..HEAD")]
+    LabTwoRanges(String),
     #[error("a series is either a range BASE..HEAD with --tree DIR, or the mails of --mbox FILE")]
     LabSeriesOne,
     #[error("{0} is a range of a repository's commits: give --tree DIR")]
@@ -153,6 +164,8 @@ pub(crate) enum CliError {
     ScheduleConfig,
     #[error(transparent)]
     Points(#[from] PointsError),
+    #[error("`{field}` is not a kernel: write a field as --workload '{workload} {field}'")]
+    ScheduleField { field: String, workload: String },
     #[error("schedule {}: {error}", path.display())]
     Schedule { path: PathBuf, error: TextError },
     #[error(
@@ -181,12 +194,19 @@ pub(crate) enum CliError {
         another working directory"
     )]
     SessionOrFile(String),
+    #[error("--json prints the generations of --read FILE: give that, or leave out --json")]
+    SessionJson,
     #[error(transparent)]
     Session(#[from] SessionError),
     #[error(transparent)]
     Shown(#[from] ShownError),
     #[error(transparent)]
     Lab(#[from] LabError),
+    #[error(
+        "--mirror: `{0}` is not read; expected an address that begins with http://, https://, \
+         file: or copy:, or a directory"
+    )]
+    LabMirror(String),
     #[error(transparent)]
     Fetch(#[from] FetchError),
     #[error("`{0}` is an injected bug, not a property or scenario: write --exhibit {0}")]
@@ -212,7 +232,9 @@ pub(crate) enum CliError {
     Calibrate(#[from] CalibrateError),
     #[error(transparent)]
     Steps(#[from] StepError),
-    #[error("--predict is for bench reclaim and bench mglru, not for bench {0}")]
+    #[error(
+        "--predict is for bench reclaim and bench mglru: expected one of the two, not bench {0}"
+    )]
     NotPredicted(String),
     #[error(transparent)]
     Observe(#[from] ObserveError),

@@ -7,6 +7,7 @@ use crate::options::Common;
 use crate::other_file::other_file;
 use crate::{caution, fail_on, output, tables};
 use pageout_experiment::input;
+use pageout_experiment::scenarios::Scenario;
 use pageout_record::compare::LEAST_GAIN;
 use pageout_record::schema::{
     Ground, LABEL, Labels, Pooling, ReadError, Record, RecordFile, acts_on_display,
@@ -19,12 +20,17 @@ use std::process::ExitCode;
 /// Returns the record files that the arguments name, those with labels last. The first name decides
 /// if they are files.
 pub(crate) fn named(args: &CompareArgs) -> Option<Vec<Named>> {
-    let is_file = args.scenario.as_ref().is_some_and(|name| is_json(name));
+    let is_file = args.scenario.as_ref().is_some_and(|name| is_json(name) || is_path(name));
     if !is_file && (args.scenario.is_some() || args.label.is_empty()) {
         return None;
     }
     let own = args.scenario.iter().chain(&args.fields).map(PathBuf::from);
     Some(all(own, &args.label))
+}
+
+/// Returns true for the path of something that is there, unless a scenario has this name.
+fn is_path(name: &str) -> bool {
+    Scenario::find(name).is_err() && Path::new(name).exists()
 }
 
 /// Returns the files, those with labels last.

@@ -2,7 +2,7 @@
 
 use crate::error::CliError;
 use crate::help::{self, Section};
-use crate::output;
+use crate::{output, paths};
 use clap::Command;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 /// Writes a page for the command and for each subcommand into a directory, which is made if it is
 /// missing, and prints their paths.
 pub(crate) fn write(directory: &Path) -> Result<(), CliError> {
+    paths::made_directory("man", Some(directory))?;
     fs::create_dir_all(directory)
         .map_err(|source| WriteError::Create { path: directory.to_owned(), source })?;
     let mut of = help::command().disable_help_subcommand(true);

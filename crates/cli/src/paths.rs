@@ -6,8 +6,10 @@ use crate::output;
 use pageout_machine::platform::Platform;
 use pageout_run::unread;
 use pageout_trace::source::TraceSource;
+use std::env;
 use std::fs;
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 /// Checks the files of a command that runs scenarios, with these further outputs.
@@ -74,4 +76,39 @@ pub(crate) fn directory(
         false => Err(is_none()),
     });
     found.map_err(|error| CliError::OptionPath { option, path: path.to_owned(), expected, error })
+}
+
+/// Checks that the path of an option is a directory, or not there: the command then makes it.
+///
+/// # Errors
+/// [`CliError::OptionPath`].
+pub(crate) fn made_directory(option: &'static str, path: Option<&Path>) -> Result<(), CliError> {
+    match path.filter(|path| path.exists()) {
+        Some(path) => directory(option, path, "a directory, or a path to make one at"),
+        None => Ok(()),
+    }
+}
+
+/// Checks that a program can be started: by its path, or by a name of the user's PATH.
+///
+/// # Errors
+/// [`CliError::OptionPath`].
+pub(crate) fn program(option: &'static str, name: &Path) -> Result<(), CliError> {
+    let is_path = name.as_os_str().as_encoded_bytes().contains(&b'/');
+    let places = env::var_os("PATH").filter(|_| !is_path).unwrap_or_default();
+    let named = env::split_paths(&places).map(|place| place.join(name));
+    let own = is_path.then(|| name.to_owned());
+    let mut error = io::Error::from(io::ErrorKind::NotFound);
+    for path in own.into_iter().chain(named) {
+        match fs::metadata(&path) {
+            Ok(found) if found.is_file() && found.permissions().mode() & 0o111 != 0 => {
+                return Ok(());
+            }
+            Ok(_) => error = io::ErrorKind::PermissionDenied.into(),
+            Err(why) if error.kind() == io::ErrorKind::NotFound => error = why,
+            Err(_) => {}
+        }
+    }
+    let (path, expected) = (name.to_owned(), "a program: its path, or a name in PATH");
+    Err(CliError::OptionPath { option, path, expected, error })
 }

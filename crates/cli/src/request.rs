@@ -8,6 +8,7 @@ use pageout_experiment::fields::pairs;
 use pageout_experiment::scenarios::Scenario;
 use pageout_record::schema::Ground;
 use pageout_run::{Question, QuestionError};
+use pageout_trace::source::TraceSource;
 
 /// Returns the question of a command line; `None` for the main table.
 ///
@@ -37,7 +38,12 @@ pub(crate) fn named(name: &str, fields: &[String], common: &Common) -> Result<Qu
     if name.contains('=') {
         return Err(CliError::FieldsWithoutScenario(name.to_owned()));
     }
-    let scenario = Scenario::find(name)?;
+    let scenario = Scenario::find(name).map_err(|unknown| {
+        match TraceSource::sample_names().contains(&name) {
+            true => CliError::TraceAsScenario(name.to_owned()),
+            false => unknown.into(),
+        }
+    })?;
     let question = Question::new(scenario, common.ground, fields, common.trace.is_some());
     let given = pairs(fields)?;
     let option = given.iter().find(|(name, _)| usage::is_option(name) && !has_field(name));

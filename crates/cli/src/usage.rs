@@ -2,9 +2,11 @@
 
 use crate::args::{Args, CompareArgs, RunArgs};
 use crate::{completion, help};
+use clap::builder::NonEmptyStringValueParser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, CommandFactory, FromArgMatches};
 use pageout_refusal::{UnknownName, one_of};
+use std::any::TypeId;
 use std::error::Error;
 
 /// Reads the command line of this process.
@@ -18,15 +20,23 @@ pub(crate) fn parse() -> Result<Args, clap::Error> {
 }
 
 /// Lets all options of a command take negative numbers as values, so that each can report that it
-/// wants none.
+/// wants none, and no text without a character.
 fn takes_negatives(command: Command) -> Command {
     let below: Vec<String> =
         command.get_subcommands().map(|one| one.get_name().to_owned()).collect();
     let command = command.mut_args(|arg| match arg.get_action().takes_values() {
+        true if is_text(&arg) => {
+            arg.allow_negative_numbers(true).value_parser(NonEmptyStringValueParser::new())
+        }
         true => arg.allow_negative_numbers(true),
         false => arg,
     });
     below.into_iter().fold(command, |command, name| command.mut_subcommand(name, takes_negatives))
+}
+
+/// Returns true for an option whose values are any texts.
+fn is_text(arg: &Arg) -> bool {
+    arg.get_long().is_some() && arg.get_value_parser().type_id() == TypeId::of::<String>()
 }
 
 /// Returns true if this is the name of an option of the commands that run scenarios.
@@ -55,7 +65,7 @@ impl At {
         let mut command = help::command();
         command.build();
         let mut name = command.get_name().to_owned();
-        for word in words.iter().skip(1) {
+        for word in words.iter().skip(1).filter(|word| *word != "help") {
             let Some(below) = command.find_subcommand(word) else { continue };
             name = format!("{name} {word}");
             command = below.clone();
@@ -139,6 +149,12 @@ impl Mistake<'_> {
         if name == found || name.is_empty() {
             return self.unexpected(found);
         }
+        if let Some((value, option)) = self.dashed(found) {
+            return format!(
+                "`{value}` is no value of {}: expected `{option}`",
+                bare(&option.to_string())
+            );
+        }
         if self.at.takes_fields() && completion::has_field(name) {
             let value = self.value_of(found).unwrap_or("VALUE");
             return format!(
@@ -151,6 +167,17 @@ impl Mistake<'_> {
         unknown.of(&*self.at.name).listed_by(self.at.help()).to_string()
     }
 
+    /// Returns a value such as `-3%`, of which clap takes `-3` for an option, and the option that
+    /// it is given to.
+    fn dashed(&self, found: &str) -> Option<(&str, &Arg)> {
+        let place = self.words.iter().position(|word| word.starts_with(found))?;
+        let before = self.words[..place].last()?.strip_prefix("--")?;
+        let mut options = self.at.command.get_arguments();
+        let option = options.find(|arg| arg.get_long() == Some(before))?;
+        let is_value = found[1..].starts_with(|c: char| c.is_ascii_digit());
+        (is_value && option.get_action().takes_values()).then_some((&self.words[place], option))
+    }
+
     fn unexpected(&self, found: &str) -> String {
         let at = &self.at;
         let option = found.split('=').next().map(|name| format!("--{name}")).unwrap_or_default();
@@ -158,11 +185,13 @@ impl Mistake<'_> {
             Some((_, value)) => {
                 format!("`{found}` is an option, not a field: write {option} {value}")
             }
-            None => format!(
-                "`{found}` is one word too many for {}; accepted: the words that `{}` shows",
-                at.name,
-                at.help()
-            ),
+            None => {
+                let accepted = match at.command.get_positionals().next() {
+                    None => format!("options only, {}", one_of(&listed(&at.options()))),
+                    Some(_) => format!("the words that `{}` shows", at.help()),
+                };
+                format!("`{found}` is one word too many for {}; accepted: {accepted}", at.name)
+            }
         }
     }
 
@@ -226,6 +255,10 @@ impl Mistake<'_> {
             _ => Vec::new(),
         }
     }
+}
+
+fn listed(texts: &[String]) -> Vec<&str> {
+    texts.iter().map(String::as_str).collect()
 }
 
 /// Returns an option without the name of its value.

@@ -5,7 +5,10 @@ use pageout_uapi::lru_gen;
 
 /// A command that `lru_gen` refuses, as kernels do.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("lru_gen refuses `{command}`: {errno}")]
+#[error(
+    "lru_gen refuses `{command}`: {errno}; expected `+ MEMCG NODE MAX_SEQ`, which ages, or \
+     `- MEMCG NODE MIN_SEQ`, which evicts (docs/lru_gen.md)"
+)]
 pub struct Refused {
     /// The command, as it was written in one call.
     pub command: String,

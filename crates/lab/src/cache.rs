@@ -53,7 +53,7 @@ pub enum CacheError {
         free: u64,
     },
     /// A file or directory in it cannot be used.
-    #[error("cannot use the cache: {}", named(path))]
+    #[error("cannot use the cache (--cache gives another): {}", named(path))]
     Use {
         /// The path.
         path: PathBuf,

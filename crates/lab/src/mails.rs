@@ -43,7 +43,10 @@ pub enum MailError {
     )]
     Archive(PathBuf),
     /// A file without patches.
-    #[error("{}: there is no patch in {}", named(path), mails(*found))]
+    #[error(
+        "{}: there is no patch in {}; expected a diff, or mails of `git format-patch`",
+        named(path), mails(*found)
+    )]
     NoPatch {
         /// The file.
         path: PathBuf,

@@ -36,8 +36,11 @@ pub enum SeriesError {
     /// A text that is no range.
     #[error("`{0}` is not a range of commits: expected BASE..HEAD")]
     NotARange(String),
+    /// A directory that is not in a repository.
+    #[error("{0}: it is not a git repository; expected one that has the commits")]
+    NoRepository(String),
     /// A name that is not a commit's.
-    #[error("{directory} has no commit `{name}`")]
+    #[error("{directory} has no commit `{name}`: expected a branch, a tag or a hash of it")]
     NoCommit {
         /// The name.
         name: String,
@@ -171,7 +174,12 @@ struct Committed {
 /// Returns the hash of a commit.
 fn commit(tree: &Path, name: &str) -> Result<String, SeriesError> {
     // After this check the next command can fail only because of the name.
-    line(tree, &["rev-parse", "--git-dir"])?;
+    line(tree, &["rev-parse", "--git-dir"]).map_err(|error| match error {
+        GitError::Failed { directory, said, .. } if said.contains("not a git repository") => {
+            SeriesError::NoRepository(directory)
+        }
+        error => error.into(),
+    })?;
     let found = line(tree, &["rev-parse", "--verify", "--quiet", &format!("{name}^{{commit}}")]);
     found.map_err(|error| match error {
         GitError::Failed { directory, .. } => {

@@ -175,8 +175,11 @@ impl Nearness {
             return None;
         }
         let name = name.to_lowercase();
-        let similarity = strsim::jaro(given, &name);
-        let is_slip = given.len() >= WORD && strsim::damerau_levenshtein(given, &name) == 1;
+        // The dashes of options are no letters that two names have in common.
+        let [bare, bare_name] = [given, &name].map(|text| text.trim_start_matches('-'));
+        let similarity = strsim::jaro(bare, bare_name);
+        let is_long = bare.len() >= WORD;
+        let is_slip = is_long && strsim::damerau_levenshtein(bare, bare_name) == 1;
         let (of_given, of_name) = (words(given), words(&name));
         let has = |word: &&str| of_name.contains(word);
         let begins = |word: &&str| {
@@ -188,7 +191,7 @@ impl Nearness {
             Way::Part
         } else if of_given.iter().any(begins) {
             Way::Word
-        } else if is_slip || similarity > SIMILAR {
+        } else if is_slip || (is_long && similarity > SIMILAR) {
             Way::Letters
         } else {
             return None;

@@ -129,7 +129,7 @@ impl Directory {
         self.check_links()?;
         let path = self.root.join(PLAN);
         let text = match input::read_text(&path, input::MAX_RECORDS) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            Err(error) if is_missing(&error) => {
                 return Err(DirectoryError::NotPlanned(self.root.clone()));
             }
             read => read.map_err(|source| DirectoryError::Read { path: path.clone(), source })?,

@@ -72,6 +72,36 @@ struct Random {
     from: Table,
 }
 
+/// Returns a message of the reader in the words of the file.
+fn in_words(message: &str) -> String {
+    if let Some(key) = message.strip_prefix("missing field ") {
+        return format!("no {key}: expected {} = VALUE", key.trim_matches('`'));
+    }
+    let Some((found, expected)) =
+        message.strip_prefix("invalid type: ").and_then(|types| types.split_once(", expected "))
+    else {
+        return message.to_owned();
+    };
+    let found = match found.split(' ').next() {
+        Some("string") => "a text",
+        Some("integer") => "a whole number",
+        Some("floating") => "a number with a fraction",
+        Some("boolean") => "true or false",
+        Some("sequence") => "a list",
+        Some("map") => "a table",
+        _ => found,
+    };
+    let expected = match expected {
+        "a string" => "a text",
+        "a boolean" => "true or false",
+        "a sequence" => "a list",
+        "a map" => "a table",
+        number if number.starts_with(['u', 'i']) => "a whole number",
+        other => other,
+    };
+    format!("found {found}, expected {expected}")
+}
+
 /// The reason why a file was refused.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum SpecError {
@@ -154,7 +184,7 @@ impl Spec {
             let line = before.matches('\n').count() + 1;
             let unknown = UnknownName::of_serde("key", error.message())
                 .map(|unknown| unknown.listed_by("pageout sweep plan --help").to_string());
-            let message = unknown.unwrap_or_else(|| error.message().to_owned());
+            let message = unknown.unwrap_or_else(|| in_words(error.message()));
             SpecError::Toml { line, message }
         })?;
         let (scenario, ground) = written.scenario()?;

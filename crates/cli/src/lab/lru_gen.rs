@@ -13,6 +13,9 @@ use std::path::Path;
 use std::time::Duration;
 
 pub(crate) fn lru_gen(args: &LruGenArgs) -> Result<(), CliError> {
+    if args.json && args.read.is_none() {
+        return Err(CliError::SessionJson);
+    }
     let name = match (&args.read, &args.session) {
         (Some(path), _) => return generations::show(path, args.json, args.output.as_deref()),
         (None, name) => name.as_deref().expect("clap asks for a session or --read"),

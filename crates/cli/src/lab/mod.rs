@@ -143,12 +143,26 @@ fn profile(args: &ProfileArgs) -> Result<(), CliError> {
 }
 
 fn source(args: &SourceArgs) -> Result<(), CliError> {
+    paths::made_directory("--cache", args.cache.as_deref())?;
+    args.mirror.as_deref().map_or(Ok(()), check_mirror)?;
     let told = ShownProgress::new();
     let cache = Cache::open(args.cache.as_deref()).map_err(LabError::Cache)?;
     let fetch =
         Fetch { release: args.kernel, mirror: args.mirror.clone(), keyring: args.keyring.clone() };
     let fetched = fetch.run(&cache, &told)?;
     output::print_text(&tables::fetched(&fetched))
+}
+
+/// Checks that an archive is an address that is fetched from, or a directory.
+fn check_mirror(mirror: &str) -> Result<(), CliError> {
+    let is_address = ["http://", "https://", "file:", "copy:"].map(|way| mirror.starts_with(way));
+    if is_address.contains(&true) {
+        return Ok(());
+    }
+    if mirror.contains("://") {
+        return Err(CliError::LabMirror(mirror.to_owned()));
+    }
+    paths::directory("--mirror", Path::new(mirror), "an address, or a directory")
 }
 
 /// Builds the kernels and runs the plan on each.
@@ -199,8 +213,9 @@ impl Counting {
 }
 
 impl Building {
-    /// Checks the tree, if one is named.
+    /// Checks the tree and the cache, if they are named.
     fn check_paths(&self) -> Result<(), CliError> {
+        paths::made_directory("--cache", self.cache.as_deref())?;
         self.tree
             .as_deref()
             .map_or(Ok(()), |tree| paths::directory("--tree", tree, "a kernel source tree"))

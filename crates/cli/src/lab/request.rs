@@ -80,6 +80,10 @@ fn chosen(
             Err(CliError::LabTwoWorkloads { scenario: scenario.name().to_owned() })
         }
         (Some(path), None) => {
+            let name = path.to_str().filter(|name| Workload::named(name).is_some());
+            if let Some(name) = name.filter(|_| !path.exists()) {
+                return Err(CliError::LabScenarioAsFile(name.to_owned()));
+            }
             let workload = Arc::new(Workload::read(path)?);
             declared::declare(&workload);
             Ok(Some(workload))
@@ -90,6 +94,16 @@ fn chosen(
 
 fn default_workload() -> &'static Arc<Workload> {
     Workload::named(DEFAULT).expect("a scenario of the lab's")
+}
+
+/// Returns the error of a word of a series that is neither its range nor a scenario.
+pub(super) fn no_scenario(word: &str) -> CliError {
+    if word.contains("..") {
+        return CliError::LabTwoRanges(word.to_owned());
+    }
+    let unknown = UnknownName::new("scenario", word, Workload::names());
+    let accepted = format!("a range BASE..HEAD, or a scenario such as {DEFAULT}");
+    unknown.accepting(accepted).listed_by("pageout lab --help").into()
 }
 
 /// Returns the names of the scenarios, for messages.

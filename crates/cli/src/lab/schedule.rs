@@ -25,6 +25,7 @@ const OPTIONS: [&str; 1] = ["EXT4_FS=y"];
 
 pub(crate) fn schedule(args: &ScheduleArgs) -> Result<ExitCode, CliError> {
     args.patched.check_paths()?;
+    check_words(args)?;
     text::Form::of(args.format, 0)?;
     if args.only_replays() && (args.seeds.is_some() || args.searching.strategy.is_some()) {
         return Err(CliError::ReplayAlone);
@@ -53,6 +54,15 @@ pub(crate) fn schedule(args: &ScheduleArgs) -> Result<ExitCode, CliError> {
     let mut replayed = scheduled.given.iter().flat_map(|(_, runs)| runs);
     let fails = replayed.any(|run| run.failure.is_some());
     Ok(ExitCode::from(u8::from(is_found || fails)))
+}
+
+/// Checks that no field of the workload stands among the kernels.
+fn check_words(args: &ScheduleArgs) -> Result<(), CliError> {
+    let Some(field) = args.kernels.iter().find(|word| !Kernel::is_name(word)) else {
+        return Ok(());
+    };
+    let workload = args.workload.name().to_owned();
+    Err(CliError::ScheduleField { field: field.clone(), workload })
 }
 
 fn search(args: &ScheduleArgs) -> Search {

@@ -4,8 +4,10 @@ use super::args::Patched;
 use crate::error::CliError;
 use crate::numbers::whole;
 use crate::options::{Form, MEASURING, OUTPUT, Output, SCENARIO};
+use crate::paths;
 use clap::Parser;
 use pageout_lab::{MAX_TURNS_IN, Points, Program, Search, Strategy};
+use pageout_run::message;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -98,8 +100,10 @@ pub(crate) struct Searching {
 }
 
 impl Searching {
-    /// Returns the places of the points, after a check of the functions.
+    /// Returns the places of the points, after a check of the functions and of the directory for
+    /// schedules.
     pub(super) fn points(&self) -> Result<Points, CliError> {
+        paths::made_directory("--save", self.save.as_deref())?;
         match self.turns_in.len() {
             found if found > MAX_TURNS_IN => Err(CliError::ScheduleTurnsIn(found)),
             _ => Ok(Points::new(&self.points)?),
@@ -139,7 +143,7 @@ impl ScheduleArgs {
 
 /// Parses a workload: name or C file, and its arguments.
 pub(super) fn workload(text: &str) -> Result<Program, String> {
-    Program::parse(text).map_err(|error| error.to_string())
+    Program::parse(text).map_err(|error| message(&error, str::to_owned))
 }
 
 /// `A..B`, the end excluded.

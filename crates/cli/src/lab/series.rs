@@ -4,7 +4,7 @@ use super::args::SeriesArgs;
 use super::checks;
 use super::ktap::{Subtest, ktap};
 use super::progress::ShownProgress;
-use super::request::Request;
+use super::request::{Request, no_scenario};
 use super::tables::of_kernel;
 use super::{elapsed, series_schedules, tables};
 use crate::declared::DECLARED;
@@ -39,7 +39,7 @@ pub(super) fn series(args: &SeriesArgs) -> Result<ExitCode, CliError> {
     }
     let request = Request::parse(words, args.running.workload.as_deref())?;
     if let Some(word) = request.kernels.first() {
-        return Err(CliError::LabSeriesWord { word: word.clone() });
+        return Err(no_scenario(word));
     }
     let plan = request.plan_or(&RUN)?;
     let costs: BTreeSet<String> = plan.iter().flat_map(Bench::costs).collect();
@@ -70,7 +70,7 @@ fn range(args: &SeriesArgs) -> Result<(Option<&str>, &[String]), CliError> {
     let words = &args.words[usize::from(range.is_some())..];
     let is_word = |word: &&String| Workload::named(word).is_none() && Kernel::is_name(word);
     match (range, &args.mbox, &args.building.tree, words.first().filter(is_word)) {
-        (None, None, _, Some(word)) => Err(CliError::LabSeriesWord { word: word.clone() }),
+        (None, None, _, Some(word)) => Err(no_scenario(word)),
         (Some(range), None, None, _) => Err(CliError::LabSeriesTree(range.to_owned())),
         (Some(_), Some(_), ..) | (None, None, ..) => Err(CliError::LabSeriesOne),
         _ => Ok((range, words)),

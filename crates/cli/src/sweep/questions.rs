@@ -26,6 +26,9 @@ fn ask(swept: Swept, bytes: u64, args: &QuestionArgs) -> Result<(), CliError> {
     for platform in &args.platform {
         paths::named("platform", Path::new(platform), Platform::names())?;
     }
+    once("--platform", &args.platform)?;
+    once("--cores", &args.cores)?;
+    once("--processes", &args.processes)?;
     let inputs: Vec<_> = args.platform.iter().map(|one| Some(Path::new(one))).collect();
     output::check(&args.output.paths(), &inputs)?;
     let platforms = match &args.platform[..] {
@@ -57,4 +60,13 @@ fn ask(swept: Swept, bytes: u64, args: &QuestionArgs) -> Result<(), CliError> {
     output::emit(&args.output, &set, &compared, |set, columns| {
         comparison(set, &base, args.shown, &[], columns)
     })
+}
+
+/// Checks that an option has no value twice: every value is a row.
+fn once<T: PartialEq + ToString>(option: &'static str, values: &[T]) -> Result<(), CliError> {
+    let mut later = values.iter().enumerate();
+    match later.find(|(place, value)| values[..*place].contains(value)) {
+        Some((_, value)) => Err(CliError::ValueTwice { option, value: value.to_string() }),
+        None => Ok(()),
+    }
 }

@@ -37,7 +37,7 @@ pub(crate) enum TraceCommand {
         /// Process to import, of several
         ///
         /// Of DAMON it is the target, of drmemtrace the number after W.
-        #[arg(long, value_name = "PID")]
+        #[arg(long, value_name = "PID", value_parser = whole::<u64>(0..=u64::MAX))]
         pid: Option<u64>,
         /// Trace to write
         #[arg(long, value_name = "FILE")]

@@ -102,6 +102,9 @@ fn import(input: &Path, output: &Path, options: &ImportOptions) -> Result<ExitCo
     let bytes: Box<dyn Read> = if let Some(path) = is_file {
         let open = |source| CliError::Open { path: path.to_owned(), source };
         let file = File::open(path).map_err(open)?;
+        if path.is_dir() {
+            return Err(open(io::ErrorKind::IsADirectory.into()));
+        }
         let length = file.metadata().ok().filter(Metadata::is_file).map(|file| file.len());
         if let Some(length) = length {
             pageout_trace::check_end(&file, length, options.format).map_err(failed)?;

@@ -3,14 +3,17 @@
 use super::args::RecordArgs;
 use super::written;
 use crate::error::CliError;
-use crate::{output, progress};
+use crate::{output, paths, progress};
 use pageout_experiment::shown;
 use pageout_trace::{Ending, RecordOptions, Recorded, Summary};
+use std::path::Path;
 use std::process::ExitCode;
 
 /// Records a program. The exit status is 0 even if the program failed; the summary has its status.
 pub(super) fn record(args: &RecordArgs) -> Result<ExitCode, CliError> {
     let RecordArgs { output, children, recorder, density, command } = args;
+    output::check(&[Some(output)], &[])?;
+    command.first().map_or(Ok(()), |name| paths::program("command", Path::new(name)))?;
     let mut options = RecordOptions::new(recorder.recorder(), command.clone(), output.clone());
     options.children = *children;
     options.epoch_references = density.references();

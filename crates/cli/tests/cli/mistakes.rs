@@ -15,13 +15,20 @@ const COLUMNS: usize = 80;
 type Mistake = (&'static str, &'static [&'static str]);
 
 /// Files of the directory, by name.
-const FILES: [(&str, &str); 6] = [
+const FILES: [(&str, &str); 13] = [
     ("notes.json", "Results of Tuesday: all good.\n"),
     ("page.json", "<!DOCTYPE html>\n<html></html>\n"),
     ("table.json", "run,scenario,ground,seed,metric\n"),
     ("other.json", "{\"name\": \"fio\", \"jobs\": []}\n"),
     ("spec.toml", "scenario = \"trace\"\n[grid]\noder = [0, 4]\n"),
     ("keys.toml", "scenario = \"trace\"\ngird = 4\n"),
+    ("bare.toml", "[grid]\norder = [0, 4]\n"),
+    ("many.toml", "scenario = \"age-file\"\nruns = \"many\"\n[grid]\norder = [0]\n"),
+    ("bare.json", "{\"schema\": \"pageout-record\", \"version\": 2}\n"),
+    ("old.json", "{\"schema\": \"pageout-record\", \"version\": 1}\n"),
+    ("empty.log", ""),
+    ("plain.c", "int main(void) { return 0; }\n"),
+    ("turns.schedule", "turns\n"),
 ];
 
 const SCENARIOS: &[Mistake] = &[
@@ -47,6 +54,13 @@ const SCENARIOS: &[Mistake] = &[
     ("compare pageout-shared", &["pageout-shared runs on ground model", "add --ground model"]),
     ("run aging-rounds --ground model", &["aging-rounds runs on ground host", "--ground host"]),
     ("run age-file --ground=", &["--ground", "host or model"]),
+    ("compare sqlite-orders", &["`sqlite-orders` is a trace", "--trace sqlite-orders"]),
+    ("run trace sqlite-orders", &["`sqlite-orders` is not a field", "FIELD=VALUE"]),
+    (
+        "run aging-rounds size=4MiB --runs 1",
+        &["a limit of 3MiB is less than 64 folios, 4MiB", "expected a larger size or limit"],
+    ),
+    ("run lab", &["unknown scenario `lab`; accepted: reclaim-file"]),
 ];
 
 const FIELDS: &[Mistake] = &[
@@ -206,6 +220,19 @@ const NUMBERS: &[Mistake] = &[
     ("run age-file --seed 18446744073709551616", &["is more than 2^64 - 1"]),
     ("run reclaim-file --ground model --cores 0", &["--cores: `0` is less than 1", "1 to 256"]),
     ("compare reclaim-file --draws 9", &["--draws is for a modelled machine: add --ground model"]),
+    ("compare age-file --fail-on -3%", &["`-3%` is no value of --fail-on", "<CONDITION>"]),
+    ("trace import --pid self --output DIR/x.pgt -", &["--pid: `self` is not a number"]),
+    ("sweep flush --cores 1,1", &["--cores: `1` is given twice", "expected every value once"]),
+    ("sweep pageout --processes 8,2,8", &["--processes: `8` is given twice"]),
+    ("sweep flush --cores 1..8", &["--cores: `1..8`", "from 1 to 256"]),
+    ("reproduce --draws many", &["--draws: `many` is not a number", "from 20"]),
+    ("check lost-write --bound many", &["--bound: `many` is not a number"]),
+    ("calibrate --cores 99999", &["`99999` is more than 256"]),
+    ("lab schedule --workload lost-write --cpus 9", &["--cpus: `9` is more than 8", "2 to 8"]),
+    ("lab schedule --workload lost-write --tries -1", &["--tries: `-1` is negative"]),
+    ("lab schedule --workload lost-write --hang 0", &["--hang: `0` is less than 1"]),
+    ("lab schedule --workload lost-write --seeds -3..5", &["`-3..5` is no value of --seeds"]),
+    ("lab series a..b --schedules many --tree DIR", &["--schedules: `many` is not a number"]),
 ];
 
 const VARIANTS: &[Mistake] = &[
@@ -261,6 +288,27 @@ const COMMANDS: &[Mistake] = &[
     ("run trace --sizes", &["--sizes: expected a scenario of files"]),
     ("check lost-write --exhibit folded-edges", &["--exhibit", "one of them"]),
     ("check --list --bound 1", &["--list", "one of them"]),
+    ("run age-file -o DIR/x", &["unknown option `-o` of pageout run; accepted", "--help"]),
+    ("report DIR/other.json --html DIR/x.html", &["`--html` of pageout report; accepted"]),
+    ("observe --ground model", &["`--ground` of pageout observe; accepted: --runs"]),
+    ("help frobnicate", &["unknown command `frobnicate` of pageout;", "`pageout --help`"]),
+    ("compare --fail-on 3%", &["--fail-on", "not the main table", "expected a scenario"]),
+    ("bench young --predict", &["--predict", "expected one of the two, not bench young"]),
+    (
+        "run reclaim-file lru=mglru size=4MiB order=4 format=x86-64 --runs 1 --lru-gen -1",
+        &["lru_gen refuses `-1`", "expected `+ MEMCG NODE MAX_SEQ`"],
+    ),
+    ("lab lru-gen evict --json", &["--json", "--read FILE: give that, or leave out"]),
+    ("lab profile stock --root=", &["no value after --root", "<SYMBOL>"]),
+    ("lab schedule --workload lost-write --turns-in=", &["no value after --turns-in"]),
+    ("compare age-file --base=", &["no value after --base", "<VARIANT>"]),
+    (
+        "reproduce S1",
+        &["`S1` is one word too many for pageout reproduce; accepted: options only", "--thread"],
+    ),
+    ("sweep plan reclaim-file order=4", &["`order=4` is one word too many", "sweep plan --help"]),
+    ("observe reclaim-file", &["one word too many", "accepted: options only, --runs"]),
+    ("check --runs 3", &["unknown option `--runs` of pageout check; accepted: --exhibit"]),
 ];
 
 const PATHS: &[Mistake] = &[
@@ -293,6 +341,34 @@ const PATHS: &[Mistake] = &[
     ("sweep plan DIR/spec.toml", &["spec.toml", "`grid.oder`", "`order`?", "platform"]),
     ("sweep plan DIR/keys.toml", &["keys.toml: line 2: unknown key `gird`", "`grid`?"]),
     ("sweep run --dir DIR/none", &["none", "sweep plan"]),
+    ("compare DIR/old.json", &["old.json: version is 1; 2 is accepted"]),
+    ("compare DIR/bare.json", &["bare.json: missing field `sets`", "accepted: what a command"]),
+    ("compare DIR/keys.toml", &["keys.toml: not a record file", "accepted: what a command"]),
+    ("compare DIR", &["cannot read DIR: Is a directory"]),
+    ("report DIR/old.json --output DIR/x.html", &["old.json: version is 1; 2 is accepted"]),
+    (
+        "run age-file --html DIR/x.html --output DIR/x.html",
+        &["DIR/x.html", "another output", "expected another path"],
+    ),
+    ("trace import DIR --output DIR/x.pgt", &["cannot open DIR: is a directory"]),
+    ("trace import DIR/empty.log --output DIR/x.pgt", &["the input is empty: expected what a"]),
+    ("trace import DIR/notes.json --output DIR/x.pgt", &["give its name with --from", "lackey"]),
+    (
+        "trace record --output DIR/x.pgt -- DIR/none",
+        &["DIR/none: No such file or directory; expected a program"],
+    ),
+    (
+        "trace record --output DIR/x.pgt -- no-such-program",
+        &["no-such-program: No such file or directory; expected a program", "PATH"],
+    ),
+    (
+        "trace record --output DIR/x.pgt --recorder qemu -- DIR/keys.toml",
+        &["DIR/keys.toml: permission denied; expected a program"],
+    ),
+    ("sweep plan DIR/bare.toml", &["bare.toml: line 1: no `scenario`: expected scenario = "]),
+    ("sweep plan DIR/many.toml", &["many.toml: line 2: found a text, expected a whole number"]),
+    ("sweep run --dir DIR/notes.json", &["notes.json is not a sweep's directory", "sweep plan"]),
+    ("man DIR/notes.json", &["DIR/notes.json: not a directory; expected a directory"]),
 ];
 
 const CHECKS: &[Mistake] = &[
@@ -311,6 +387,7 @@ const CHECKS: &[Mistake] = &[
     ("check young --format x86-small --replay 3:1", &["one scenario", "found 0"]),
     ("check reclaim-dirty --format x86-small --replay 3,1", &["`3,1`", "STEP:OPTION"]),
     ("check --format vax", &["unknown format `vax`", "arm64-small-4"]),
+    ("check --format x86-small --exhibit ghost", &["unknown exhibit `ghost`", "--list"]),
 ];
 
 const LAB: &[Mistake] = &[
@@ -340,6 +417,72 @@ const LAB: &[Mistake] = &[
     ("lab series --tree DIR/none a..b", &["--tree", "none: No such file"]),
     ("lab lru-gen evit", &["unknown session `evit`", "`evict`?", "or a file"]),
     ("lab build --config-option LRU_GEN", &["--config-option", "`LRU_GEN`", "NAME=VALUE"]),
+    ("lab build --cache DIR/notes.json", &["--cache", "notes.json: not a directory", "expected"]),
+    ("lab build --cache /proc/none", &["cannot use the cache", "--cache gives another"]),
+    ("lab source --mirror DIR/none", &["--mirror", "none: No such file", "expected an address"]),
+    ("lab source --mirror ftp://x", &["--mirror: `ftp://x`", "expected an address", "https://"]),
+    ("lab compare --patch DIR/notes.json", &["there is no patch in it", "expected a diff"]),
+    ("lab series --mbox DIR/empty.log", &["there is no patch in it", "expected a diff"]),
+    ("lab series a..b --tree DIR", &["DIR: it is not a git repository; expected"]),
+    (
+        "lab series a..b reclaim-fil --tree DIR",
+        &["unknown scenario `reclaim-fil`", "did you mean `reclaim-file`?"],
+    ),
+    ("lab series a..b c..d --tree DIR", &["`c..d` is a second range: expected one"]),
+    ("lab series HEAD --tree DIR", &["`HEAD`", "a range BASE..HEAD"]),
+    ("lab run stock --workload swap-anon", &["swap-anon is a scenario", "leave out --workload"]),
+    ("lab run stock --workload DIR/plain.c", &["plain.c: no manifest: expected a comment"]),
+    ("lab script swap-ano", &["unknown scenario `swap-ano`: did you mean `swap-anon`?"]),
+    ("lab script --workload DIR/none.c", &["cannot read DIR/none.c: No such file"]),
+    ("lab lru-gen --read DIR/notes.json", &["notes.json:1:", "expected `memcg ID PATH`"]),
+    ("lab profile stok", &["unknown kernel or scenario `stok`: did you mean `stock`?"]),
+    ("lab compare --patch stock=DIR/notes.json", &["`stock` is a kernel", "another name"]),
+];
+
+/// Each has a configuration, so that it is the same on a machine of another architecture.
+const SCHEDULES: &[Mistake] = &[
+    (
+        "lab schedule --config x86-64-swap --workload DIR/none.c",
+        &["cannot read DIR/none.c: No such file"],
+    ),
+    (
+        "lab schedule --config x86-64-swap --workload DIR",
+        &["cannot read DIR/workload.toml: No such file"],
+    ),
+    (
+        "lab schedule --config x86-64-swap --workload DIR/notes.json",
+        &["unknown workload `DIR/notes.json`; accepted: lost-write", "or a C file"],
+    ),
+    (
+        "lab schedule --config x86-64-swap --workload lost-write --save DIR/notes.json",
+        &["--save DIR/notes.json: not a directory; expected a directory"],
+    ),
+    (
+        "lab series a..b --schedules 5 --config x86-64-swap --save DIR/notes.json --tree DIR",
+        &["--save DIR/notes.json: not a directory; expected a directory"],
+    ),
+    (
+        "lab schedule --config x86-64-swap --workload lost-write --replay DIR/turns.schedule",
+        &["turns.schedule: it is not a schedule", "expected a file that --save wrote"],
+    ),
+    (
+        "lab schedule --config x86-64-swap --workload lost-write --replay DIR",
+        &["turns.schedule: it is not a schedule"],
+    ),
+    (
+        "lab schedule --config x86-64-swap --workload lazy-free stock order=4",
+        &["`order=4` is not a kernel: write", "--workload 'lazy-free order=4'"],
+    ),
+    (
+        "lab schedule --config x86-64-swap --workload lost-write stok",
+        &["unknown kernel `stok`: did you mean `stock`?"],
+    ),
+    (
+        "lab schedule --workload lost-write --strategy random",
+        &["--strategy: found `random`: expected few=N"],
+    ),
+    ("lab schedule stock lost-write", &["pageout lab schedule needs --workload"]),
+    ("lab schedule --workload lost-write --seed 4", &["`--seed`", "did you mean `--seeds`?"]),
 ];
 
 /// Every word with which a message may say what to write instead.
@@ -445,4 +588,9 @@ fn mistakes_in_checks() {
 #[test]
 fn mistakes_in_the_lab() {
     refused(LAB);
+}
+
+#[test]
+fn mistakes_in_searches_of_schedules() {
+    refused(SCHEDULES);
 }

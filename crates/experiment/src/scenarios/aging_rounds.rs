@@ -128,7 +128,10 @@ impl AgingRounds {
         let least = 64 * folio;
         if self.limit_bytes() < least {
             let (limit, least) = (display_size(self.limit_bytes()), display_size(least));
-            let problem = format!("a limit of {limit} is less than 64 folios, {least}");
+            let problem = format!(
+                "a limit of {limit} is less than 64 folios, {least}: expected a larger size or \
+                 limit, or a lower order"
+            );
             return Err(FieldError::together(Self::NAME, problem));
         }
         Ok(())

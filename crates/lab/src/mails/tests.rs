@@ -211,8 +211,13 @@ fn mails_that_are_no_series_are_refused() {
     let text = patch("[PATCH 1/2] x") + &mail("[PATCH 2/2] y", "", "Attached.\n");
     assert_eq!(subjects(&text).unwrap_err(), "t.mbox: mail `[PATCH 2/2] y` has no diff");
     let talk = mail("hello", "", "hello") + &mail("Re: [PATCH] x", "", DIFF);
-    assert_eq!(subjects(&talk).unwrap_err(), "t.mbox: there is no patch in its 2 mails");
-    assert_eq!(subjects(&mail("x", "", "x")).unwrap_err(), "t.mbox: there is no patch in its mail");
+    let none = |text: &str, found: &str| {
+        let error = subjects(text).unwrap_err();
+        let expected = "expected a diff, or mails of `git format-patch`";
+        assert_eq!(error, format!("t.mbox: there is no patch in {found}; {expected}"));
+    };
+    none(&talk, "its 2 mails");
+    none(&mail("x", "", "x"), "its mail");
 }
 
 #[test]

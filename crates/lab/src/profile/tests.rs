@@ -126,14 +126,14 @@ fn every_function_is_a_record_of_its_own() {
 #[test]
 fn the_table_shows_the_top_and_sums_up_the_rest() {
     let table = "\
-function             own          with callees          calls    CAS  atomics  TLBI   DSB  lines
-------------------------------------------------------------------------------------------------
-contpte_ptep_get   984.9   56.2%         984.9   56.2%  4.245   0.00     0.00  0.00  0.00   0.00
-------------------------------------------------------------------------------------------------
-19 more            767.2   43.8%
-functions
-all of            1752.1  100.0%        1752.1  100.0%  0.135  34.24     0.28  0.08  0.08   0.00
-folio_referenced
+function               own          with callees          calls    CAS  atomics  TLBI   DSB  lines
+--------------------------------------------------------------------------------------------------
+contpte_ptep_get     984.9   56.2%         984.9   56.2%  4.245   0.00     0.00  0.00  0.00   0.00
+--------------------------------------------------------------------------------------------------
+19 more              767.2   43.8%
+  functions
+all of              1752.1  100.0%        1752.1  100.0%  0.135  34.24     0.28  0.08  0.08   0.00
+  folio_referenced
 
 per 4K page of 3264: instructions with their share of folio_referenced, calls; with callees: CAS, \
                  other atomics, TLBI, DSB, and lines first touched

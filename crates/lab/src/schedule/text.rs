@@ -49,7 +49,7 @@ pub struct Schedule {
 #[derive(PartialEq, Eq, Debug, thiserror::Error)]
 pub enum TextError {
     /// A text without the line that schedules begin with.
-    #[error("it is not a schedule: no line is `{FIRST}`")]
+    #[error("it is not a schedule: no line is `{FIRST}`; expected a file that --save wrote")]
     First,
     /// A line of unknown form.
     #[error(

@@ -121,7 +121,7 @@ pub enum ProgramError {
         said: String,
     },
     /// A user's file cannot be read.
-    #[error("--workload: cannot read {}", named(file))]
+    #[error("cannot read {}", named(file))]
     Read {
         /// The file.
         file: PathBuf,
@@ -169,6 +169,7 @@ impl Program {
             return Self::of_lab(name, workload, &given);
         }
         if name.ends_with(".c") {
+            File::open(path).map_err(|source| ProgramError::Read { file: path.into(), source })?;
             let code = Code::File(path.to_owned());
             return Ok(Self { name, arguments: given, code });
         }
@@ -189,6 +190,11 @@ impl Program {
             [bench] => Ok(Self { name, arguments: bench.words(), code: Code::Lab(bench.clone()) }),
             several => Err(ProgramError::Several(name, several.len())),
         }
+    }
+
+    /// Returns the name.
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// Returns the name and arguments, in the form that [`Self::parse`] takes.
@@ -345,7 +351,12 @@ mod tests {
         let text = |text| Program::parse(text).map(|w| w.text()).map_err(|e| e.to_string());
         assert_eq!(text("lost-write").unwrap(), "lost-write 2 alone");
         assert_eq!(text("stale-read-file file 3 alone").unwrap(), "stale-read-file file 3 alone");
-        assert_eq!(text("my/race.c 3").unwrap(), "my/race.c 3");
+        let directory = tempfile::tempdir().unwrap();
+        let program = directory.path().join("race.c");
+        let of_program = format!("{} 3", program.display());
+        assert!(text(&of_program).unwrap_err().starts_with("cannot read "));
+        fs::write(&program, "int main(void) { return 0; }\n").unwrap();
+        assert_eq!(text(&of_program).unwrap(), of_program);
         let error = text("lost-writes").unwrap_err();
         assert!(error.contains("did you mean `lost-write`?"), "{error}");
         assert!(error.contains("or a C file"), "{error}");

@@ -39,7 +39,7 @@ pub enum ReadError {
         found: u32,
     },
     /// A field that is missing, unknown or of a wrong type. The cause says what is accepted.
-    #[error("{place}: {cause}")]
+    #[error("{}", misshapen(place, cause))]
     Shape {
         /// The place, such as `records[3].metrics[0].basis (metric "age")`.
         place: String,
@@ -182,6 +182,14 @@ fn shaped<T: DeserializeOwned>(text: &str) -> Result<T, ReadError> {
         let place = place(text, &error.path().to_string());
         ReadError::Shape { place, cause: error.into_inner() }
     })
+}
+
+/// Describes an error of a place; the path of the whole file is a dot.
+fn misshapen(place: &str, cause: &serde_json::Error) -> String {
+    match place {
+        "." => format!("{cause}; accepted: what a command writes with --json"),
+        place => format!("{place}: {cause}"),
+    }
 }
 
 /// Returns the path with the names of the scenario and metric to which it leads, as far as they can

@@ -110,12 +110,15 @@ pub enum ImportError {
     },
     /// An input without a byte.
     #[error(
-        "the input is empty; the output of a tool that prints to standard error, as the view of \
-         drmemtrace does, is redirected with `2>`"
+        "the input is empty: expected what a tool printed, and `2>` redirects a tool that prints to \
+         standard error, as the view of drmemtrace does"
     )]
     Nothing,
     /// An input whose format cannot be recognized.
-    #[error("the format cannot be recognized by its content: name it with --from ({})", options())]
+    #[error(
+        "the format cannot be recognized by its content: give its name with --from ({})",
+        options()
+    )]
     Unrecognized,
     /// More pages than fit the memory.
     #[error("the input has more than {most} pages, for which memory is available")]
