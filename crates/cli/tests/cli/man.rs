@@ -103,7 +103,7 @@ fn where_pages_cannot_be_written_none_is() {
     refused("man /proc", &["/proc/pageout.1"]);
     refused("man /proc/none", &["cannot create /proc/none", "No such"]);
     fs::write(directory.path().join("file"), "").expect("a file");
-    refused(&format!("man {place}/file"), &[&format!("cannot create {place}/file")]);
+    refused(&format!("man {place}/file"), &[&format!("{place}/file: not a directory")]);
     refused(&format!("man {place}/file/a"), &[&format!("cannot create {place}/file/a")]);
     fs::create_dir(directory.path().join("pageout-run.1")).expect("a directory");
     refused(&format!("man {place}"), &[&format!("{place}/pageout-run.1")]);

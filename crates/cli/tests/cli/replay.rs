@@ -239,6 +239,19 @@ fn a_trace_with_larger_pages_is_refused() {
 
 /// Sweeps over twice as many pages as there is memory for.
 #[test]
+fn a_comparison_without_a_limit_says_how_to_give_one() {
+    let directory = tempdir().expect("a directory");
+    let trace = directory.path().join("small.pgt");
+    write_trace(&trace, &[map(0x100, 0x102), access(0x100), END]);
+    let compared =
+        |more: &str| stdout(&format!("compare trace --trace {} {more} --runs 1", trace.display()));
+    let note = "limit=50% runs it in half of its memory";
+    let on_one_line = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(on_one_line(compared("")).contains(note));
+    assert!(!on_one_line(compared("limit=100%")).contains(note));
+}
+
+#[test]
 fn a_program_runs_under_a_limit() {
     let directory = tempdir().expect("a directory");
     let trace = directory.path().join("sweeps.pgt");

@@ -371,7 +371,7 @@ fn arguments_that_make_no_series() {
     refused("lab series", &["either a range BASE..HEAD with --tree DIR, or", "--mbox FILE"]);
     refused("lab series a..b", &["a..b is a range of a repository's commits: give --tree DIR"]);
     refused("lab series a..b --tree . --mbox Cargo.toml", &["either a range"]);
-    refused("lab series HEAD --tree .", &["`HEAD`: expected a range BASE..HEAD", "reclaim-file"]);
+    refused("lab series HEAD --tree .", &["scenario `HEAD`", "a range BASE..HEAD", "reclaim-file"]);
     refused("lab series a..b --tree . --json", &["--output FILE", "--ktap FILE"]);
     refused("lab series a..b --tree . --fail-on reclam>1%", &["`reclam`", "reclaim"]);
     refused(
