@@ -79,6 +79,14 @@ impl Lock {
     /// Takes the lock to write, calling `relax` between tries. Readers that come later wait.
     #[inline]
     pub fn write(&self, relax: impl Fn()) -> WriteGuard<'_> {
+        match self.try_write() {
+            Some(guard) => guard,
+            None => self.wait_to_write(relax),
+        }
+    }
+
+    #[cold]
+    fn wait_to_write(&self, relax: impl Fn()) -> WriteGuard<'_> {
         loop {
             let now = self.state.load(Relaxed);
             match now {
