@@ -7,7 +7,7 @@ use pageout_host::generations::Refused;
 use pageout_host::residency::ReplayError;
 use pageout_machine::platform::PlatformError;
 use pageout_record::schema::{Ground, shown};
-use pageout_refusal::{BadValue, UnknownName};
+use pageout_refusal::UnknownName;
 use pageout_trace::TraceError;
 use std::error::Error;
 use std::io;
@@ -103,9 +103,6 @@ pub enum QuestionError {
         /// The file.
         file: String,
     },
-    /// A number of a cell that is out of bounds.
-    #[error(transparent)]
-    Number(#[from] BadValue),
 }
 
 /// Returns the verb that asks for another ground: "add" if this one is the default.
