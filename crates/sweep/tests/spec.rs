@@ -82,7 +82,7 @@ fn no_field_has_the_name_of_a_parameter() {
 #[test]
 fn what_is_wrong_is_said_with_its_place() {
     refused("scenario = ", &["line 1"]);
-    refused("ground = \"host\"", &["missing field `scenario`"]);
+    refused("ground = \"host\"", &["line 1", "no `scenario`", "expected scenario = VALUE"]);
     refused("scenario = \"trace\"\n\ngird = 3\n", &["line 3", "key `gird`", "mean `grid`?"]);
     let other = ["line 3", "`limits`", "scenario", "trace", "and 4 more"];
     refused("scenario = \"trace\"\n\nlimits = 3\n", &other);

@@ -61,10 +61,11 @@ fn the_text_and_the_page_show_medians() {
         .parse()
         .expect("a share");
     let page = fs::read_to_string(page).expect("a page");
-    let drawn = page.split_once("pages=256). none: n = 3 ").expect("its row is drawn").1;
-    let (_, median) = drawn.split_once("median ").expect("a median");
-    let median = median.split([',', ';', '.']).next().expect("a number");
-    assert_eq!(shown.trunc().to_string(), median, "{printed}");
+    let drawn = page.split_once("pages=256). none: ").expect("its row is drawn").1;
+    let drawn = drawn.split(';').next().expect("a first part");
+    let numbers = drawn.split(|c: char| !c.is_ascii_digit() && c != '.');
+    let median = numbers.filter_map(|number| number.parse::<f64>().ok()).last();
+    assert!(median.is_some_and(|median| (median - shown).abs() < 0.1), "{drawn}: {printed}");
 }
 
 #[test]

@@ -91,7 +91,8 @@ impl Kind for MemoryLimit {
 
 scenario! {
     /// A real program's accesses set young bits; at the ends of epochs all of its folios, which are
-    /// resident, are aged.
+    /// resident, are aged. Of a run of empty epochs a thousand agings at most are made, which stand
+    /// for all.
     pub struct TraceAged, TraceAgedLists: "trace" {
         /// entry format
         format: FormatName, "format" as Format = FormatName::X86_64, in FormatName::MAIN;
