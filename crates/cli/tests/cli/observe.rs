@@ -64,7 +64,7 @@ fn the_text_and_the_page_show_medians() {
     let drawn = page.split_once("pages=256). none: ").expect("its row is drawn").1;
     let drawn = drawn.split(';').next().expect("a first part");
     let numbers = drawn.split(|c: char| !c.is_ascii_digit() && c != '.');
-    let median = numbers.filter_map(|number| number.parse::<f64>().ok()).last();
+    let median = numbers.filter_map(|number| number.parse::<f64>().ok()).next_back();
     assert!(median.is_some_and(|median| (median - shown).abs() < 0.1), "{drawn}: {printed}");
 }
 
