@@ -49,26 +49,6 @@ fn records_are_of_this_machine_s_kernel() {
 }
 
 #[test]
-fn the_text_and_the_page_show_medians() {
-    if !can_observe() {
-        return;
-    }
-    let directory = tempdir().unwrap();
-    let page = directory.path().join("page.html");
-    let printed = stdout(&format!("observe --runs 3 --html {}", page.display()));
-    let shown: f64 = shares(&printed, "loads from 256 other pages")[0]
-        .trim_end_matches('%')
-        .parse()
-        .expect("a share");
-    let page = fs::read_to_string(page).expect("a page");
-    let drawn = page.split_once("pages=256). none: ").expect("its row is drawn").1;
-    let drawn = drawn.split(';').next().expect("a first part");
-    let numbers = drawn.split(|c: char| !c.is_ascii_digit() && c != '.');
-    let median = numbers.filter_map(|number| number.parse::<f64>().ok()).next_back();
-    assert!(median.is_some_and(|median| (median - shown).abs() < 0.1), "{drawn}: {printed}");
-}
-
-#[test]
 fn what_the_kernel_refuses_is_one_clear_message() {
     if can_observe() {
         return;
