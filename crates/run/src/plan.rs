@@ -1,4 +1,4 @@
-//! What runs, whatever its ground.
+//! Plans: their interface, which is independent of their ground.
 
 use crate::error::QuestionError;
 use crate::host::HostPlan;
