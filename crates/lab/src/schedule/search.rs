@@ -23,6 +23,8 @@ const HOOK: &str = "__sanitizer_cov_trace_pc";
 const GAVE_UP: &str = "gave up: ";
 /// The way in which a failure without turns is found.
 const NO_TURNS: &str = "no turns";
+/// The number of lines of a workload that ended early that its failure shows.
+const LAST_WORDS: usize = 2;
 
 /// A search to carry out.
 #[derive(Clone, Debug)]
@@ -139,13 +141,25 @@ fn failure(ran: &Ran, limit: Duration) -> Option<String> {
     if ran.is_cut_off {
         return Some(format!("it did not end in {} s of the host's time", limit.as_secs()));
     }
-    if ran.found.verdict.is_failure() {
-        return Some(format!("{name}: {last}"));
-    }
     let serial = String::from_utf8_lossy(&ran.serial);
+    if ran.found.verdict.is_failure() {
+        return Some(format!("{name}: {last}{}", last_words(&last, &serial)));
+    }
     let marks = ["BUG: ", "WARNING: "];
     let warned = serial.lines().find(|line| marks.iter().any(|mark| line.contains(mark)));
     warned.map(|line| format!("the kernel warned: {}", line.trim()))
+}
+
+/// Returns what the machine printed last, if the event is the workload's early end: a workload
+/// prints its cause, and the kernel's own warning may come after it.
+fn last_words(event: &str, serial: &str) -> String {
+    let is_end = event.starts_with("the workload ended") || event.starts_with("the workload was");
+    let lines: Vec<&str> =
+        serial.lines().map(str::trim).filter(|line| is_end && !line.is_empty()).collect();
+    let shown = &lines[lines.len().saturating_sub(LAST_WORDS)..];
+    let clean =
+        |line: &str| line.chars().filter(|c| !c.is_control()).take(160).collect::<String>();
+    shown.iter().map(|line| format!("; {}", clean(line))).collect()
 }
 
 /// Returns the reason for which a workload gave up, if it did.
@@ -394,7 +408,19 @@ pub fn kind(failure: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::kind;
+    use super::{kind, last_words};
+
+    #[test]
+    fn the_end_of_a_workload_has_its_cause() {
+        let serial = "mounted\r\nline 313: pwrite(...): I/O error\r\n\r\nDirect I/O collision\r\n";
+        assert_eq!(
+            last_words("the workload ended with status 1", serial),
+            "; line 313: pwrite(...): I/O error; Direct I/O collision"
+        );
+        assert_eq!(last_words("the workload was ended by signal 6", "a\x1bb"), "; ab");
+        assert_eq!(last_words("the workload ended with status 1", "\n"), "");
+        assert_eq!(last_words("stored 6, the disk has 5", serial), "");
+    }
 
     #[test]
     fn failures_of_one_kind_differ_in_their_numbers() {
