@@ -13,7 +13,7 @@ use pageout_model::Model;
 use pageout_record::compare::LEAST_GAIN;
 use pageout_record::schema::{RecordFile, RecordSet};
 use pageout_report::{ReportError, Table};
-use pageout_run::{ModelPlan, Plan, Question, QuestionError, Trace, Variants, platform_of};
+use pageout_run::{ModelPlan, Plan, Question, Trace, Variants, modelled_alone, platform_of};
 use std::num::NonZeroUsize;
 use std::process::ExitCode;
 
@@ -91,13 +91,7 @@ const fn default_draws(scenario: Scenario, few: bool) -> u32 {
 /// Returns an error for options that only this ground takes.
 pub(crate) fn refuse(machine: &MachineArgs) -> Result<(), CliError> {
     let MachineArgs { platform, cores, draws } = machine;
-    let given = [
-        (platform.is_some(), "--platform"),
-        (cores.is_some(), "--cores"),
-        (draws.is_some(), "--draws"),
-    ];
-    let found = given.into_iter().find(|(given, _)| *given);
-    found.map_or(Ok(()), |(_, option)| Err(QuestionError::ModelAlone(option).into()))
+    Ok(modelled_alone(platform.is_some(), cores.is_some(), draws.is_some())?)
 }
 
 /// Returns the plan of the run.

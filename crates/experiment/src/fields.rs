@@ -156,6 +156,26 @@ pub fn check_size(bytes: u64, folio: u64, what: &str, most: u64) -> Result<(), F
     Err(bad("size", &found, problem, format!("multiples of {unit} up to {limit}")))
 }
 
+/// Checks the field `reclaim`: `percent` of `bytes` is a page of `page` bytes or more. Costs are
+/// told for each page, so a request for none has no figures.
+///
+/// # Errors
+/// [`FieldError::Value`] says what is accepted.
+pub fn check_request(bytes: u64, percent: u8, page: u64) -> Result<(), FieldError> {
+    let least = (100 * page).div_ceil(bytes.max(1));
+    if u64::from(percent) >= least {
+        return Ok(());
+    }
+    let [bytes, page] = [bytes, page].map(display_size);
+    let accepted = if least <= 100 {
+        format!("{least}% or more, or more memory")
+    } else {
+        "more memory".to_owned()
+    };
+    let problem = format!("of {bytes} is less than a page, {page}");
+    Err(bad("reclaim", &format!("{percent}%"), problem, accepted))
+}
+
 /// Splits `FIELD=VALUE` arguments; no field may come twice.
 pub fn pairs(arguments: &[String]) -> Result<Vec<(&str, &str)>, FieldError> {
     let mut pairs: Vec<(&str, &str)> = Vec::new();

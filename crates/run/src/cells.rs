@@ -1,6 +1,6 @@
 //! The cells of sweeps, each as a plan on its ground.
 
-use crate::error::QuestionError;
+use crate::error::{QuestionError, modelled_alone};
 use crate::inputs::{Trace, platform_with_text};
 use crate::plan::{Plan, Setting, plan};
 use crate::question::Question;
@@ -117,14 +117,7 @@ impl Cells {
         if cell.ground == Ground::Model {
             return Ok(Setting::Model(self.model(cell, threads)));
         }
-        let given = [
-            (cell.platform.is_some(), "--platform"),
-            (cell.cores.is_some(), "--cores"),
-            (cell.draws.is_some(), "--draws"),
-        ];
-        if let Some((_, option)) = given.into_iter().find(|(given, _)| *given) {
-            return Err(QuestionError::ModelAlone(option));
-        }
+        modelled_alone(cell.platform.is_some(), cell.cores.is_some(), cell.draws.is_some())?;
         // Counts are the same in every round.
         let timed = cell.runs.map_or(Rounds::DEFAULT, |runs| Rounds::Exactly(runs.into()));
         let rounds = if measures(cell, question) { timed } else { Rounds::Exactly(1) };

@@ -121,6 +121,16 @@ const fn other(ground: Ground) -> Ground {
     }
 }
 
+/// Checks that options of modelled machines are not given on another ground.
+///
+/// # Errors
+/// [`QuestionError::ModelAlone`] names the first that is given.
+pub fn modelled_alone(platform: bool, cores: bool, draws: bool) -> Result<(), QuestionError> {
+    let given = [(platform, "--platform"), (cores, "--cores"), (draws, "--draws")];
+    let found = given.into_iter().find(|(given, _)| *given);
+    found.map_or(Ok(()), |(_, option)| Err(QuestionError::ModelAlone(option)))
+}
+
 /// Returns the error of an argument that is one of `names` of this `kind`, or else a file, and
 /// cannot be read. A word without a slash or a dot is taken for a name.
 pub fn unread<'n>(

@@ -18,7 +18,7 @@ mod question;
 mod variants;
 
 pub use cells::Cells;
-pub use error::{QuestionError, message, unread, without_number};
+pub use error::{QuestionError, message, modelled_alone, unread, without_number};
 pub use flush::{FlushSweep, Swept};
 pub use host::HostPlan;
 pub use inputs::{Trace, platform_of, platform_with_text};

@@ -1,7 +1,7 @@
 //! The scenario `reclaim-file`.
 
 use crate::declare::{Checked, Declared, Lists};
-use crate::fields::{FieldError, OrderName, check_size, display_size, distinct};
+use crate::fields::{FieldError, OrderName, check_request, check_size, display_size, distinct};
 use crate::formats::FormatName;
 use crate::kinds::{Choice, Format, Kind, Number, Order, Percent, Size};
 use crate::scenario;
@@ -229,6 +229,7 @@ impl ReclaimFile {
     fn check(&self) -> Result<(), FieldError> {
         let folio = self.largest_folio();
         check_size(self.bytes, folio, "largest folio's", MAX_BYTES)?;
+        check_request(self.charged_bytes(), self.reclaim_percent, 1 << self.format.page_shift())?;
         let pmd = match self.orders {
             Orders::All(order) => order.in_format(self.format) == self.format.pmd_order(),
             Orders::Mixed => false,
@@ -265,8 +266,12 @@ impl ReclaimFile {
 
     /// Returns the bytes that are asked of `memory.reclaim`.
     pub fn reclaim_bytes(&self) -> u64 {
-        let all = self.file_bytes() + self.anon_bytes() * u64::from(self.processes);
-        (u128::from(all) * u128::from(self.reclaim_percent) / 100) as u64
+        (u128::from(self.charged_bytes()) * u128::from(self.reclaim_percent) / 100) as u64
+    }
+
+    /// Returns the bytes that the cgroup is charged with.
+    fn charged_bytes(&self) -> u64 {
+        self.file_bytes() + self.anon_bytes() * u64::from(self.processes)
     }
 
     /// Returns the bytes of the file.

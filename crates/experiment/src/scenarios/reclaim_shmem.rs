@@ -3,7 +3,7 @@
 use super::AgeFile;
 use super::reclaim_file::too_many_tables;
 use crate::declare::{Checked, Declared, Lists};
-use crate::fields::{FieldError, OrderName, check_size, distinct};
+use crate::fields::{FieldError, OrderName, check_request, check_size, distinct};
 use crate::formats::FormatName;
 use crate::kinds::{Format, Number, Order, Percent, Size};
 use crate::scenario;
@@ -55,6 +55,7 @@ impl Checked for ReclaimShmem {
 impl ReclaimShmem {
     fn check(&self) -> Result<(), FieldError> {
         check_size(self.bytes, self.folio_bytes(), "folio", MAX_BYTES)?;
+        check_request(self.bytes, self.reclaim_percent, 1 << self.format.page_shift())?;
         let problem = too_many_tables(self.format, MapAs::Ptes, self.bytes, self.processes);
         problem.map_or(Ok(()), |problem| Err(FieldError::together(Self::NAME, problem)))
     }

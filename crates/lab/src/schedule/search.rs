@@ -157,8 +157,7 @@ fn last_words(event: &str, serial: &str) -> String {
     let lines: Vec<&str> =
         serial.lines().map(str::trim).filter(|line| is_end && !line.is_empty()).collect();
     let shown = &lines[lines.len().saturating_sub(LAST_WORDS)..];
-    let clean =
-        |line: &str| line.chars().filter(|c| !c.is_control()).take(160).collect::<String>();
+    let clean = |line: &str| line.chars().filter(|c| !c.is_control()).take(160).collect::<String>();
     shown.iter().map(|line| format!("; {}", clean(line))).collect()
 }
 
