@@ -34,47 +34,47 @@ const LINUX_7_3: Figures = Figures {
     stored: "linux-7.3",
     leading: Call {
         name: "7.3-arm64-4k-order-4",
-        words: "lab compare no-batch no-young no-mglru no-unmap stock q20 \
+        words: "lab compare no-batch no-young no-mglru no-unmap stock q23 \
             reclaim-file order=4 lru=classic,mglru,mglru-no-walks --config arm64-4k",
     },
     calls: &[
         Call {
             name: "7.3-arm64-4k",
-            words: "lab compare no-batch no-young no-mglru no-unmap stock q20 \
+            words: "lab compare no-batch no-young no-mglru no-unmap stock q23 \
                 reclaim-file order=0,5,8,9 lru=classic,mglru,mglru-no-walks --runs 1 \
                 --config arm64-4k",
         },
         Call {
             name: "7.3-running",
-            words: "lab compare no-batch no-young no-mglru no-unmap stock q20 \
+            words: "lab compare no-batch no-young no-mglru no-unmap stock q23 \
                 reclaim-file order=0,4 lru=classic,mglru process=running --runs 1 \
                 --config arm64-4k",
         },
         Call {
             name: "7.3-two-cpus",
-            words: "lab compare no-batch no-young no-mglru no-unmap stock q20 \
+            words: "lab compare no-batch no-young no-mglru no-unmap stock q23 \
                 reclaim-file order=0,4 lru=classic,mglru cpus=2 process=running \
                 --config arm64-4k,x86-64 --runs 1",
         },
         Call {
             name: "7.3-arm64-64k",
-            words: "lab compare no-batch no-young no-mglru no-unmap stock q20 \
+            words: "lab compare no-batch no-young no-mglru no-unmap stock q23 \
                 reclaim-file order=0,5 lru=classic,mglru --config arm64-64k --runs 1",
         },
         Call {
             name: "7.3-x86-64",
-            words: "lab compare no-batch no-young no-mglru no-unmap stock q20 \
+            words: "lab compare no-batch no-young no-mglru no-unmap stock q23 \
                 reclaim-file order=0,4,9 lru=classic,mglru --config x86-64 --runs 1",
         },
         Call {
             name: "7.3-aging",
-            words: "lab compare no-batch no-young no-mglru no-unmap stock q20 \
+            words: "lab compare no-batch no-young no-mglru no-unmap stock q23 \
                 age-file order=0,4,8 young=none,all,1/256 --config arm64-4k,x86-64 --runs 1",
         },
     ],
     tables: &[
-        (|kernel| kernel != "q20", "kernel=no-batch"),
-        (|kernel| matches!(kernel, "stock" | "q20"), "kernel=stock"),
+        (|kernel| kernel != "q23", "kernel=no-batch"),
+        (|kernel| matches!(kernel, "stock" | "q23"), "kernel=stock"),
     ],
 };
 
