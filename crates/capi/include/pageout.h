@@ -46,7 +46,7 @@ void pageout_panic(const uint8_t *message, size_t len);
 /*
  The number of no folio.
  */
-#define PAGEOUT_NO_FOLIO UINT32_MAX
+#define PAGEOUT_NO_FOLIO 0
 
 /*
  The version of [`World`] that this header describes.
@@ -752,11 +752,7 @@ struct pageout_io {
   /*
    The folio, which the call at the end of the transfer names.
    */
-  uint32_t folio;
-  /*
-   The kind of the place: one of `enum pageout_place`.
-   */
-  uint32_t place;
+  uint64_t folio;
   /*
    The file, or 0.
    */
@@ -773,6 +769,10 @@ struct pageout_io {
    The number of pages.
    */
   uint64_t nr;
+  /*
+   The kind of the place: one of `enum pageout_place`.
+   */
+  uint32_t place;
 };
 
 /*
@@ -967,13 +967,13 @@ struct pageout_vma {
  */
 struct pageout_fault {
   /*
+   The folio in a transfer, of `PAGEOUT_OUTCOME_PENDING`; otherwise `PAGEOUT_NO_FOLIO`.
+   */
+  uint64_t folio;
+  /*
    The way it ended: one of `enum pageout_outcome`.
    */
   uint32_t outcome;
-  /*
-   The folio in a transfer, of `PAGEOUT_OUTCOME_PENDING`; otherwise `PAGEOUT_NO_FOLIO`.
-   */
-  uint32_t folio;
   /*
    The cgroup at its limit, of `PAGEOUT_OUTCOME_OVER_LIMIT`; otherwise 0.
    */
@@ -1406,7 +1406,7 @@ int32_t pageout_set_order(struct pageout_cpu *cpu, uint64_t mapping, uint32_t or
  # Safety
  The promise.
  */
-int32_t pageout_truncate(struct pageout_cpu *cpu, uint64_t mapping, uint64_t from, uint32_t *folio);
+int32_t pageout_truncate(struct pageout_cpu *cpu, uint64_t mapping, uint64_t from, uint64_t *folio);
 
 /*
  Adds a folio of a file, whose content is there, to the index, and stores its number. The caller
@@ -1418,7 +1418,7 @@ int32_t pageout_truncate(struct pageout_cpu *cpu, uint64_t mapping, uint64_t fro
  */
 int32_t pageout_add_folio(struct pageout_cpu *cpu,
                           const struct pageout_folio *new_,
-                          uint32_t *folio);
+                          uint64_t *folio);
 
 /*
  Looks for the folio that has a page of a file or of shared memory in the index. Stores its
@@ -1431,7 +1431,7 @@ int32_t pageout_add_folio(struct pageout_cpu *cpu,
 int32_t pageout_get_folio(struct pageout_cpu *cpu,
                           uint64_t mapping,
                           uint64_t index,
-                          uint32_t *folio);
+                          uint64_t *folio);
 
 /*
  Stores the first frame and the order of a folio that the caller has a reference to. Returns 0,
@@ -1441,7 +1441,7 @@ int32_t pageout_get_folio(struct pageout_cpu *cpu,
  The promise.
  */
 int32_t pageout_folio_frames(struct pageout_cpu *cpu,
-                             uint32_t folio,
+                             uint64_t folio,
                              uint64_t *pfn,
                              uint32_t *order);
 
@@ -1451,7 +1451,7 @@ int32_t pageout_folio_frames(struct pageout_cpu *cpu,
  # Safety
  The promise.
  */
-int32_t pageout_release(struct pageout_cpu *cpu, uint32_t folio, uint32_t refs);
+int32_t pageout_release(struct pageout_cpu *cpu, uint64_t folio, uint32_t refs);
 
 /*
  Notes a use of a folio by a call such as read(2). The caller has a reference. Returns 0, or an
@@ -1460,7 +1460,7 @@ int32_t pageout_release(struct pageout_cpu *cpu, uint32_t folio, uint32_t refs);
  # Safety
  The promise.
  */
-int32_t pageout_mark_accessed(struct pageout_cpu *cpu, uint32_t folio);
+int32_t pageout_mark_accessed(struct pageout_cpu *cpu, uint64_t folio);
 
 /*
  Notes that a call such as write(2), or a device, stored to a folio. The caller has a reference.
@@ -1469,7 +1469,7 @@ int32_t pageout_mark_accessed(struct pageout_cpu *cpu, uint32_t folio);
  # Safety
  The promise.
  */
-int32_t pageout_note_dirty(struct pageout_cpu *cpu, uint32_t folio);
+int32_t pageout_note_dirty(struct pageout_cpu *cpu, uint64_t folio);
 
 /*
  Starts to write out up to `most` dirty folios of a file, as a flusher does, and stores the
@@ -1490,7 +1490,7 @@ int32_t pageout_write_back(struct pageout_cpu *cpu,
  # Safety
  The promise.
  */
-int32_t pageout_read_done(struct pageout_cpu *cpu, uint32_t folio, uint32_t result);
+int32_t pageout_read_done(struct pageout_cpu *cpu, uint64_t folio, uint32_t result);
 
 /*
  Ends the write of a folio that the callback left pending, with a result of `enum
@@ -1499,7 +1499,7 @@ int32_t pageout_read_done(struct pageout_cpu *cpu, uint32_t folio, uint32_t resu
  # Safety
  The promise.
  */
-int32_t pageout_write_done(struct pageout_cpu *cpu, uint32_t folio, uint32_t result);
+int32_t pageout_write_done(struct pageout_cpu *cpu, uint64_t folio, uint32_t result);
 
 /*
  Returns 1 while a transfer of a folio is in progress, 0 if none is, or an error. A task queues
@@ -1508,7 +1508,7 @@ int32_t pageout_write_done(struct pageout_cpu *cpu, uint32_t folio, uint32_t res
  # Safety
  The promise.
  */
-int32_t pageout_transfer_is_pending(struct pageout_cpu *cpu, uint32_t folio);
+int32_t pageout_transfer_is_pending(struct pageout_cpu *cpu, uint64_t folio);
 
 /*
  Reclaims some 32 pages from the whole machine, for a caller that found no free frame, and stores

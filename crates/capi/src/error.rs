@@ -255,7 +255,26 @@ impl From<reclaim::ReleaseError> for Error {
     fn from(error: reclaim::ReleaseError) -> Self {
         match error {
             reclaim::ReleaseError::BadId(bad) => bad.into(),
-            reclaim::ReleaseError::TooMany => Self::References,
+            reclaim::ReleaseError::TooMany | reclaim::ReleaseError::InUse => Self::References,
+        }
+    }
+}
+
+impl From<reclaim::ChargeError> for Error {
+    fn from(error: reclaim::ChargeError) -> Self {
+        match error {
+            reclaim::ChargeError::OutOfMemory(out) => out.into(),
+            reclaim::ChargeError::BadId(bad) => bad.into(),
+        }
+    }
+}
+
+impl From<reclaim::IndexError> for Error {
+    fn from(error: reclaim::IndexError) -> Self {
+        match error {
+            reclaim::IndexError::Exists => Self::Exists,
+            reclaim::IndexError::Absent => Self::Folio,
+            reclaim::IndexError::BadId(bad) => bad.into(),
         }
     }
 }

@@ -29,7 +29,7 @@ static uint32_t format;
 
 /* Transfers in progress: folios, and if each is a read. */
 static struct {
-    uint32_t folio;
+    uint64_t folio;
     int is_read;
 } queue[QUEUE];
 static uint64_t queued;
@@ -411,7 +411,7 @@ static int64_t end_transfer(void)
         return 400;
     uint64_t i = below(queued), how = below(16);
     uint32_t result = how < 12 ? PAGEOUT_TRANSFER_DONE : PAGEOUT_TRANSFER_NO_SPACE + how % 4;
-    uint32_t folio = queue[i].folio;
+    uint64_t folio = queue[i].folio;
     int is_read = queue[i].is_read;
     queue[i] = queue[--queued];
     note(pageout_transfer_is_pending(cpu, folio));
@@ -422,7 +422,8 @@ static int64_t end_transfer(void)
 static int64_t change_mapping(uint64_t what)
 {
     uint64_t i = below(MAPS), page = below(96), memcg = memcgs[below(MEMCGS)], nr, pfn;
-    uint32_t folio = PAGEOUT_NO_FOLIO, order;
+    uint64_t folio = PAGEOUT_NO_FOLIO;
+    uint32_t order;
     int32_t answer;
     switch (what) {
     case 0:

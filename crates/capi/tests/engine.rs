@@ -173,7 +173,7 @@ impl<'m, F: Format> Machine<'m, F> {
             Place::File(mapping, index) => (0, mapping.to_bits(), index),
             Place::Swap(slot) => (1, 0, slot.0.into()),
         };
-        let folio = u64::from(io.folio.0);
+        let folio = io.folio.to_bits();
         self.note(&[if is_read { 5 } else { 6 }, folio, place, mapping, at, io.nr as u64]);
         let how = self.below(8);
         if how == 0 && self.below(4) == 0 {
@@ -356,11 +356,11 @@ fn address(page: u64) -> VirtAddr {
 
 /// Returns the number of an outcome in C's header, with what it names.
 fn outcome(fault: Fault) -> Result<(i64, u64, u64), Error> {
-    let none = u64::from(u32::MAX);
+    let none = 0;
     Ok(match fault {
         Fault::Done(FaultKind::Minor) => (0, none, 0),
         Fault::Done(FaultKind::Major) => (1, none, 0),
-        Fault::Pending(folio) => (2, folio.0.into(), 0),
+        Fault::Pending(folio) => (2, folio.to_bits(), 0),
         Fault::BadAddress => (3, none, 0),
         Fault::WriteProtected => (4, none, 0),
         Fault::PastEnd => (5, none, 0),
@@ -671,8 +671,9 @@ impl<'e, 'm, F: Format> Run<'e, 'm, F> {
             3 => {
                 let cut = self.engine.truncate(mapping, page);
                 let pending = matches!(cut, Err(TruncateError::Pending(_)));
-                let folio = if let Err(TruncateError::Pending(id)) = cut { id.0 } else { u32::MAX };
-                self.note(&[folio.into()]);
+                let folio =
+                    if let Err(TruncateError::Pending(id)) = cut { id.to_bits() } else { 0 };
+                self.note(&[folio]);
                 match cut {
                     _ if pending => return Err(Error::Pending),
                     Err(TruncateError::BadId(bad)) => return Err(bad.into()),
@@ -697,7 +698,7 @@ impl<'e, 'm, F: Format> Run<'e, 'm, F> {
         let (mut walk, mut started) = (DirtyFolios::of(mapping), 0);
         while started < most {
             let Some(id) = self.engine.next_dirty(&mut walk)? else { break };
-            let begun = self.engine.write_back(id);
+            let begun = self.engine.write_back(id).expect("it lives");
             started += u64::from(matches!(begun, Some(Submitted::Done | Submitted::Pending)));
             self.engine.release(id, 1)?;
         }
@@ -712,7 +713,7 @@ impl<'e, 'm, F: Format> Run<'e, 'm, F> {
         let added = self.insert(NewFolio { pfn, order, mapping, index, flags }, of);
         match added {
             Ok(id) => {
-                self.note(&[id.0.into()]);
+                self.note(&[id.to_bits()]);
                 self.engine.release(id, 1)?;
                 Ok(0)
             }
@@ -730,30 +731,36 @@ impl<'e, 'm, F: Format> Run<'e, 'm, F> {
         let memcg = self.memcg(of)?;
         let id = self.engine.add_folio(new)?;
         if let Err(full) = self.engine.charge(id, memcg) {
-            self.engine.remove_folio(id);
+            self.engine.remove_folio(id).expect("nothing else uses it");
             return Err(full.into());
         }
-        let guard = self.engine.maps().folio(id).try_lock().expect("no one else knows it");
+        let guard = self
+            .engine
+            .maps()
+            .folio(id)
+            .expect("it lives")
+            .try_lock()
+            .expect("no one else knows it");
         let added = self.engine.filemap_add_folio(id);
         drop(guard);
         let Ok(shadow) = added else {
-            self.engine.remove_folio(id);
+            self.engine.remove_folio(id).expect("nothing else uses it");
             return Err(Error::Exists);
         };
         if let Some(shadow) = shadow {
-            self.engine.workingset_refault(id, shadow);
+            self.engine.workingset_refault(id, shadow).expect("it lives");
         }
-        self.engine.lru_add(id);
+        self.engine.lru_add(id).expect("it lives");
         Ok(id)
     }
 
     fn use_folio(&mut self, mapping: MappingId, page: u64) -> Answer {
         let Some(id) = self.engine.filemap_get_folio(mapping, page)? else { return Ok(0) };
-        let folio = self.engine.maps().folio(id);
-        self.note(&[0, id.0.into(), folio.pfn().get(), folio.order().get().into()]);
+        let folio = self.engine.maps().folio(id).expect("it lives");
+        self.note(&[0, id.to_bits(), folio.pfn().get(), folio.order().get().into()]);
         match page % 2 {
             0 => self.engine.maps().note_dirty(folio),
-            _ => self.engine.mark_accessed(id),
+            _ => self.engine.mark_accessed(id).expect("it lives"),
         }
         self.note(&[0]);
         self.engine.release(id, 1)?;

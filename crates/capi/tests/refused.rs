@@ -453,20 +453,22 @@ fn folios_are_checked_as_they_are_named() {
     let Process { mm, mapping, .. } = made.process(Kind::File);
     let (cpu, pfn) = (made.cpu, made.root());
     let good = Folio { mapping, index: 9, pfn, order: 0, memcg: 0 };
-    let (mut folio, mut frame, mut order, mut nr) = (0, 0, 0, 0);
+    let (mut folio, mut none, mut frame, mut order, mut nr) = (0, 0, 0, 0, 0);
     made.ram.pending.set(true);
     let fault = made.fault(mm, START, Access::Read as u32).expect("the call is right");
     assert_eq!(fault.outcome, Outcome::Pending as u32);
     // SAFETY: handles are live, and results ours or null.
     unsafe {
-        for bad in [FRAMES as u32, u32::MAX, 20] {
+        // Out of the table, of no generation, and of one that the entry never had.
+        for bad in [1 << 32 | FRAMES as u64, u64::MAX, 20, 99 << 32] {
             refused(pageout_release(cpu, bad, 1), Error::Folio);
             refused(pageout_mark_accessed(cpu, bad), Error::Folio);
             refused(pageout_note_dirty(cpu, bad), Error::Folio);
             refused(pageout_folio_frames(cpu, bad, &mut frame, &mut order), Error::Folio);
         }
-        refused(pageout_read_done(cpu, FRAMES as u32, 0), Error::Folio);
-        refused(pageout_transfer_is_pending(cpu, u32::MAX), Error::Folio);
+        refused(pageout_read_done(cpu, 1 << 32 | FRAMES as u64, 0), Error::Folio);
+        refused(pageout_transfer_is_pending(cpu, 20), Error::Folio);
+        assert_eq!(pageout_transfer_is_pending(cpu, 99 << 32), 0);
         refused(pageout_read_done(cpu, fault.folio, 1), Error::Number);
         refused(pageout_write_done(cpu, fault.folio, 6), Error::Number);
         refused(pageout_write_done(cpu, fault.folio, 0), Error::NotPending);
@@ -487,9 +489,9 @@ fn folios_are_checked_as_they_are_named() {
             refused(pageout_add_folio(cpu, &new, &mut folio), error);
         }
         assert_eq!(pageout_add_folio(cpu, &good, &mut folio), 0);
-        refused(pageout_add_folio(cpu, &good, &mut order), Error::FrameInUse);
+        refused(pageout_add_folio(cpu, &good, &mut none), Error::FrameInUse);
         refused(
-            pageout_add_folio(cpu, &Folio { pfn: made.root(), ..good }, &mut order),
+            pageout_add_folio(cpu, &Folio { pfn: made.root(), ..good }, &mut none),
             Error::Exists,
         );
         refused(pageout_release(cpu, folio, 2), Error::References);
@@ -498,8 +500,8 @@ fn folios_are_checked_as_they_are_named() {
         refused(pageout_remove_mapping(cpu, mapping), Error::MappingUsed);
         assert_eq!(pageout_exit_mm(cpu, mm), 0);
         refused(pageout_remove_mapping(cpu, mapping), Error::MappingUsed);
-        assert_eq!(pageout_truncate(cpu, mapping, 0, &mut order), 0);
-        assert_eq!((order, pageout_remove_mapping(cpu, mapping)), (NO_FOLIO, 0));
+        assert_eq!(pageout_truncate(cpu, mapping, 0, &mut none), 0);
+        assert_eq!((none, pageout_remove_mapping(cpu, mapping)), (NO_FOLIO, 0));
         refused(pageout_release(cpu, folio, 1), Error::Folio);
         refused(pageout_write_back(cpu, mapping, 1, &mut nr), Error::Mapping);
     }
@@ -633,7 +635,7 @@ unsafe fn forged_call(cpu: *mut Cpu, from: &mut Forged) -> i32 {
             17 => pageout_set_order(cpu, map, n as u32),
             18 => pageout_truncate(cpu, map, n, &mut folio),
             19 => pageout_write_back(cpu, map, n, &mut nr),
-            20 => pageout_mark_accessed(cpu, FRAMES as u32 + n as u32 % 9),
+            20 => pageout_mark_accessed(cpu, (n << 32) | (m % (2 * FRAMES as u64))),
             21 => pageout_set_max(cpu, n as u32, m),
             22 => pageout_set_low(cpu, n as u32, m),
             23 => pageout_set_swappiness(cpu, n as u32, m as u32),

@@ -154,7 +154,8 @@ fn walk<R: Rules, F: Small>(
     stage.age(cpu, true);
     let steps = event_log::lines(world.events());
     let young = (0..case.pages).map(|page| stage.is_young(page)).collect();
-    let folios = stage.folios.iter().map(|id| maps.folio(*id).recency()).collect();
+    let folios =
+        stage.folios.iter().map(|id| maps.folio(*id).expect("it lives").recency()).collect();
     let entered = stage.age(cpu, false) == 1;
     (Left { young, folios, entered }, start, steps)
 }
@@ -180,11 +181,9 @@ pub fn looking_around<R: Rules, F: Format>() -> Result<u64, Box<Counterexample>>
             stage.set_young(young);
             let start = world.describe();
             world.begin_log();
-            maps.on(&stage.env, cpu, Tuning { aging: stage.aging(), ..TUNING }).folio_referenced(
-                stage.folios[0],
-                None,
-                None,
-            );
+            maps.on(&stage.env, cpu, Tuning { aging: stage.aging(), ..TUNING })
+                .folio_referenced(stage.folios[0], None, None)
+                .expect("it lives");
             let steps = event_log::lines(world.events());
             let entered = stage.age(cpu, false) == 1;
             let counted = if algorithm == YoungAlgorithm::PerEntry { 1 } else { 8 };
@@ -232,9 +231,9 @@ impl<'a, R: Rules, F: Format> Stage<'a, R, F> {
             let new = NewFolio { pfn, order, mapping, index, flags: FolioFlags::UPTODATE };
             let id = engine.add_folio(new).expect("there is room");
             if !case.isolated {
-                engine.lru_add(id);
+                engine.lru_add(id).expect("it lives");
                 // The walk's use is then the second one of the folio, which makes it young.
-                engine.mark_accessed(id);
+                engine.mark_accessed(id).expect("it lives");
             }
             let mapped = engine.map_folio(vma, id, MapAs::Ptes, &mut &world.hardware.tables);
             mapped.expect("it is not mapped");

@@ -131,7 +131,7 @@ fn unmap<R: Rules, F: Small>(
         world.begin_log();
     }
     let id = maps.folio_of(pfn).expect("the folio is there");
-    let guard = maps.folio(id).try_lock().expect("no one else is here");
+    let guard = maps.folio(id).expect("it lives").try_lock().expect("no one else is here");
     let unmapping = Unmapping { by, read, shootdown: case.shootdown };
     let engine = &mut maps.on(&env, cpu, Tuning { unmapping, ..TUNING });
     let mut tlb_batch = TlbBatch::new(engine);

@@ -234,7 +234,7 @@ impl<'a, R: Rules, F: Format> Harness<'a, R, F> {
     /// Returns true if the folio of a frame is dirty, or is about to be read for write-out.
     fn keeps(&self, pfn: Pfn) -> bool {
         let written = FolioFlags::DIRTY | FolioFlags::WRITEBACK;
-        let folio = self.maps.folio_of(pfn).map(|id| self.maps.folio(id));
+        let folio = self.maps.folio_of(pfn).and_then(|id| self.maps.folio(id).ok());
         folio.is_some_and(|folio| folio.flags().intersects(written))
     }
 

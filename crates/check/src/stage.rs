@@ -106,7 +106,8 @@ fn balance<R: Rules, F: Small>(harness: &Harness<'_, R, F>, env: &Ground<'_, R, 
     let input = AuditInput { roots, frames, slots: SLOTS, tables };
     let found = match audit(harness.maps, env, &input) {
         Ok(folios) => {
-            let pages: usize = folios.iter().map(|id| harness.maps.folio(*id).nr_pages()).sum();
+            let pages: usize =
+                folios.iter().map(|id| harness.maps.folio(*id).expect("it lives").nr_pages()).sum();
             let used = FRAMES - env.free_pages();
             (pages != used).then(|| format!("{used} frames are in use, and folios have {pages}"))
         }

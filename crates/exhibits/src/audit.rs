@@ -29,7 +29,7 @@ struct Tally {
     /// The number of page tables.
     tables: usize,
     /// The number of entries that map each folio.
-    mapped: BTreeMap<u32, u32>,
+    mapped: BTreeMap<FolioId, u32>,
     /// The number of entries that name each slot.
     swapped: BTreeMap<u32, u32>,
     /// The first mapped frame that belongs to no folio.
@@ -68,12 +68,13 @@ pub fn audit<W: World>(
         (0..input.frames.end.offset_from(input.frames.start)).map(|k| input.frames.start.add(k));
     let folios: BTreeSet<_> = frames.filter_map(|pfn| maps.folio_of(pfn)).collect();
     for id in &folios {
-        references(maps, world, *id, tally.mapped.get(&id.0).copied().unwrap_or(0))?;
+        references(maps, world, *id, tally.mapped.get(id).copied().unwrap_or(0))?;
     }
     for slot in 0..input.slots {
-        let (counted, named) = (maps.slot_entries(SwapSlot(slot)), tally.swapped.get(&slot));
+        let counted = maps.slot_entries(SwapSlot(slot)).expect("a slot in range");
+        let named = tally.swapped.get(&slot);
         // The index of shared memory names a slot as an entry does.
-        let indexed = u32::from(maps.slot_shmem(SwapSlot(slot)).is_some());
+        let indexed = u32::from(maps.slot_shmem(SwapSlot(slot)).is_ok_and(|page| page.is_some()));
         let named = named.copied().unwrap_or(0) + indexed;
         if counted != named {
             return Err(format!("swap slot {slot} counts {counted} entries, and {named} name it"));
@@ -118,7 +119,7 @@ impl Tally {
 
     fn map(&mut self, maps: &MmState<'_>, pfn: Pfn) {
         match maps.folio_of(pfn) {
-            Some(id) => *self.mapped.entry(id.0).or_default() += 1,
+            Some(id) => *self.mapped.entry(id).or_default() += 1,
             None => self.astray = self.astray.or(Some(pfn)),
         }
     }
@@ -132,7 +133,7 @@ fn references<W: World>(
     id: FolioId,
     mapped: u32,
 ) -> Result<(), String> {
-    let folio = maps.folio(id);
+    let folio = maps.folio(id).expect("it lives");
     let name = format!("the folio of frame {}", folio.pfn().get());
     if folio.mapcount() != mapped {
         let counted = folio.mapcount();
@@ -167,10 +168,11 @@ fn references<W: World>(
 fn lists(maps: &MmState<'_>, folios: &BTreeSet<FolioId>) -> Result<(), String> {
     for list in LruList::ALL {
         let on = |id: &&FolioId| {
-            let folio = maps.folio(**id);
+            let folio = maps.folio(**id).expect("it lives");
             folio.lru().contains(LruFlags::LRU) && list_of(folio) == list
         };
-        let pages: usize = folios.iter().filter(on).map(|id| maps.folio(*id).nr_pages()).sum();
+        let pages: usize =
+            folios.iter().filter(on).map(|id| maps.folio(*id).expect("it lives").nr_pages()).sum();
         let counted = maps.lru_size(MemcgId::ROOT, list);
         if counted != pages as u64 {
             return Err(format!("{list:?} counts {counted} pages, and {pages} are on it"));

@@ -117,7 +117,8 @@ impl<F: Arch> Ground<'_, F> {
             let found = self
                 .maps
                 .on(env, &mut cpu, Tuning { aging, ..Tuning::recommended(aging.flush) })
-                .folio_referenced(*folio, None, None);
+                .folio_referenced(*folio, None, None)
+                .expect("it lives");
             referenced += u64::from(found.refs != Refs::Vmas(0));
         }
         referenced

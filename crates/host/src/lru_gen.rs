@@ -198,7 +198,7 @@ impl<'s, 'a, F: Arch> Machine<'s, 'a, F> {
         for index in (0..pages).step_by(order.nr_pages()) {
             let id =
                 engine.filemap_get_folio(mapping, index).expect("it lives").expect("it was read");
-            maps.folio(id).note_use(Recency::NONE, Recency::REFERENCED);
+            maps.folio(id).expect("it lives").note_use(Recency::NONE, Recency::REFERENCED);
             engine.release(id, 1).expect("the caller has it");
         }
         engine.exit_mm(mm).expect("it lives");
@@ -218,9 +218,9 @@ impl<'s, 'a, F: Arch> Machine<'s, 'a, F> {
         let id = engine.add_folio(new).expect(SIZED);
         engine.charge(id, self.memcgs[memcg]).expect("it has no limit");
         if let Some(shadow) = engine.filemap_add_folio(id).expect("the page was not there") {
-            engine.workingset_refault(id, shadow);
+            engine.workingset_refault(id, shadow).expect("it lives");
         }
-        engine.lru_add(id);
+        engine.lru_add(id).expect("it lives");
         engine.release(id, 1).expect("the caller has it");
     }
 
@@ -242,7 +242,7 @@ impl<'s, 'a, F: Arch> Machine<'s, 'a, F> {
             });
             let Ground { env, maps, .. } = &self.ground;
             if last.replace(id) != Some(id) {
-                maps.on(env, &mut self.cpu, self.tuning).mark_accessed(id);
+                maps.on(env, &mut self.cpu, self.tuning).mark_accessed(id).expect("it lives");
             }
             maps.on(env, &mut self.cpu, self.tuning).release(id, 1).expect("the caller has it");
         }

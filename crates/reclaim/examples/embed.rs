@@ -155,10 +155,10 @@ pub(crate) type Round = [(Refs, FolioRef); FOLIOS];
 
 fn reclaim(engine: &mut Engine<'_, Os<'_>>, file: &SharedFile) -> Round {
     file.folios.map(|id| {
-        let Some(guard) = engine.maps().folio(id).try_lock() else {
+        let Some(guard) = engine.maps().folio(id).expect("it lives").try_lock() else {
             return (Refs::Unknown, FolioRef::Keep);
         };
-        let found = engine.folio_referenced(id, Some(&guard), None);
+        let found = engine.folio_referenced(id, Some(&guard), None).expect("it lives");
         (found.refs, folio_check_references(&guard, found))
     })
 }

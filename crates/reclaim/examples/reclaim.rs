@@ -183,9 +183,11 @@ impl<'e, 'm> Os<'e, 'm> {
             let Some(id) = engine.filemap_get_folio(file, index).expect("it lives") else {
                 continue;
             };
-            if let Some(guard) = maps.folio(id).try_lock() {
+            if let Some(guard) = maps.folio(id).expect("it lives").try_lock() {
                 let state = FolioFlags::UPTODATE | FolioFlags::WRITEBACK;
-                if maps.folio(id).flags() & state == FolioFlags::UPTODATE && guard.is_dirty() {
+                if maps.folio(id).expect("it lives").flags() & state == FolioFlags::UPTODATE
+                    && guard.is_dirty()
+                {
                     let mut tlb_batch = TlbBatch::new(&engine);
                     let _ = tlb_batch.write_out(&guard, id);
                     tlb_batch.finish(&mut engine);

@@ -217,7 +217,7 @@ fn in_address_space(nr: u64) -> [f64; 3] {
             let map = timed(OPS, |k| {
                 let range = pages(2 * at[k] + 1, 1);
                 let id = engine.mmap(&NewVma { range, pgoff: nr, ..new.clone() }).expect(ROOM);
-                engine.munmap(id);
+                engine.munmap(id).expect("it lives");
             });
             for (best, ns) in best.iter_mut().zip([fault, advice, map]) {
                 *best = best.min(ns);
@@ -269,7 +269,7 @@ fn beside_faults(nr: usize) -> [f64; 2] {
             let once = |_| {
                 let start = Instant::now();
                 let id = engine.mmap(&vma).expect(ROOM);
-                engine.munmap(id);
+                engine.munmap(id).expect("it lives");
                 start.elapsed().as_nanos() as f64 / 1e3
             };
             begin.wait();

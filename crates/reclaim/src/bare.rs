@@ -5,7 +5,7 @@ extern crate std;
 use crate::cpu::CpuCtx;
 use crate::engine::Engine;
 use crate::folio::{FolioFlags, MappingKind};
-use crate::id::{FolioId, MappingId, MemcgId};
+use crate::id::{FolioNr, MappingId, MemcgId};
 use crate::lock::{Lock, WriteGuard};
 use crate::lru::LruList;
 use crate::memory::{Limits, Memory};
@@ -168,7 +168,7 @@ impl Ground {
     }
 
     /// Makes a folio of a type in a zone, charged to a cgroup and on no list.
-    pub(crate) fn folio(&mut self, kind: usize, zone: u64, order: u8, memcg: MemcgId) -> FolioId {
+    pub(crate) fn folio(&mut self, kind: usize, zone: u64, order: u8, memcg: MemcgId) -> FolioNr {
         let at = self.made * self.max_pages % self.zone;
         self.made += 1;
         let new = NewFolio {
@@ -179,8 +179,9 @@ impl Ground {
             flags: FolioFlags::UPTODATE,
         };
         let id = self.engine().add_folio(new).expect("room");
-        self.maps.folio(id).set_memcg(memcg);
-        let nr = self.maps.folio(id).nr_pages() as u64;
+        let id = self.maps.folio_nr(id).expect("it lives");
+        self.maps.folio_at(id).set_memcg(memcg);
+        let nr = self.maps.folio_at(id).nr_pages() as u64;
         self.maps.ancestors(memcg).for_each(|level| {
             level.usage.fetch_add(nr, Relaxed);
         });
@@ -188,32 +189,33 @@ impl Ground {
     }
 
     /// Makes a folio like `folio`, and puts it into the generation of a sequence number.
-    pub(crate) fn folio_in(&mut self, seq: u64, kind: usize, zone: u64, order: u8) -> FolioId {
+    pub(crate) fn folio_in(&mut self, seq: u64, kind: usize, zone: u64, order: u8) -> FolioNr {
         let id = self.folio(kind, zone, order, MemcgId::ROOT);
         let engine = self.engine();
         let (maps, guard) = (engine.maps, engine.lock_lruvec(MemcgId::ROOT));
         let youngest = maps.lru_gen(MemcgId::ROOT).max_seq();
         let list = maps.lru_place_aged(&guard, id, youngest - seq);
-        maps.resize(&guard, list, &maps.in_zones(maps.folio(id)));
+        maps.resize(&guard, list, &maps.in_zones(maps.folio_at(id)));
         drop(guard);
         id
     }
 
     /// Takes a folio off its list and frees it.
-    pub(crate) fn remove(&mut self, id: FolioId) {
+    pub(crate) fn remove(&mut self, id: FolioNr) {
         self.engine().lru_del(id);
-        self.engine().remove_folio(id);
+        let id = self.maps.folio_id(id);
+        self.engine().remove_folio(id).expect("nothing else uses it");
     }
 
     /// Returns the folios of a generation's lists of one type, head first, zone by zone.
-    pub(crate) fn listed(&self, memcg: MemcgId, generation: usize, kind: usize) -> Vec<FolioId> {
+    pub(crate) fn listed(&self, memcg: MemcgId, generation: usize, kind: usize) -> Vec<FolioNr> {
         let lists = &self.maps.lru_gen(memcg).lists[generation][kind];
         lists.iter().flat_map(|list| list.iter(self.maps.folios.table)).collect()
     }
 
     /// Checks that every list holds only its own folios, each once, and that every size is the sum
     /// of its folios. Returns the listed folios.
-    pub(crate) fn check(&self, memcg: MemcgId) -> Vec<FolioId> {
+    pub(crate) fn check(&self, memcg: MemcgId) -> Vec<FolioNr> {
         let (maps, lrugen) = (&self.maps, self.maps.lru_gen(memcg));
         let mut sizes = [0; 5];
         let mut counted = [[[0; crate::mglru::MAX_NR_ZONES]; 2]; crate::mglru::MAX_NR_GENS];
@@ -221,7 +223,7 @@ impl Ground {
         for generation in 0..crate::mglru::MAX_NR_GENS {
             for kind in 0..2 {
                 for id in self.listed(memcg, generation, kind) {
-                    let folio = maps.folio(id);
+                    let folio = maps.folio_at(id);
                     assert_eq!(folio.listed_in(), Some(generation), "{id:?}");
                     let within = folio.recency().generation().expect("it is in one");
                     let nr = folio.nr_pages() as i64;
@@ -233,9 +235,10 @@ impl Ground {
         }
         for list in LruList::ALL {
             for id in maps.lru_folios(memcg, list) {
-                assert_eq!(LruList::of(maps.folio(id)), list, "{id:?}");
-                assert_eq!(maps.folio(id).recency().generation(), None, "{id:?}");
-                sizes[list as usize] += maps.folio(id).nr_pages() as u64;
+                let id = maps.folio_nr(id).expect("it lives");
+                assert_eq!(LruList::of(maps.folio_at(id)), list, "{id:?}");
+                assert_eq!(maps.folio_at(id).recency().generation(), None, "{id:?}");
+                sizes[list as usize] += maps.folio_at(id).nr_pages() as u64;
                 all.push(id);
             }
             assert_eq!(maps.lru_size_own(memcg, list), sizes[list as usize], "{list:?}");
@@ -245,7 +248,7 @@ impl Ground {
             .each_ref()
             .map(|kinds| kinds.each_ref().map(|zones| zones.each_ref().map(|n| n.load(Relaxed))));
         assert_eq!(found, counted, "pages of {memcg:?} by generation, type and zone");
-        assert!(all.iter().all(|id| maps.folio(*id).memcg() == memcg));
+        assert!(all.iter().all(|id| maps.folio_at(*id).memcg() == memcg));
         all.sort();
         assert!(all.is_sorted_by(|a, b| a < b), "a folio is on one list: {all:?}");
         all

@@ -14,6 +14,6 @@ pub enum Corruption {
     /// A read was ended by [`Engine::read_done`](crate::Engine::read_done) although
     /// [`Backing::read`](crate::Backing::read) did not return
     /// [`Submitted::Pending`](crate::Submitted::Pending).
-    #[error("the read of folio {} was ended, and Backing::read returned its result too", .0.0)]
+    #[error("the read of folio {} was ended, and Backing::read returned a result too", .0.index())]
     ReadEnded(FolioId),
 }

@@ -64,6 +64,19 @@ bitflags::bitflags! {
 /// from 1.
 const LISTED_SHIFT: u32 = 8;
 
+/// The shift of the first frame in its word. Its number has at most 44 bits: addresses have 56
+/// (RISC-V privileged specification, Sv39 to Sv57), offsets in pages 12.
+const PFN_SHIFT: u32 = 20;
+/// The bits of the word of the first frame that have the generation.
+const GENERATION: u64 = (1 << PFN_SHIFT) - 1;
+
+/// Returns the place of a frame in its word.
+#[inline]
+pub(crate) fn placed(pfn: Pfn) -> u64 {
+    debug_assert!(pfn.get() >> (u64::BITS - PFN_SHIFT) == 0, "a frame's number has 44 bits");
+    pfn.get() << PFN_SHIFT
+}
+
 /// The state of one folio, in one cache line of 64 bytes. Flags are plain stores under the folio's
 /// lock. The state among the lists is written under the lruvec's lock, or by the task that isolated
 /// the folio. Anyone may change the record of its use, by a read-modify-write.
@@ -71,6 +84,8 @@ const LISTED_SHIFT: u32 = 8;
 #[repr(align(64))]
 pub struct Folio {
     index: AtomicU64,
+    /// The first frame, and below it the generation of the table entry, which is odd while the
+    /// entry is in use.
     pfn: AtomicU64,
     /// The mapping, or for a free folio the next free one.
     pub(crate) mapping: AtomicU32,
@@ -112,7 +127,8 @@ impl Folio {
         index: u64,
         flags: FolioFlags,
     ) {
-        self.pfn.store(pfn.get(), Relaxed);
+        let generation = (self.pfn.load(Relaxed) & GENERATION) + 1;
+        self.pfn.store(placed(pfn) | generation, Relaxed);
         self.order.store(order.get(), Relaxed);
         self.index.store(index, Relaxed);
         self.flags.store(flags.bits(), Relaxed);
@@ -146,11 +162,37 @@ impl Folio {
     /// reference that migration does not know of.
     #[inline]
     pub fn pfn(&self) -> Pfn {
-        Pfn::new(self.pfn.load(Relaxed))
+        Pfn::new(self.pfn.load(Relaxed) >> PFN_SHIFT)
     }
 
+    /// Moves the folio to other frames.
     pub(crate) fn set_pfn(&self, pfn: Pfn) {
-        self.pfn.store(pfn.get(), Relaxed);
+        let generation = self.pfn.load(Relaxed) & GENERATION;
+        self.pfn.store(placed(pfn) | generation, Relaxed);
+    }
+
+    /// Makes the table entry free, with its first generation.
+    pub(crate) fn clear_generation(&self) {
+        self.pfn.store(0, Relaxed);
+    }
+
+    /// Ends the entry's use, or keeps it free if it was taken and not put into use. The first frame
+    /// is lost.
+    #[inline]
+    pub(crate) fn end_generation(&self) {
+        self.pfn.store((self.pfn.load(Relaxed) | 1).wrapping_add(1), Relaxed);
+    }
+
+    /// Returns the generation of the table entry: odd while it is in use.
+    #[inline]
+    pub(crate) fn generation(&self) -> u32 {
+        (self.pfn.load(Acquire) & GENERATION) as u32
+    }
+
+    /// Returns true if no frame of the folio is before the one whose place is `start`.
+    #[inline]
+    pub(crate) fn is_from(&self, start: u64) -> bool {
+        start <= self.pfn.load(Relaxed)
     }
 
     /// Returns the size.

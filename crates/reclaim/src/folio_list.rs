@@ -1,6 +1,6 @@
 //! Folios isolated from the LRU lists.
 
-use crate::id::FolioId;
+use crate::id::FolioNr;
 use crate::list::Ends;
 use crate::mm_state::MmState;
 
@@ -14,20 +14,20 @@ pub(crate) struct FolioList {
 
 impl FolioList {
     #[inline]
-    pub(crate) fn push(&mut self, maps: &MmState<'_>, id: FolioId) {
+    pub(crate) fn push(&mut self, maps: &MmState<'_>, id: FolioNr) {
         self.ends.push_head(maps.folios.table, id);
         self.len += 1;
     }
 
     /// Returns the folio that was pushed first.
     #[inline]
-    pub(crate) fn tail(&self) -> Option<FolioId> {
+    pub(crate) fn tail(&self) -> Option<FolioNr> {
         self.ends.tail()
     }
 
     /// Takes off and returns the folio that was pushed first.
     #[inline]
-    pub(crate) fn pop(&mut self, maps: &MmState<'_>) -> Option<FolioId> {
+    pub(crate) fn pop(&mut self, maps: &MmState<'_>) -> Option<FolioNr> {
         let id = self.ends.pop_tail(maps.folios.table)?;
         self.len -= 1;
         Some(id)
@@ -38,7 +38,7 @@ impl FolioList {
     pub(crate) fn iter<'a>(
         &self,
         maps: &'a MmState<'_>,
-    ) -> impl Iterator<Item = FolioId> + use<'a> {
+    ) -> impl Iterator<Item = FolioNr> + use<'a> {
         self.ends.iter(maps.folios.table)
     }
 }

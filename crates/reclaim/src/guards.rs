@@ -2,7 +2,7 @@
 
 use crate::engine::Engine;
 use crate::folio::FolioGuard;
-use crate::id::FolioId;
+use crate::id::FolioNr;
 use crate::lock::{Lock, ReadGuard, WriteGuard};
 use crate::rank::{Rank, Ranked};
 use pageout_paging::walk::{MappedWalk, RmapTarget};
@@ -35,7 +35,7 @@ impl<'e, E: Env> Engine<'e, E> {
     }
 
     /// Takes a folio's lock, and waits for it. No holder keeps it long.
-    pub(crate) fn lock_folio(&self, id: FolioId) -> Ranked<'e, FolioGuard<'e>> {
+    pub(crate) fn lock_folio(&self, id: FolioNr) -> Ranked<'e, FolioGuard<'e>> {
         loop {
             if let Some(guard) = self.try_lock_folio(id) {
                 return guard;
@@ -46,9 +46,9 @@ impl<'e, E: Env> Engine<'e, E> {
 
     /// Takes a folio's lock if it is free.
     #[inline]
-    pub(crate) fn try_lock_folio(&self, id: FolioId) -> Option<Ranked<'e, FolioGuard<'e>>> {
+    pub(crate) fn try_lock_folio(&self, id: FolioNr) -> Option<Ranked<'e, FolioGuard<'e>>> {
         let rank = self.ranks.enter(Rank::Folio);
-        self.maps.folio(id).try_lock().map(|guard| rank.with(guard))
+        self.maps.folio_at(id).try_lock().map(|guard| rank.with(guard))
     }
 
     /// Takes the lock of the page table in `frame`.

@@ -5,79 +5,73 @@ use pageout_paging::pte::{SwapEntry, SwapKind};
 /// The number that stands for no entry: the end of a list, or a frame without a folio.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// The index of a folio in the caller's table.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct FolioId(pub u32);
+/// The index of a folio in the caller's table. Only the engine has it: the caller has a
+/// [`FolioId`], which also says which of the entry's folios is meant.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct FolioNr(pub(crate) u32);
 
-/// The index of a VMA in the caller's table.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct VmaId(pub u32);
+/// The index of a VMA in the caller's table; see [`FolioNr`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct VmaNr(pub(crate) u32);
 
-/// The index of an address space in the caller's table. Only the engine has it: the caller has a
-/// [`MmId`], which also says which of the entry's address spaces is meant.
+/// The index of an address space in the caller's table; see [`FolioNr`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct MmNr(pub(crate) u32);
 
-/// The index of a mapping in the caller's table; see [`MmNr`].
+/// The index of a mapping in the caller's table; see [`FolioNr`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct MappingNr(pub(crate) u32);
 
-/// An address space: the index of its entry in the caller's table, and the entry's generation. The
-/// engine gives it out ([`Engine::add_mm`](crate::Engine::add_mm)), and refuses it by
-/// [`BadId`](crate::BadId) once the address space has ended. An entry must be used 2^31 times more
-/// before an old id is taken for a new one.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct MmId {
-    pub(crate) nr: u32,
-    pub(crate) generation: u32,
+/// Declares an id: the index of an entry in the caller's table, and the entry's generation.
+macro_rules! ids {
+    ($($(#[$doc:meta])* $id:ident $what:literal)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        pub struct $id {
+            pub(crate) nr: u32,
+            pub(crate) generation: u32,
+        }
+
+        impl $id {
+            /// Returns the id as one number, for interfaces that pass numbers. It is never 0.
+            pub const fn to_bits(self) -> u64 {
+                (self.generation as u64) << 32 | self.nr as u64
+            }
+
+            #[doc = concat!("Makes the id of a number that [`", stringify!($id), "::to_bits`]")]
+            /// returned. Returns `None` for a number that it never returns: the generation of an
+            /// entry in use is odd. A forged number may yet be the id of another
+            #[doc = concat!($what, ".")]
+            pub const fn from_bits(bits: u64) -> Option<Self> {
+                let (nr, generation) = (bits as u32, (bits >> 32) as u32);
+                if generation % 2 == 1 { Some(Self { nr, generation }) } else { None }
+            }
+
+            /// Returns the index in the caller's table. It is another's after this one ends:
+            #[doc = concat!("that of the next ", $what, " in the entry.")]
+            pub const fn index(self) -> usize {
+                self.nr as usize
+            }
+        }
+    )*};
 }
 
-/// A mapping: the index of its entry in the caller's table, and the entry's generation, as in
-/// [`MmId`].
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct MappingId {
-    pub(crate) nr: u32,
-    pub(crate) generation: u32,
-}
-
-impl MmId {
-    /// Returns the id as one number, for interfaces that pass numbers. It is never 0.
-    pub const fn to_bits(self) -> u64 {
-        (self.generation as u64) << 32 | self.nr as u64
-    }
-
-    /// Makes the id of a number that [`MmId::to_bits`] returned. Returns `None` for a number that
-    /// it never returns: the generation of an entry in use is odd. A forged number may yet be the
-    /// id of another address space.
-    pub const fn from_bits(bits: u64) -> Option<Self> {
-        let (nr, generation) = (bits as u32, (bits >> 32) as u32);
-        if generation % 2 == 1 { Some(Self { nr, generation }) } else { None }
-    }
-
-    /// Returns the index in the caller's table. Another address space has it after this one ends.
-    pub const fn index(self) -> usize {
-        self.nr as usize
-    }
-}
-
-impl MappingId {
-    /// Returns the id as one number, for interfaces that pass numbers. It is never 0.
-    pub const fn to_bits(self) -> u64 {
-        (self.generation as u64) << 32 | self.nr as u64
-    }
-
-    /// Makes the id of a number that [`MappingId::to_bits`] returned. Returns `None` for a number
-    /// that it never returns: the generation of an entry in use is odd. A forged number may yet be
-    /// the id of another mapping.
-    pub const fn from_bits(bits: u64) -> Option<Self> {
-        let (nr, generation) = (bits as u32, (bits >> 32) as u32);
-        if generation % 2 == 1 { Some(Self { nr, generation }) } else { None }
-    }
-
-    /// Returns the index in the caller's table. Another mapping has it after this one ends.
-    pub const fn index(self) -> usize {
-        self.nr as usize
-    }
+ids! {
+    /// An address space: the index of its entry in the caller's table, and the entry's generation.
+    /// The engine gives it out ([`Engine::add_mm`](crate::Engine::add_mm)), and refuses it by
+    /// [`BadId`](crate::BadId) once the address space has ended. An entry must be used 2^31 times
+    /// more before an old id is taken for a new one.
+    MmId "address space"
+    /// A mapping: the index of its entry in the caller's table, and the entry's generation, as in
+    /// [`MmId`].
+    MappingId "mapping"
+    /// A folio: the index of its entry in the caller's table, and the entry's generation, as in
+    /// [`MmId`]. It is valid until the folio is freed, so as long as the caller has a reference. An
+    /// entry must be used 2^19 times more before an old id is taken for a new one.
+    FolioId "folio"
+    /// A VMA: the index of its entry in the caller's table, and the entry's generation, as in
+    /// [`MmId`]. It ends when the VMA is unmapped, or becomes a part of its neighbour.
+    VmaId "VMA"
 }
 
 /// The index of a cgroup in the caller's table.

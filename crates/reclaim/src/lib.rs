@@ -28,7 +28,7 @@
 //! |---|---|---|
 //! | cgroups: their tree, charges, protection | `cgroup` | [`MmState::memcg`] |
 //! | VMAs, mappings, reverse maps, PMD leaves | `mm` | [`Engine::mmap`] |
-//! | files, shared memory, swap | `page_cache` ([`cache`], [`swap`]) | [`Engine::add_to_swap`] |
+//! | files, shared memory, swap | `page_cache` ([`cache`], [`swap`]) | [`Engine::truncate`] |
 //! | lists, refaults, generations | `lru` ([`mglru`]) | [`Engine::mark_accessed`] |
 //! | taking entries out, what is owed, writing | `unmap` | [`Engine::try_to_unmap`], [`TlbBatch`] |
 //! | what goes, requests, counters | `reclaim` | [`Engine::balance`], [`Engine::memory_reclaim`] |
@@ -84,22 +84,22 @@ pub use folio::{Folio, FolioFlags, FolioGuard, LruFlags, MappingKind};
 pub use id::{FolioId, MappingId, MemcgId, MmId, SwapSlot, VmaId};
 pub use lock::{Lock, ReadGuard, WriteGuard};
 pub use lru::{LruList, MemcgBusy};
-pub use memory::{BadId, Limits, Memory, MemoryError, OutOfMemory, OutOfTable, Sizes, TableKind};
+pub use memory::{
+    BadId, Limits, Memory, MemoryError, OutOfMemory, OutOfTable, ReleaseError, Sizes, TableKind,
+};
 pub use mm::{MapAs, MapError, Mapping, Mm, MmapError, NewFolio, NewVma, RemoveError};
 pub use mm::{VmFlags, Vma, Zapped};
 pub use mm_state::{AddFolioError, MmState};
 pub use notifier::Subscribers;
 pub use page_cache::cache::dirty::DirtyFolios;
-pub use page_cache::cache::{Exists, ShadowEntry};
-pub use page_cache::{Shadow, Slot};
+pub use page_cache::cache::{IndexError, ShadowEntry};
+pub use page_cache::{Shadow, Slot, SlotError};
 pub use pageout_uapi::{Errno, ReclaimRequest};
 pub use recency::Recency;
-pub use reclaim::{Agent, FolioRef, ReclaimOptions, Referenced, Refs, ScanControl};
+pub use reclaim::{Agent, ChargeError, FolioRef, ReclaimOptions, Referenced, Refs, ScanControl};
 pub use reclaim::{folio_check_references, lru_gen_check_references};
 pub use space::{Advice, SpaceError, TruncateError};
 pub use tuning::{Aging, FlushTiming, PmdLeaves, Thp, Tuning, UnmapGranularity, Unmapping};
-pub use unmap::{
-    FREE_BATCH, ReleaseError, TlbBatch, TransferError, Unmapped, flush_tlb_batched_pending,
-};
+pub use unmap::{FREE_BATCH, TlbBatch, TransferError, Unmapped, flush_tlb_batched_pending};
 pub use vmstat::{Counter, VmStat};
 pub use world::{Backing, Frames, FreeBlocks, Io, IoError, Place, Submitted, World};

@@ -1,7 +1,7 @@
 //! Lists of folios, linked by the folios' own indices, so that they need no memory.
 
 use crate::folio::Folio;
-use crate::id::{FolioId, NONE};
+use crate::id::{FolioNr, NONE};
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Both ends of a list. They are read and written under the lock of the list's owner. Folios are
@@ -26,21 +26,21 @@ impl Ends {
 
     /// Returns the folio at the tail.
     #[inline]
-    pub(crate) fn tail(&self) -> Option<FolioId> {
+    pub(crate) fn tail(&self) -> Option<FolioNr> {
         let id = self.tail.load(Relaxed);
-        (id != NONE).then_some(FolioId(id))
+        (id != NONE).then_some(FolioNr(id))
     }
 
     /// Returns the folio at the head.
     #[inline]
-    pub(crate) fn head(&self) -> Option<FolioId> {
+    pub(crate) fn head(&self) -> Option<FolioNr> {
         let id = self.head.load(Relaxed);
-        (id != NONE).then_some(FolioId(id))
+        (id != NONE).then_some(FolioNr(id))
     }
 
     /// Adds a folio that is on no list at the head of this one.
     #[inline]
-    pub(crate) fn push_head(&self, folios: &[Folio], id: FolioId) {
+    pub(crate) fn push_head(&self, folios: &[Folio], id: FolioNr) {
         let (folio, next) = (&folios[id.0 as usize], self.head.load(Relaxed));
         folio.prev.store(NONE, Relaxed);
         folio.next.store(next, Relaxed);
@@ -50,7 +50,7 @@ impl Ends {
     }
 
     /// Adds a folio that is on no list at the tail of this one.
-    pub(crate) fn push_tail(&self, folios: &[Folio], id: FolioId) {
+    pub(crate) fn push_tail(&self, folios: &[Folio], id: FolioNr) {
         let (folio, prev) = (&folios[id.0 as usize], self.tail.load(Relaxed));
         folio.next.store(NONE, Relaxed);
         folio.prev.store(prev, Relaxed);
@@ -61,7 +61,7 @@ impl Ends {
 
     /// Removes a folio that is on this list.
     #[inline]
-    pub(crate) fn remove(&self, folios: &[Folio], id: FolioId) {
+    pub(crate) fn remove(&self, folios: &[Folio], id: FolioNr) {
         let folio = &folios[id.0 as usize];
         let (prev, next) = (folio.prev.load(Relaxed), folio.next.load(Relaxed));
         let forth = if prev == NONE { &self.head } else { &folios[prev as usize].next };
@@ -72,7 +72,7 @@ impl Ends {
 
     /// Removes and returns the folio at the tail.
     #[inline]
-    pub(crate) fn pop_tail(&self, folios: &[Folio]) -> Option<FolioId> {
+    pub(crate) fn pop_tail(&self, folios: &[Folio]) -> Option<FolioNr> {
         let id = self.tail()?;
         self.remove(folios, id);
         Some(id)
@@ -80,10 +80,10 @@ impl Ends {
 
     /// Returns the folios from head to tail.
     #[inline]
-    pub(crate) fn iter<'a>(&self, folios: &'a [Folio]) -> impl Iterator<Item = FolioId> + use<'a> {
+    pub(crate) fn iter<'a>(&self, folios: &'a [Folio]) -> impl Iterator<Item = FolioNr> + use<'a> {
         core::iter::successors(self.head(), |id| {
             let next = folios[id.0 as usize].next.load(Relaxed);
-            (next != NONE).then_some(FolioId(next))
+            (next != NONE).then_some(FolioNr(next))
         })
     }
 }

@@ -70,7 +70,7 @@ pub struct Sizes {
     pub folios: usize,
     /// The length of [`Memory::tags`]: 65 bytes for 512 folios.
     pub tags: usize,
-    /// The length of [`Memory::vmas`]: 104 bytes a VMA.
+    /// The length of [`Memory::vmas`]: 112 bytes a VMA.
     pub vmas: usize,
     /// The length of [`Memory::mms`]: 64 bytes an address space.
     pub mms: usize,
@@ -301,6 +301,21 @@ pub struct OutOfTable(pub TableKind);
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("the id names nothing in the table of {0}: it has ended, or another engine gave it out")]
 pub struct BadId(pub TableKind);
+
+/// The reason why references were not given up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum ReleaseError {
+    /// The folio is gone.
+    #[error(transparent)]
+    BadId(#[from] BadId),
+    /// The caller drops more references than it holds: the rest would not cover the entries that
+    /// map the folio, and the index or the swap cache.
+    #[error("the caller drops more references than it holds")]
+    TooMany,
+    /// There are other references, such as that of an entry that maps the folio (EBUSY).
+    #[error("there are other references to the folio")]
+    InUse,
+}
 
 /// The resource that ran out (ENOMEM), after reclaim if that can help.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]

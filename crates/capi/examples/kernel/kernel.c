@@ -220,7 +220,8 @@ static void report(void)
 void kernel_main(void)
 {
     uint64_t first = memory_init(), root, mm, anon, file, reclaimed;
-    uint32_t memcg, folio;
+    uint32_t memcg;
+    uint64_t folio;
     boot(first);
     root = memory_take_table();
     good(pageout_add_mm(cpu, root, 1, &mm));

@@ -11,7 +11,7 @@ use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate, Shootdown};
 use pageout_paging::table::HostTable;
 use pageout_paging::{Env, Format, Level, Mmu, Notifier, Order, Pfn, Sound};
 use pageout_reclaim as reclaim;
-use pageout_reclaim::{Backing, FolioId, Frames, FreeBlocks, IoError, Place};
+use pageout_reclaim::{Backing, Frames, FreeBlocks, IoError, Place};
 
 use super::types::{self, Hardware, Io, NO_FRAME, Transfer};
 use super::world::{self, WORLD_VERSION};
@@ -206,7 +206,6 @@ pub(crate) struct World<F> {
     /// The frames that may hold folios.
     frames: Range<Pfn>,
     /// The number of entries in the table of folios.
-    nr_folios: u64,
     format: PhantomData<F>,
 }
 
@@ -224,14 +223,9 @@ impl Drop for TableGuard<'_> {
 }
 
 impl<F: Format> World<F> {
-    /// Makes the world of callbacks, whose folios, at most `nr_folios`, are in `frames`.
-    pub(super) fn new(calls: Calls, frames: Range<Pfn>, nr_folios: u64) -> Self {
-        Self { calls, frames, nr_folios, format: PhantomData }
-    }
-
-    /// Returns the id of an entry in the table of folios, in use or not.
-    pub(super) fn folio(&self, number: u32) -> Result<FolioId, Error> {
-        (u64::from(number) < self.nr_folios).then_some(FolioId(number)).ok_or(Error::Folio)
+    /// Makes the world of callbacks, whose folios are in `frames`.
+    pub(super) fn new(calls: Calls, frames: Range<Pfn>) -> Self {
+        Self { calls, frames, format: PhantomData }
     }
 
     /// Returns the table in a frame, or `None` if the callback's answer is null or not aligned.
@@ -413,7 +407,7 @@ fn io(of: reclaim::Io) -> Io {
         Place::Swap(slot) => (types::Place::Swap, 0, slot.0.into()),
     };
     let (pfn, nr) = (of.pfn.get(), of.nr as u64);
-    Io { folio: of.folio.0, place: place as u32, mapping, at, pfn, nr }
+    Io { folio: of.folio.to_bits(), place: place as u32, mapping, at, pfn, nr }
 }
 
 /// Returns the result of a number of [`Transfer`].

@@ -3,8 +3,8 @@
 
 use pageout_paging::{Format, Order, Pfn};
 use pageout_reclaim::{
-    DirtyFolios, Engine, Exists, FolioFlags, FolioId, MappingId, MappingKind, MemcgId, NewFolio,
-    Submitted, TruncateError, World,
+    DirtyFolios, Engine, FolioFlags, FolioId, MappingId, MappingKind, MemcgId, NewFolio, Submitted,
+    TruncateError, World,
 };
 
 use super::handle::{Cpu, given, mapping_id, on_engine, pages, place};
@@ -110,7 +110,7 @@ pub unsafe extern "C" fn pageout_truncate(
     cpu: *mut Cpu,
     mapping: u64,
     from: u64,
-    folio: *mut u32,
+    folio: *mut u64,
 ) -> i32 {
     on_engine!(cpu, |engine, _world| {
         // SAFETY: the promise.
@@ -120,7 +120,7 @@ pub unsafe extern "C" fn pageout_truncate(
         match engine.truncate(mapping_id(mapping)?, from) {
             Ok(()) => Ok(0),
             Err(TruncateError::Pending(id)) => {
-                to.write(id.0);
+                to.write(id.to_bits());
                 Err(Error::Pending)
             }
             Err(TruncateError::Anonymous) => Err(Error::Kind),
@@ -139,18 +139,17 @@ fn insert<W: World>(
     engine.charge(id, memcg)?;
     // No one else knows the folio, but a late end of a transfer may ask under its number.
     let guard = loop {
-        match engine.maps().folio(id).try_lock() {
+        match engine.maps().folio(id)?.try_lock() {
             Some(guard) => break guard,
             None => world.relax(),
         }
     };
     let added = engine.filemap_add_folio(id);
     drop(guard);
-    let shadow = added.map_err(|Exists| Error::Exists)?;
-    if let Some(shadow) = shadow {
-        engine.workingset_refault(id, shadow);
+    if let Some(shadow) = added? {
+        engine.workingset_refault(id, shadow)?;
     }
-    engine.lru_add(id);
+    engine.lru_add(id)?;
     Ok(())
 }
 
@@ -174,7 +173,7 @@ fn add_folio<W: World>(
     let id = engine.add_folio(NewFolio { pfn, order, mapping, index: new.index, flags })?;
     if let Err(error) = insert(engine, world, (id, memcg)) {
         // The frames stay the caller's.
-        engine.remove_folio(id);
+        engine.remove_folio(id)?;
         return Err(error);
     }
     Ok(id)
@@ -190,12 +189,12 @@ fn add_folio<W: World>(
 pub unsafe extern "C" fn pageout_add_folio(
     cpu: *mut Cpu,
     new: *const Folio,
-    folio: *mut u32,
+    folio: *mut u64,
 ) -> i32 {
     on_engine!(cpu, |engine, world| {
         // SAFETY: the promise.
         let (new, to) = unsafe { (given(new)?, place(folio)?) };
-        to.write(add_folio(engine, world, new)?.0);
+        to.write(add_folio(engine, world, new)?.to_bits());
         Ok(0)
     })
 }
@@ -211,14 +210,14 @@ pub unsafe extern "C" fn pageout_get_folio(
     cpu: *mut Cpu,
     mapping: u64,
     index: u64,
-    folio: *mut u32,
+    folio: *mut u64,
 ) -> i32 {
     on_engine!(cpu, |engine, _world| {
         // SAFETY: the promise.
         let to = unsafe { place(folio)? };
         let index = pages(index, 1)?.start;
         let found = engine.filemap_get_folio(mapping_id(mapping)?, index)?;
-        to.write(found.map_or(NO_FOLIO, |id| id.0));
+        to.write(found.map_or(NO_FOLIO, FolioId::to_bits));
         Ok(0)
     })
 }
@@ -231,23 +230,31 @@ pub unsafe extern "C" fn pageout_get_folio(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pageout_folio_frames(
     cpu: *mut Cpu,
-    folio: u32,
+    folio: u64,
     pfn: *mut u64,
     order: *mut u32,
 ) -> i32 {
     on_engine!(cpu, |engine, world| {
         // SAFETY: the promise.
         let (pfn, order) = unsafe { (place(pfn)?, place(order)?) };
-        let folio = engine.maps().folio(live(engine, world.folio(folio)?)?);
+        let folio = live(engine, folio_id(folio)?)?;
         pfn.write(folio.pfn().get());
         order.write(folio.order().get().into());
         Ok(0)
     })
 }
 
-/// Returns the folio's id if it is in use.
-fn live<W: World>(engine: &Engine<'_, W>, id: FolioId) -> Result<FolioId, Error> {
-    (engine.maps().folio(id).refs() > 0).then_some(id).ok_or(Error::Folio)
+/// Returns the folio if it is in use.
+fn live<'e, W: World>(
+    engine: &Engine<'e, W>,
+    id: FolioId,
+) -> Result<&'e pageout_reclaim::Folio, Error> {
+    let folio = engine.maps().folio(id)?;
+    (folio.refs() > 0).then_some(folio).ok_or(Error::Folio)
+}
+
+fn folio_id(number: u64) -> Result<FolioId, Error> {
+    FolioId::from_bits(number).ok_or(Error::Folio)
 }
 
 /// Drops references that the caller has to a folio. Returns 0, or an error.
@@ -255,9 +262,9 @@ fn live<W: World>(engine: &Engine<'_, W>, id: FolioId) -> Result<FolioId, Error>
 /// # Safety
 /// The promise.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pageout_release(cpu: *mut Cpu, folio: u32, refs: u32) -> i32 {
+pub unsafe extern "C" fn pageout_release(cpu: *mut Cpu, folio: u64, refs: u32) -> i32 {
     on_engine!(cpu, |engine, world| {
-        engine.release(world.folio(folio)?, refs)?;
+        engine.release(folio_id(folio)?, refs)?;
         Ok(0)
     })
 }
@@ -268,10 +275,11 @@ pub unsafe extern "C" fn pageout_release(cpu: *mut Cpu, folio: u32, refs: u32) -
 /// # Safety
 /// The promise.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pageout_mark_accessed(cpu: *mut Cpu, folio: u32) -> i32 {
+pub unsafe extern "C" fn pageout_mark_accessed(cpu: *mut Cpu, folio: u64) -> i32 {
     on_engine!(cpu, |engine, world| {
-        let id = live(engine, world.folio(folio)?)?;
-        engine.mark_accessed(id);
+        let id = folio_id(folio)?;
+        live(engine, id)?;
+        engine.mark_accessed(id)?;
         Ok(0)
     })
 }
@@ -282,10 +290,9 @@ pub unsafe extern "C" fn pageout_mark_accessed(cpu: *mut Cpu, folio: u32) -> i32
 /// # Safety
 /// The promise.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pageout_note_dirty(cpu: *mut Cpu, folio: u32) -> i32 {
+pub unsafe extern "C" fn pageout_note_dirty(cpu: *mut Cpu, folio: u64) -> i32 {
     on_engine!(cpu, |engine, world| {
-        let (maps, id) = (engine.maps(), live(engine, world.folio(folio)?)?);
-        maps.note_dirty(maps.folio(id));
+        engine.maps().note_dirty(live(engine, folio_id(folio)?)?);
         Ok(0)
     })
 }
@@ -301,7 +308,7 @@ fn write_back<W: World>(
     let (mut walk, mut started) = (DirtyFolios::of(mapping), 0);
     while started < most {
         let Some(id) = engine.next_dirty(&mut walk)? else { break };
-        let written = engine.write_back(id);
+        let written = engine.write_back(id)?;
         started += u64::from(matches!(written, Some(Submitted::Done | Submitted::Pending)));
         engine.release(id, 1)?;
     }
@@ -334,9 +341,9 @@ pub unsafe extern "C" fn pageout_write_back(
 /// # Safety
 /// The promise.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pageout_read_done(cpu: *mut Cpu, folio: u32, result: u32) -> i32 {
+pub unsafe extern "C" fn pageout_read_done(cpu: *mut Cpu, folio: u64, result: u32) -> i32 {
     on_engine!(cpu, |engine, world| {
-        engine.read_done(world.folio(folio)?, Transfer::ended(result)?)?;
+        engine.read_done(folio_id(folio)?, Transfer::ended(result)?)?;
         Ok(0)
     })
 }
@@ -347,9 +354,9 @@ pub unsafe extern "C" fn pageout_read_done(cpu: *mut Cpu, folio: u32, result: u3
 /// # Safety
 /// The promise.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pageout_write_done(cpu: *mut Cpu, folio: u32, result: u32) -> i32 {
+pub unsafe extern "C" fn pageout_write_done(cpu: *mut Cpu, folio: u64, result: u32) -> i32 {
     on_engine!(cpu, |engine, world| {
-        engine.write_done(world.folio(folio)?, Transfer::ended(result)?)?;
+        engine.write_done(folio_id(folio)?, Transfer::ended(result)?)?;
         Ok(0)
     })
 }
@@ -360,8 +367,8 @@ pub unsafe extern "C" fn pageout_write_done(cpu: *mut Cpu, folio: u32, result: u
 /// # Safety
 /// The promise.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pageout_transfer_is_pending(cpu: *mut Cpu, folio: u32) -> i32 {
+pub unsafe extern "C" fn pageout_transfer_is_pending(cpu: *mut Cpu, folio: u64) -> i32 {
     on_engine!(cpu, |engine, world| {
-        Ok(i32::from(engine.maps().transfer_is_pending(world.folio(folio)?)))
+        Ok(i32::from(engine.maps().transfer_is_pending(folio_id(folio)?)))
     })
 }

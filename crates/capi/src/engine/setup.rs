@@ -61,14 +61,10 @@ fn make(
 ) -> Result<*mut Engine, Error> {
     let limits = limits(&setup.limits)?;
     let frames = frames(setup.first_frame, setup.limits.frames)?;
-    let (first, nr_folios) = (frames.start, setup.limits.folios);
+    let first = frames.start;
     let (world, flush) = match Format::of(setup.format)? {
-        Format::Arm64_4K => {
-            (AnyWorld::Arm64_4K(World::new(calls, frames, nr_folios)), FlushPolicy::ARM64)
-        }
-        Format::X86_64 => {
-            (AnyWorld::X86_64(World::new(calls, frames, nr_folios)), FlushPolicy::X86)
-        }
+        Format::Arm64_4K => (AnyWorld::Arm64_4K(World::new(calls, frames)), FlushPolicy::ARM64),
+        Format::X86_64 => (AnyWorld::X86_64(World::new(calls, frames)), FlushPolicy::X86),
         Format::Arm64_16K | Format::Arm64_64K | Format::Riscv64 => return Err(Error::EngineFormat),
     };
     let tuning = tuning(setup, flush)?;

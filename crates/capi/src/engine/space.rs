@@ -269,7 +269,7 @@ fn fault(of: reclaim::Fault) -> Result<Fault, Error> {
         reclaim::Fault::Done(reclaim::FaultKind::Minor) => Outcome::Minor,
         reclaim::Fault::Done(reclaim::FaultKind::Major) => Outcome::Major,
         reclaim::Fault::Pending(id) => {
-            folio = id.0;
+            folio = id.to_bits();
             Outcome::Pending
         }
         reclaim::Fault::BadAddress => Outcome::BadAddress,

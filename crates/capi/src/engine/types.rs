@@ -8,7 +8,7 @@ use crate::error::Error;
 pub const NO_FRAME: u64 = u64::MAX;
 
 /// The number of no folio.
-pub const NO_FOLIO: u32 = u32::MAX;
+pub const NO_FOLIO: u64 = 0;
 
 /// The capacity of an engine. None of its tables grows; an error says that one is full.
 #[repr(C)]
@@ -158,10 +158,10 @@ pub enum Outcome {
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Fault {
+    /// The folio in a transfer, of `PAGEOUT_OUTCOME_PENDING`; otherwise `PAGEOUT_NO_FOLIO`.
+    pub folio: u64,
     /// The way it ended: one of `enum pageout_outcome`.
     pub outcome: u32,
-    /// The folio in a transfer, of `PAGEOUT_OUTCOME_PENDING`; otherwise `PAGEOUT_NO_FOLIO`.
-    pub folio: u32,
     /// The cgroup at its limit, of `PAGEOUT_OUTCOME_OVER_LIMIT`; otherwise 0.
     pub memcg: u32,
     /// The reason of `PAGEOUT_OUTCOME_IO_ERROR`: one of `enum pageout_transfer`; otherwise 0.
@@ -217,9 +217,7 @@ pub enum Place {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Io {
     /// The folio, which the call at the end of the transfer names.
-    pub folio: u32,
-    /// The kind of the place: one of `enum pageout_place`.
-    pub place: u32,
+    pub folio: u64,
     /// The file, or 0.
     pub mapping: u64,
     /// The page of the file, or the swap slot.
@@ -228,6 +226,8 @@ pub struct Io {
     pub pfn: u64,
     /// The number of pages.
     pub nr: u64,
+    /// The kind of the place: one of `enum pageout_place`.
+    pub place: u32,
 }
 
 /// The result of starting a transfer, and that of ending one, which is not pending.

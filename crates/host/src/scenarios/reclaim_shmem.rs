@@ -196,8 +196,8 @@ fn add_folios<F: Arch>(
         let id = engine.add_folio(NewFolio { pfn, order, mapping, index, flags }).expect(SIZED);
         engine.charge(id, memcg).expect("the cgroup has no limit");
         engine.filemap_add_folio(id).expect("every page is added once");
-        engine.lru_add(id);
-        maps.folio(id).note_use(Recency::NONE, Recency::REFERENCED);
+        engine.lru_add(id).expect("it lives");
+        maps.folio(id).expect("it lives").note_use(Recency::NONE, Recency::REFERENCED);
         engine.release(id, 1).expect("the caller has it");
         id
     };

@@ -460,8 +460,8 @@ impl<'a, F: Arch> Program<'a, F> {
         for placed in gone {
             let at = self.faulted.remove(&placed.page).expect("a resident folio was faulted");
             let (folio, vma) = self.list.remove(&at).expect("a faulted folio is listed");
-            engine.zap_folio(vma, folio);
-            engine.remove_folio(folio);
+            engine.zap_folio(vma, folio).expect("it lives");
+            engine.remove_folio(folio).expect("nothing else uses it");
         }
     }
 
@@ -475,7 +475,7 @@ impl<'a, F: Arch> Program<'a, F> {
         while page < end {
             let (start, next) = cuts.interval(page);
             if let Some((vma, mapping)) = self.vmas.remove(&start) {
-                engine.munmap(vma);
+                engine.munmap(vma).expect("it lives");
                 engine.remove_mapping(mapping).expect("it lives");
             }
             page = next;
@@ -502,6 +502,8 @@ impl<'a, F: Arch> Program<'a, F> {
     }
 
     fn pages(&self, list: &[FolioId]) -> u64 {
-        list.iter().map(|folio| self.ground.maps.folio(*folio).nr_pages() as u64).sum()
+        list.iter()
+            .map(|folio| self.ground.maps.folio(*folio).expect("it lives").nr_pages() as u64)
+            .sum()
     }
 }

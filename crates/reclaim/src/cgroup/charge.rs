@@ -83,7 +83,7 @@ impl MmState<'_> {
 
     pub(crate) fn move_charges(&self, folios: &FolioList, from: MemcgId, to: MemcgId) {
         for id in folios.iter(self) {
-            self.move_charge(self.folio(id), from, to);
+            self.move_charge(self.folio_at(id), from, to);
         }
     }
 }

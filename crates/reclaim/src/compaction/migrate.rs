@@ -13,7 +13,7 @@
 use crate::engine::Engine;
 use crate::folio::{FolioFlags, FolioGuard};
 use crate::folio_list::FolioList;
-use crate::id::{FolioId, MemcgId};
+use crate::id::{FolioNr, MemcgId};
 use crate::mm_state::MmState;
 use crate::rank::Rank;
 use crate::unmap::{TlbBatch, Unmapped};
@@ -68,7 +68,7 @@ impl<W: World> Engine<'_, W> {
             let found = self.isolate_movable(pfn);
             pfn = pfn.add(1);
             if let Some(id) = found {
-                let folio = maps.folio(id);
+                let folio = maps.folio_at(id);
                 pfn = folio.pfn().add(folio.nr_pages() as u64);
                 isolated.push(maps, id);
             }
@@ -81,13 +81,13 @@ impl<W: World> Engine<'_, W> {
 
     /// Takes the folio in a frame off its list, with a reference. Returns `None` if it is on no
     /// list.
-    pub(super) fn isolate_movable(&mut self, pfn: Pfn) -> Option<FolioId> {
+    pub(super) fn isolate_movable(&mut self, pfn: Pfn) -> Option<FolioNr> {
         let maps = self.maps;
-        let id = maps.folio_of(pfn)?;
+        let id = maps.folio_nr_of(pfn)?;
         if !self.isolate_one(id) {
             return None;
         }
-        let folio = maps.folio(id);
+        let folio = maps.folio_at(id);
         if pfn.offset_from(folio.pfn()) < folio.nr_pages() as u64 {
             return Some(id);
         }
@@ -120,7 +120,7 @@ impl<W: World> Engine<'_, W> {
             };
             settled.push(maps, id);
             *slot = migration.begin(&mut tlb_batch, id);
-            done.failed += if slot.is_none() { maps.folio(id).nr_pages() as u64 } else { 0 };
+            done.failed += if slot.is_none() { maps.folio_at(id).nr_pages() as u64 } else { 0 };
         }
         world.observer().enter(Stage::Flush);
         if <W::Rules as Rules>::flush_before_copy() {
@@ -148,8 +148,8 @@ impl<W: World> Engine<'_, W> {
 impl MmState<'_> {
     /// Moves the folio to as many frames from `to` on, which belong to no folio. The caller has
     /// frozen it, and no entry maps it.
-    fn move_frames(&self, id: FolioId, to: Pfn) {
-        let folio = self.folio(id);
+    fn move_frames(&self, id: FolioNr, to: Pfn) {
+        let folio = self.folio_at(id);
         debug_assert_eq!((folio.refs(), folio.mapcount()), (0, 0), "no one is at the frames");
         self.folios.forget_frames(folio);
         folio.set_pfn(to);
@@ -159,7 +159,7 @@ impl MmState<'_> {
 
 /// A locked folio that is unmapped and has a target.
 struct Moving<'a> {
-    id: FolioId,
+    id: FolioNr,
     guard: FolioGuard<'a>,
     to: Pfn,
     unmapped: Unmapped,
@@ -174,8 +174,8 @@ struct Migration<'a, 'e, W> {
 impl<'e, W: World> Migration<'_, 'e, W> {
     /// Locks and unmaps a folio. Returns `None` and changes nothing if it cannot move now (Linux
     /// 7.3.4, migrate_folio_unmap).
-    fn begin(&mut self, tlb_batch: &mut TlbBatch<'_, W>, id: FolioId) -> Option<Moving<'e>> {
-        let folio = self.engine.maps.folio(id);
+    fn begin(&mut self, tlb_batch: &mut TlbBatch<'_, W>, id: FolioNr) -> Option<Moving<'e>> {
+        let folio = self.engine.maps.folio_at(id);
         let guard = folio.try_lock()?;
         if folio.flags().intersects(FolioFlags::WRITEBACK | FolioFlags::READING) {
             return None;

@@ -89,7 +89,7 @@ impl<'a, 'e, W: World> Compaction<'a, 'e, W> {
             let at = self.migrate;
             self.migrate = at.add(self.frames_passed(at));
             if let Some(id) = self.movable(at) {
-                let folio = self.engine.maps.folio(id);
+                let folio = self.engine.maps.folio_at(id);
                 pages += folio.nr_pages();
                 self.migrate = folio.pfn().add(folio.nr_pages() as u64);
                 folios.push(self.engine.maps, id);
@@ -107,9 +107,9 @@ impl<'a, 'e, W: World> Compaction<'a, 'e, W> {
 
     /// Isolates the folio in a frame, if it is smaller than the wanted order
     /// (`skip_isolation_on_order`).
-    fn movable(&mut self, at: Pfn) -> Option<crate::FolioId> {
-        let id = self.engine.maps.folio_of(at)?;
-        if self.engine.maps.folio(id).order() >= self.free.spared.min(self.free.block) {
+    fn movable(&mut self, at: Pfn) -> Option<crate::id::FolioNr> {
+        let id = self.engine.maps.folio_nr_of(at)?;
+        if self.engine.maps.folio_at(id).order() >= self.free.spared.min(self.free.block) {
             return None;
         }
         self.engine.isolate_movable(at)

@@ -3,7 +3,7 @@
 use super::{At, CountedTables, Fault, FaultKind};
 use crate::corruption::Corruption;
 use crate::folio::FolioFlags;
-use crate::id::{FolioId, MappingNr, MemcgId};
+use crate::id::{FolioNr, MappingNr, MemcgId};
 use crate::memory::{OutOfMemory, OutOfTable, TableKind};
 use crate::mm_state::AddFolioError;
 use crate::world::World;
@@ -15,7 +15,7 @@ use pageout_paging::{Level, Order, Pfn};
 const RETRIES: u32 = 16;
 
 impl<W: World> At<'_, '_, W> {
-    pub(super) fn put_folio(&mut self, id: FolioId, refs: u32) {
+    pub(super) fn put_folio(&mut self, id: FolioNr, refs: u32) {
         self.engine.put_folio(id, refs);
     }
 
@@ -26,7 +26,7 @@ impl<W: World> At<'_, '_, W> {
         memcg: MemcgId,
         mapping: MappingNr,
         index: u64,
-    ) -> Result<FolioId, Fault> {
+    ) -> Result<FolioNr, Fault> {
         let pfn = self.alloc_frames(order)?;
         self.folio_over(pfn, order, memcg, (mapping, index))
     }
@@ -38,7 +38,7 @@ impl<W: World> At<'_, '_, W> {
         order: Order,
         memcg: MemcgId,
         (mapping, index): (MappingNr, u64),
-    ) -> Result<FolioId, Fault> {
+    ) -> Result<FolioNr, Fault> {
         let flags = FolioFlags::empty();
         // A folio that is freed leaves its entry free. Large folios are not worth that reclaim.
         let retries = if order == Order::default() { RETRIES } else { 1 };
@@ -61,7 +61,7 @@ impl<W: World> At<'_, '_, W> {
                 return Err(Fault::OutOfMemory(OutOfMemory::Frames));
             }
         };
-        if let Err(full) = self.engine.charge(id, memcg) {
+        if let Err(full) = self.engine.charge_at(id, memcg) {
             self.put_folio(id, 1);
             return Err(Fault::OutOfMemory(full));
         }

@@ -2,7 +2,7 @@
 
 use super::{At, Fault, MINOR, Outcome};
 use crate::folio::FolioFlags;
-use crate::id::FolioId;
+use crate::id::FolioNr;
 use crate::tuning::Thp;
 use crate::vmstat::Counter;
 use crate::world::World;
@@ -22,8 +22,8 @@ impl<W: World> At<'_, '_, W> {
         let huge = table.is_some();
         let table = table.map_or_else(|| self.make_table(), Ok)?;
         let (id, start) = self.zeroed_folio(table, huge)?;
-        debug_assert_eq!(self.engine.maps.folio(id).mapping(), mapping);
-        let folio = self.engine.maps.folio(id);
+        debug_assert_eq!(self.engine.maps.folio_at(id).mapping(), mapping);
+        let folio = self.engine.maps.folio_at(id);
         let nr = folio.nr_pages();
         let pt = self.lock(table);
         let mapped = self.all_vacant(&pt, start, nr);
@@ -36,7 +36,7 @@ impl<W: World> At<'_, '_, W> {
         }
         drop(pt);
         if mapped {
-            self.engine.lru_add(id);
+            self.engine.lru_add_at(id);
         }
         self.put_folio(id, 1);
         MINOR
@@ -44,7 +44,7 @@ impl<W: World> At<'_, '_, W> {
 
     /// Makes a folio of zeros around the page, and returns it with the address that its first page
     /// is for. With `huge`, it may be one folio for the whole range of the page table.
-    fn zeroed_folio(&mut self, table: Pfn, huge: bool) -> Result<(FolioId, VirtAddr), Fault> {
+    fn zeroed_folio(&mut self, table: Pfn, huge: bool) -> Result<(FolioNr, VirtAddr), Fault> {
         if huge && let Some(found) = self.huge_folio(table)? {
             return Ok(found);
         }
@@ -72,7 +72,7 @@ impl<W: World> At<'_, '_, W> {
     /// Makes a folio of zeros for the whole range of the page table, and returns it with the first
     /// address of that range. Returns `None` if no huge folio is asked for or the VMA has no room
     /// (Linux 7.3.4, do_huge_pmd_anonymous_page).
-    fn huge_folio(&mut self, table: Pfn) -> Result<Option<(FolioId, VirtAddr)>, Fault> {
+    fn huge_folio(&mut self, table: Pfn) -> Result<Option<(FolioNr, VirtAddr)>, Fault> {
         let order = Order::new(W::Format::TABLE_SHIFT as u8).expect("a table's order is one");
         let start = self.addr.align_down(W::Format::shift(Level::Pmd));
         if self.engine.tuning.thp == Thp::Never
@@ -85,7 +85,7 @@ impl<W: World> At<'_, '_, W> {
 
     /// Makes a folio of zeros as large as a page table maps, for the addresses from `start` on, if
     /// there is memory for it.
-    pub(super) fn make_huge(&mut self, start: VirtAddr) -> Result<Option<FolioId>, Fault> {
+    pub(super) fn make_huge(&mut self, start: VirtAddr) -> Result<Option<FolioNr>, Fault> {
         let order = Order::new(W::Format::TABLE_SHIFT as u8).expect("a table's order is one");
         let at = (self.anon_mapping()?, self.vma.pgoff_at::<W::Format>(start));
         let memcg = self.mm.memcg();
@@ -100,8 +100,8 @@ impl<W: World> At<'_, '_, W> {
     }
 
     /// Fills a new folio with zeros.
-    pub(super) fn zero(&self, id: FolioId) {
-        let folio = self.engine.maps.folio(id);
+    pub(super) fn zero(&self, id: FolioNr) {
+        let folio = self.engine.maps.folio_at(id);
         self.engine.world.zero(folio.pfn(), folio.nr_pages());
         folio.update_flags(FolioFlags::UPTODATE, FolioFlags::empty());
     }

@@ -2,7 +2,7 @@
 
 use super::{At, FaultKind};
 use crate::folio::{FolioFlags, MappingKind};
-use crate::id::FolioId;
+use crate::id::FolioNr;
 use crate::mm::VmFlags;
 use crate::world::World;
 use pageout_paging::{Format, Level, LockedTable, Mmu, Pfn, Pte, Table, VirtAddr, VirtRange};
@@ -15,7 +15,7 @@ impl<'e, W: World> At<'_, 'e, W> {
     /// blocks become contiguous (Linux 7.3.4, do_read_fault). A folio that was in memory is mapped
     /// as far as the window reaches; one that was read is mapped before all others. The caller has
     /// locked the page's folio. Other folios are skipped if they are locked.
-    pub(super) fn map_around(&mut self, table: Pfn, (id, kind): (FolioId, FaultKind), pfn: Pfn) {
+    pub(super) fn map_around(&mut self, table: Pfn, (id, kind): (FolioNr, FaultKind), pfn: Pfn) {
         let around = self.mm.fault_around() > W::Format::PAGE_SIZE && self.marker.is_none();
         if around && kind == FaultKind::Minor {
             self.map_window(table, id);
@@ -60,7 +60,7 @@ impl<'e, W: World> At<'_, 'e, W> {
         start.max(self.vma.start())..end.min(self.end())
     }
 
-    fn map_window(&mut self, table: Pfn, own: FolioId) {
+    fn map_window(&mut self, table: Pfn, own: FolioNr) {
         let Some(file) = self.vma.file() else {
             return;
         };
@@ -74,13 +74,14 @@ impl<'e, W: World> At<'_, 'e, W> {
                 }
                 let index = self.vma.pgoff_at::<W::Format>(addr);
                 let id = self.engine.filemap_get(file, index);
-                let past = id.map_or(index + 1, |id| self.engine.maps.folio(id).range().end);
+                let past = id.map_or(index + 1, |id| self.engine.maps.folio_at(id).range().end);
                 *slot = id.map(|id| (id, addr));
                 addr = addr.add((past - index) << W::Format::PAGE_SHIFT);
             }
             let pt = self.lock(table);
             for (id, start) in found.iter().flatten() {
-                let lock = if *id == own { None } else { self.engine.maps.folio(*id).try_lock() };
+                let lock =
+                    if *id == own { None } else { self.engine.maps.folio_at(*id).try_lock() };
                 if *id == own || lock.is_some() {
                     self.map_present(&pt, *id, *start, window.end);
                 }
@@ -95,8 +96,8 @@ impl<'e, W: World> At<'_, 'e, W> {
     /// Maps the pages of a folio from `start` to `end` whose entries are empty, run by run, if its
     /// content is there. On arm64 with hardware access flags, only the run that was asked for is
     /// young (Linux 7.3.4, set_pte_range).
-    fn map_present(&self, pt: &LockedTable<'e, W>, id: FolioId, start: VirtAddr, end: VirtAddr) {
-        let folio = self.engine.maps.folio(id);
+    fn map_present(&self, pt: &LockedTable<'e, W>, id: FolioNr, start: VirtAddr, end: VirtAddr) {
+        let folio = self.engine.maps.folio_at(id);
         if !folio.flags().contains(FolioFlags::UPTODATE | FolioFlags::INDEXED) {
             return;
         }
@@ -115,8 +116,8 @@ impl<'e, W: World> At<'_, 'e, W> {
         }
     }
 
-    fn map_run(&self, pt: &LockedTable<'e, W>, id: FolioId, at: VirtAddr, pfn: Pfn, nr: usize) {
-        let folio = self.engine.maps.folio(id);
+    fn map_run(&self, pt: &LockedTable<'e, W>, id: FolioNr, at: VirtAddr, pfn: Pfn, nr: usize) {
+        let folio = self.engine.maps.folio_at(id);
         let young = self.loaded_pte(pfn);
         let asked_for = (at..at.add((nr as u64) << W::Format::PAGE_SHIFT)).contains(&self.addr);
         let wants_old = W::Format::PREFAULTED_OLD && self.engine.world.mmu().caps().hardware_af;

@@ -3,7 +3,7 @@
 use super::file::is_indexed;
 use super::{At, Locked, MINOR, Outcome};
 use crate::folio::FolioFlags;
-use crate::id::FolioId;
+use crate::id::FolioNr;
 use crate::world::World;
 use pageout_paging::contig::{AccessFlags, get_and_clear_ptes, set_ptes};
 use pageout_paging::{Format, Level, LockedTable, Order, Pfn, Pte, tlb};
@@ -16,9 +16,9 @@ impl<'e, W: World> At<'_, 'e, W> {
         table: Pfn,
         pt: Locked<'e, W>,
         pte: Pte,
-        id: FolioId,
+        id: FolioNr,
     ) -> Outcome {
-        let (folio, pfn) = (self.engine.maps.folio(id), W::Format::pfn(pte));
+        let (folio, pfn) = (self.engine.maps.folio_at(id), W::Format::pfn(pte));
         let anon = folio.flags().contains(FolioFlags::ANON);
         if anon && self.engine.maps.is_anon_exclusive(pfn) {
             return self.grant(pt, AccessFlags::YoungDirtyWrite);
@@ -37,8 +37,8 @@ impl<'e, W: World> At<'_, 'e, W> {
     /// Returns true if the only references to a folio are one mapping's and this fault's. Only a
     /// fork of this address space could add one, and its lock is held. A reclaim that isolated the
     /// folio, or a holder of its lock, counts as someone else: a copy is never wrong.
-    pub(super) fn is_alone(&mut self, id: FolioId) -> bool {
-        let folio = self.engine.maps.folio(id);
+    pub(super) fn is_alone(&mut self, id: FolioNr) -> bool {
+        let folio = self.engine.maps.folio_at(id);
         let guard = self.engine.try_lock_folio(id);
         let uncached = guard.as_ref().is_some_and(|guard| self.engine.try_to_free_swap(guard));
         uncached && folio.refs() == 2
@@ -65,14 +65,14 @@ impl<'e, W: World> At<'_, 'e, W> {
     pub(super) fn copy(
         &mut self,
         table: Pfn,
-        source: FolioId,
+        source: FolioNr,
         from: Pfn,
         instead: Option<Pte>,
     ) -> Outcome {
         let mapping = self.anon_mapping()?;
         let one = Order::default();
         let id = self.new_folio(one, self.mm.memcg(), mapping, self.index())?;
-        let folio = self.engine.maps.folio(id);
+        let folio = self.engine.maps.folio_at(id);
         self.engine.world.copy(from, folio.pfn(), 1);
         folio.update_flags(FolioFlags::UPTODATE, FolioFlags::empty());
         // An entry that is there is taken out and flushed below.
@@ -81,7 +81,7 @@ impl<'e, W: World> At<'_, 'e, W> {
         let unchanged = match instead {
             Some(_) => self.still_maps(&pt, from),
             // If the folio left the index meanwhile, it no longer holds the page.
-            None => is_indexed(self.engine.maps.folio(source)) && self.is_vacant(self.read(&pt)),
+            None => is_indexed(self.engine.maps.folio_at(source)) && self.is_vacant(self.read(&pt)),
         };
         if unchanged {
             if instead.is_some() {
@@ -95,7 +95,7 @@ impl<'e, W: World> At<'_, 'e, W> {
         drop(pt);
         drop(lock);
         if unchanged {
-            self.engine.lru_add(id);
+            self.engine.lru_add_at(id);
             if instead.is_some() {
                 self.put_folio(source, 1);
             }
@@ -106,12 +106,12 @@ impl<'e, W: World> At<'_, 'e, W> {
 
     /// Takes out the entry that maps a page of the folio `old`, flushes it from every TLB, and
     /// counts one mapping less. The mapping's reference passes to the caller.
-    fn take_out(&self, pt: &LockedTable<'e, W>, old: FolioId) {
+    fn take_out(&self, pt: &LockedTable<'e, W>, old: FolioNr) {
         let was = get_and_clear_ptes(self.engine.world, pt, self.asid(), self.addr, 1);
         tlb::forget(self.engine.world, self.asid(), self.addr, 1, Level::Pte);
         if W::Format::is_dirty(was) {
-            self.engine.maps.note_dirty(self.engine.maps.folio(old));
+            self.engine.maps.note_dirty(self.engine.maps.folio_at(old));
         }
-        self.engine.maps.folio(old).sub_mapcount(1);
+        self.engine.maps.folio_at(old).sub_mapcount(1);
     }
 }

@@ -3,7 +3,7 @@
 use super::{Access, At, Fault, FaultKind, MINOR, Outcome};
 use crate::corruption::Corruption;
 use crate::folio::{Folio, FolioFlags, FolioGuard, MappingKind};
-use crate::id::{FolioId, MappingNr};
+use crate::id::{FolioNr, MappingNr};
 use crate::mm::{VmFlags, frames};
 use crate::rank::Ranked;
 use crate::vmstat::Counter;
@@ -37,10 +37,10 @@ impl<'e, W: World> At<'_, 'e, W> {
     fn map_page(
         &mut self,
         table: Option<Pfn>,
-        (id, kind): (FolioId, FaultKind),
+        (id, kind): (FolioNr, FaultKind),
         index: u64,
     ) -> Outcome {
-        let folio = self.engine.maps.folio(id);
+        let folio = self.engine.maps.folio_at(id);
         let copies = self.access == Access::Write && self.vma.is_private();
         if table.is_none() && !copies && self.map_file_leaf(id) {
             return MINOR;
@@ -66,21 +66,21 @@ impl<'e, W: World> At<'_, 'e, W> {
 
     /// Locks a file's folio that is to be mapped or copied. Once it is locked, every flush owed for
     /// its entries is complete.
-    pub(super) fn lock_folio(&self, id: FolioId) -> Option<Ranked<'e, FolioGuard<'e>>> {
+    pub(super) fn lock_folio(&self, id: FolioNr) -> Option<Ranked<'e, FolioGuard<'e>>> {
         let locks = <W::Rules as Rules>::faults_lock_folios();
         locks.then(|| self.engine.lock_folio(id))
     }
 
-    fn place_of(&self, id: FolioId) -> Place {
-        let folio = self.engine.maps.folio(id);
+    fn place_of(&self, id: FolioNr) -> Place {
+        let folio = self.engine.maps.folio_at(id);
         Place::File(self.engine.maps.mapping_of(folio), folio.index())
     }
 
     /// Maps a folio for a store in a shared VMA: it is dirty from now on.
-    fn map_written(&mut self, table: Pfn, id: FolioId, pfn: Pfn) {
+    fn map_written(&mut self, table: Pfn, id: FolioNr, pfn: Pfn) {
         let pt = self.lock(table);
         if self.finish_fault(&pt, id, pfn, |pfn| W::Format::mkdirty(self.new_pte(pfn, true))) {
-            self.engine.maps.note_dirty(self.engine.maps.folio(id));
+            self.engine.maps.note_dirty(self.engine.maps.folio_at(id));
         }
         drop(pt);
     }
@@ -92,11 +92,11 @@ impl<'e, W: World> At<'_, 'e, W> {
     pub(super) fn finish_fault(
         &self,
         pt: &LockedTable<'e, W>,
-        id: FolioId,
+        id: FolioNr,
         pfn: Pfn,
         pte: impl Fn(Pfn) -> Pte,
     ) -> bool {
-        let folio = self.engine.maps.folio(id);
+        let folio = self.engine.maps.folio_at(id);
         if let Some(start) = self.whole_from(pt, folio) {
             self.set_pte_range(pt, folio, pte(folio.pfn()), (start, folio.nr_pages()));
             return true;
@@ -134,14 +134,14 @@ impl<'e, W: World> At<'_, 'e, W> {
     }
 
     /// Ends a read whose result [`Backing::read`](crate::Backing::read) returned.
-    fn end_read(&mut self, id: FolioId, result: Result<(), IoError>) {
-        if self.engine.read_done(id, result).is_err() {
-            self.engine.world.corrupted(&Corruption::ReadEnded(id));
+    fn end_read(&mut self, id: FolioNr, result: Result<(), IoError>) {
+        if self.engine.read_done_at(id, result).is_err() {
+            self.engine.world.corrupted(&Corruption::ReadEnded(self.engine.maps.folio_id(id)));
         }
     }
 
     /// Makes a folio for the page and starts to read it.
-    fn read_new(&mut self, file: MappingNr, index: u64) -> Result<(FolioId, FaultKind), Fault> {
+    fn read_new(&mut self, file: MappingNr, index: u64) -> Result<(FolioNr, FaultKind), Fault> {
         let id = self.add_new(file, index)?;
         self.submit_read(id, self.place_of(id))
     }
@@ -149,7 +149,7 @@ impl<'e, W: World> At<'_, 'e, W> {
     /// Makes a folio for the page and puts it into the index, with a reference for the caller. The
     /// folio is the largest of up to the file's order that lies in what the VMA maps and covers no
     /// other folio.
-    pub(super) fn add_new(&mut self, file: MappingNr, index: u64) -> Result<FolioId, Fault> {
+    pub(super) fn add_new(&mut self, file: MappingNr, index: u64) -> Result<FolioNr, Fault> {
         let mut order = self.engine.maps.mapping_at(file).order().get();
         let past = self.vma.past::<W::Format>();
         loop {
@@ -179,23 +179,23 @@ impl<'e, W: World> At<'_, 'e, W> {
 
     /// Puts a new folio, which no one else knows, into its file's index: marked as being read, or
     /// for shared memory full of zeros. Returns false if the index already has one of its pages.
-    fn insert(&mut self, id: FolioId) -> bool {
-        if self.engine.maps.folio(id).flags().contains(FolioFlags::SWAPBACKED) {
+    fn insert(&mut self, id: FolioNr) -> bool {
+        if self.engine.maps.folio_at(id).flags().contains(FolioFlags::SWAPBACKED) {
             self.zero(id);
         } else {
-            self.engine.maps.folio(id).update_flags(FolioFlags::READING, FolioFlags::empty());
+            self.engine.maps.folio_at(id).update_flags(FolioFlags::READING, FolioFlags::empty());
         }
         // No one else knows the folio, but a late end of a transfer may ask under its number.
         let guard = self.engine.lock_folio(id);
-        let added = self.engine.filemap_add_folio(id);
+        let added = self.engine.filemap_add_at(id);
         drop(guard);
         let Ok(shadow) = added else {
             return false;
         };
         if let Some(shadow) = shadow {
-            self.engine.workingset_refault(id, shadow);
+            self.engine.workingset_refault_at(id, shadow);
         }
-        self.engine.lru_add(id);
+        self.engine.lru_add_at(id);
         true
     }
 
@@ -203,11 +203,16 @@ impl<'e, W: World> At<'_, 'e, W> {
     /// it back only if the content is there at once.
     pub(super) fn submit_read(
         &mut self,
-        id: FolioId,
+        id: FolioNr,
         place: Place,
-    ) -> Result<(FolioId, FaultKind), Fault> {
-        let folio = self.engine.maps.folio(id);
-        let io = Io { folio: id, place, pfn: folio.pfn(), nr: folio.nr_pages() };
+    ) -> Result<(FolioNr, FaultKind), Fault> {
+        let folio = self.engine.maps.folio_at(id);
+        let io = Io {
+            folio: self.engine.maps.folio_id(id),
+            place,
+            pfn: folio.pfn(),
+            nr: folio.nr_pages(),
+        };
         // Counted here, since a fault that waits comes back when the page is in memory.
         self.engine.maps.memcg(self.mm.memcg()).vmstat.add(Counter::Pgmajfault, 1);
         folio.get(1); // the transfer's, which its end gives up
@@ -222,7 +227,7 @@ impl<'e, W: World> At<'_, 'e, W> {
                 self.end_read(id, Ok(()));
                 return Ok((id, FaultKind::Major));
             }
-            Submitted::Pending => Fault::Pending(id),
+            Submitted::Pending => Fault::Pending(io.folio),
             Submitted::Failed(error) => {
                 self.end_read(id, Err(error));
                 Fault::IoError(error)
@@ -236,10 +241,10 @@ impl<'e, W: World> At<'_, 'e, W> {
     /// read, the fault is pending. If its read failed, it is read again.
     pub(super) fn await_content(
         &mut self,
-        id: FolioId,
+        id: FolioNr,
         place: Place,
-    ) -> Result<(FolioId, FaultKind), Fault> {
-        let folio = self.engine.maps.folio(id);
+    ) -> Result<(FolioNr, FaultKind), Fault> {
+        let folio = self.engine.maps.folio_at(id);
         if folio.flags().contains(FolioFlags::UPTODATE) {
             return Ok((id, FaultKind::Minor));
         }
@@ -254,8 +259,9 @@ impl<'e, W: World> At<'_, 'e, W> {
             return self.submit_read(id, place);
         }
         if folio.flags().contains(FolioFlags::READING) {
+            let pending = Fault::Pending(self.engine.maps.folio_id(id));
             self.put_folio(id, 1);
-            return Err(Fault::Pending(id));
+            return Err(pending);
         }
         Ok((id, FaultKind::Minor))
     }

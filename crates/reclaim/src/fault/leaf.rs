@@ -3,7 +3,7 @@
 use super::file::is_indexed;
 use super::{Access, At, Fault, Locked, MINOR, Outcome};
 use crate::folio::FolioFlags;
-use crate::id::FolioId;
+use crate::id::FolioNr;
 use crate::mm::{WorldTables, leaf_at, leaf_start, prot_of, set_leaf_if_vacant};
 use crate::tuning::{PmdLeaves, Thp};
 use crate::world::World;
@@ -29,8 +29,8 @@ impl<'e, W: World> At<'_, 'e, W> {
 
     /// Maps a file's folio by a leaf, if it is as large as one; returns true if it did. A leaf made
     /// for a store is dirty; one made for a load permits no stores (Linux 7.3.4, do_set_pmd).
-    pub(super) fn map_file_leaf(&mut self, id: FolioId) -> bool {
-        let folio = self.engine.maps.folio(id);
+    pub(super) fn map_file_leaf(&mut self, id: FolioNr) -> bool {
+        let folio = self.engine.maps.folio_at(id);
         let Some(start) = self.leaf_range() else {
             return false;
         };
@@ -75,7 +75,7 @@ impl<'e, W: World> At<'_, 'e, W> {
             self.put_folio(id, 1);
             return Ok(false);
         };
-        let folio = self.engine.maps.folio(id);
+        let folio = self.engine.maps.folio_at(id);
         let pt = self.lock(table);
         let vacant = set_leaf_if_vacant(&pt, start, self.new_leaf(folio.pfn(), true));
         if vacant {
@@ -85,7 +85,7 @@ impl<'e, W: World> At<'_, 'e, W> {
         }
         drop(pt);
         if vacant {
-            self.engine.lru_add(id);
+            self.engine.lru_add_at(id);
         } else {
             self.engine.world.free_table(reserve);
         }
@@ -125,11 +125,11 @@ impl<'e, W: World> At<'_, 'e, W> {
             return Err(Fault::WriteProtected);
         }
         let pfn = W::Format::pfn(pmd);
-        let Some(id) = self.engine.maps.folio_of(pfn) else {
+        let Some(id) = self.engine.maps.folio_nr_of(pfn) else {
             drop(pt);
             return Err(Fault::Unsupported);
         };
-        let folio = self.engine.maps.folio(id);
+        let folio = self.engine.maps.folio_at(id);
         if !self.vma.is_private() {
             self.engine.maps.note_dirty(folio);
             return self.grant_leaf(pt, writable::<W::Format>);

@@ -18,7 +18,7 @@ mod swapin;
 
 use crate::engine::Engine;
 use crate::folio::{FolioFlags, MappingKind};
-use crate::id::{FolioId, MappingNr, MmId, VmaId};
+use crate::id::{FolioId, MappingNr, MmId, VmaNr};
 use crate::memory::{BadId, OutOfMemory};
 use crate::mm::{Mm, VmFlags, Vma, prot_of};
 use crate::mm_state::MmState;
@@ -97,7 +97,7 @@ type Locked<'e, W> = Ranked<'e, LockedTable<'e, W>>;
 struct At<'a, 'e, W: World> {
     engine: &'a mut Engine<'e, W>,
     mm: &'e Mm,
-    id: VmaId,
+    id: VmaNr,
     vma: &'e Vma,
     /// The first address of the page.
     addr: VirtAddr,
@@ -118,10 +118,10 @@ impl<W: World> Engine<'_, W> {
             Ok(locked) => locked,
             Err(bad) => return Fault::BadId(bad),
         };
-        let found = maps.find_vma(mm, addr).filter(|id| permits(maps.vma(*id).flags(), access));
+        let found = maps.find_vma(mm, addr).filter(|id| permits(maps.vma_at(*id).flags(), access));
         let outcome = match found {
             Some(id) => {
-                let vma = maps.vma(id);
+                let vma = maps.vma_at(id);
                 let marker = None;
                 self.cpu.in_fault = !vma.flags().intersects(VmFlags::NO_RECENCY);
                 let outcome = At { engine: self, mm, id, vma, addr, access, marker }.handle();
@@ -142,10 +142,11 @@ impl<W: World> Engine<'_, W> {
 impl MmState<'_> {
     /// Returns true while the transfer that [`Fault::Pending`] or a truncation named is in
     /// progress. No end is missed if a task queues itself before it calls this and sleeps, and the
-    /// caller of [`Engine::read_done`] or [`Engine::write_done`] wakes the queue afterwards. The
-    /// number may belong to another folio by then, so that the answer is about a later transfer.
+    /// caller of [`Engine::read_done`] or [`Engine::write_done`] wakes the queue afterwards. A
+    /// folio that was freed since has none.
     pub fn transfer_is_pending(&self, id: FolioId) -> bool {
-        self.folio(id).flags().intersects(FolioFlags::READING | FolioFlags::WRITEBACK)
+        let busy = FolioFlags::READING | FolioFlags::WRITEBACK;
+        self.folio(id).is_ok_and(|folio| folio.flags().intersects(busy))
     }
 }
 

@@ -20,14 +20,14 @@ impl<'e, W: World> At<'_, 'e, W> {
             drop(pt);
             return Err(Fault::WriteProtected);
         }
-        let Some(id) = self.engine.maps.folio_of(W::Format::pfn(pte)) else {
+        let Some(id) = self.engine.maps.folio_nr_of(W::Format::pfn(pte)) else {
             drop(pt);
             return Err(Fault::Unsupported);
         };
         if self.vma.is_private() {
             return self.copy_on_write(table, pt, pte, id);
         }
-        self.engine.maps.note_dirty(self.engine.maps.folio(id));
+        self.engine.maps.note_dirty(self.engine.maps.folio_at(id));
         self.grant(pt, AccessFlags::YoungDirtyWrite)
     }
 

@@ -2,7 +2,7 @@
 
 use super::{At, Fault, FaultKind};
 use crate::folio::FolioFlags;
-use crate::id::{FolioId, MappingNr, SwapSlot};
+use crate::id::{FolioNr, MappingNr, SwapSlot};
 use crate::page_cache::Found;
 use crate::world::{Place, World};
 use pageout_paging::Order;
@@ -15,7 +15,7 @@ impl<W: World> At<'_, '_, W> {
         &mut self,
         mapping: MappingNr,
         index: u64,
-    ) -> Result<(FolioId, FaultKind), Fault> {
+    ) -> Result<(FolioNr, FaultKind), Fault> {
         match self.engine.filemap_get_entry(mapping, index) {
             Some(Found::Folio(id)) => Ok((id, FaultKind::Minor)),
             Some(Found::Slot(slot)) => self.shmem_swapin_folio((mapping, index), slot),
@@ -30,9 +30,11 @@ impl<W: World> At<'_, '_, W> {
         &mut self,
         place: (MappingNr, u64),
         slot: SwapSlot,
-    ) -> Result<(FolioId, FaultKind), Fault> {
-        let (id, kind) = match self.engine.swap_cache_get_folio(slot) {
-            Some(id) => self.await_content(id, Place::Swap(self.engine.maps.folio(id).swap()))?,
+    ) -> Result<(FolioNr, FaultKind), Fault> {
+        let (id, kind) = match self.engine.swap_cache_get(slot) {
+            Some(id) => {
+                self.await_content(id, Place::Swap(self.engine.maps.folio_at(id).swap()))?
+            }
             None => self.shmem_read(place, slot)?,
         };
         let guard = self.engine.lock_folio(id);
@@ -44,8 +46,9 @@ impl<W: World> At<'_, '_, W> {
         if taken {
             return Ok((id, kind));
         }
+        let pending = Fault::Pending(self.engine.maps.folio_id(id));
         self.put_folio(id, 1);
-        Err(if writing { Fault::Pending(id) } else { Fault::Done(FaultKind::Minor) })
+        Err(if writing { pending } else { Fault::Done(FaultKind::Minor) })
     }
 
     /// Makes a folio for a slot, charged to its page's cgroup, and starts to read it.
@@ -53,7 +56,7 @@ impl<W: World> At<'_, '_, W> {
         &mut self,
         (mapping, index): (MappingNr, u64),
         slot: SwapSlot,
-    ) -> Result<(FolioId, FaultKind), Fault> {
+    ) -> Result<(FolioNr, FaultKind), Fault> {
         let memcg = self.engine.maps.slot_memcg(slot);
         let id = self.new_folio(Order::default(), memcg, mapping, index)?;
         self.read_from_swap(id, slot)

@@ -2,7 +2,7 @@
 
 use super::{Access, At, Fault, FaultKind, Outcome};
 use crate::folio::FolioFlags;
-use crate::id::{FolioId, SwapSlot};
+use crate::id::{FolioNr, SwapSlot};
 use crate::mm::frames;
 use crate::world::{Place, World};
 use pageout_paging::contig::set_pte;
@@ -13,18 +13,20 @@ impl<W: World> At<'_, '_, W> {
     /// Brings the page of the swap entry `pte` back and maps it (Linux 7.3.4, do_swap_page).
     pub(super) fn swap_fault(&mut self, table: Pfn, pte: Pte, entry: SwapEntry) -> Outcome {
         let slot = SwapSlot::named_by(entry).ok_or(Fault::Unsupported)?;
-        let (id, kind) = match self.engine.swap_cache_get_folio(slot) {
-            Some(id) => self.await_content(id, Place::Swap(self.engine.maps.folio(id).swap()))?,
+        let (id, kind) = match self.engine.swap_cache_get(slot) {
+            Some(id) => {
+                self.await_content(id, Place::Swap(self.engine.maps.folio_at(id).swap()))?
+            }
             None => self.swap_in(slot)?,
         };
         let guard = self.engine.lock_folio(id);
-        let folio = self.engine.maps.folio(id);
+        let folio = self.engine.maps.folio_at(id);
         let page = u64::from(slot.0).wrapping_sub(u64::from(folio.swap().0));
         let cached = folio.flags().contains(FolioFlags::SWAPCACHE);
         if cached && page < folio.nr_pages() as u64 {
             let mapped = self.map_swapped(table, (pte, entry, slot), id, folio.pfn().add(page));
             if mapped {
-                self.engine.swap_put_entries(slot, 1);
+                self.engine.put_entries(slot, 1);
                 self.engine.try_to_free_swap(&guard);
             }
         }
@@ -38,12 +40,12 @@ impl<W: World> At<'_, '_, W> {
         &mut self,
         table: Pfn,
         (swapped, entry, slot): (Pte, SwapEntry, SwapSlot),
-        id: FolioId,
+        id: FolioNr,
         pfn: Pfn,
     ) -> bool {
-        let folio = self.engine.maps.folio(id);
+        let folio = self.engine.maps.folio_at(id);
         // No other process names the slot or maps the folio: only the cache and this fault hold it.
-        let sole = self.engine.maps.slot_entries(slot) == 1 && folio.refs() == 2;
+        let sole = self.engine.maps.nr_slot_entries(slot) == 1 && folio.refs() == 2;
         let exclusive = entry.exclusive || (sole && folio.nr_pages() == 1);
         let mut pte = self.new_pte(pfn, exclusive);
         if exclusive && self.access == Access::Write {
@@ -74,7 +76,7 @@ impl<W: World> At<'_, '_, W> {
     }
 
     /// Makes a folio for a slot, charged to its page's cgroup, and starts to read it.
-    fn swap_in(&mut self, slot: SwapSlot) -> Result<(FolioId, FaultKind), Fault> {
+    fn swap_in(&mut self, slot: SwapSlot) -> Result<(FolioNr, FaultKind), Fault> {
         let mapping = self.anon_mapping()?;
         let memcg = self.engine.maps.slot_memcg(slot);
         let id = self.new_folio(Order::default(), memcg, mapping, self.index())?;
@@ -84,13 +86,13 @@ impl<W: World> At<'_, '_, W> {
     /// Puts a new folio into the swap cache and starts to read it.
     pub(super) fn read_from_swap(
         &mut self,
-        id: FolioId,
+        id: FolioNr,
         slot: SwapSlot,
-    ) -> Result<(FolioId, FaultKind), Fault> {
+    ) -> Result<(FolioNr, FaultKind), Fault> {
         // No one else knows the folio, but a late end of a transfer may ask under its number.
         let guard = self.engine.lock_folio(id);
         guard.set(FolioFlags::READING);
-        let added = self.engine.swap_cache_add_folio(&guard, id, slot);
+        let added = self.engine.swap_cache_add_at(&guard, id, slot);
         drop(guard);
         let Ok(shadow) = added else {
             // Another fault was first, or the entry is gone: the access finds the new state.
@@ -98,9 +100,9 @@ impl<W: World> At<'_, '_, W> {
             return Err(Fault::Done(FaultKind::Minor));
         };
         if let Some(shadow) = shadow {
-            self.engine.workingset_refault(id, shadow);
+            self.engine.workingset_refault_at(id, shadow);
         }
-        self.engine.lru_add(id);
+        self.engine.lru_add_at(id);
         self.submit_read(id, Place::Swap(slot))
     }
 }

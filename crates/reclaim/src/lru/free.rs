@@ -3,15 +3,16 @@
 use crate::engine::Engine;
 use crate::folio::FolioFlags;
 use crate::folio_list::FolioList;
-use crate::id::FolioId;
+use crate::id::{FolioId, FolioNr};
+use crate::memory::ReleaseError;
 use crate::world::World;
 use core::sync::atomic::Ordering::Relaxed;
 use pageout_paging::Env;
 
 impl<W: World> Engine<'_, W> {
     /// Gives up references that the engine has, as [`Engine::release`] does.
-    pub(crate) fn put_folio(&mut self, id: FolioId, refs: u32) {
-        let folio = self.maps.folio(id);
+    pub(crate) fn put_folio(&mut self, id: FolioNr, refs: u32) {
+        let folio = self.maps.folio_at(id);
         if folio.flags().contains(FolioFlags::SWAPCACHE)
             && folio.mapcount() == 0
             && let Some(guard) = self.try_lock_folio(id)
@@ -29,7 +30,7 @@ impl<W: World> Engine<'_, W> {
     /// # Panics
     /// If there is a reference. In debug builds, if the folio is in the swap cache, which holds
     /// one.
-    fn free_folio(&mut self, id: FolioId) {
+    fn free_folio(&mut self, id: FolioNr) {
         self.lru_del(id);
         let mut dead = FolioList::default();
         dead.push(self.maps, id);
@@ -42,9 +43,9 @@ impl<W: World> Engine<'_, W> {
     /// As [`Engine::free_folio`].
     pub(crate) fn free_folios(&mut self, dead: FolioList) {
         let maps = self.maps;
-        maps.uncharge(dead.iter(maps).map(|id| maps.folio(id)));
+        maps.uncharge(dead.iter(maps).map(|id| maps.folio_at(id)));
         for id in dead.iter(maps) {
-            let folio = maps.folio(id);
+            let folio = maps.folio_at(id);
             assert_eq!(folio.refs(), 0, "a folio that is freed is used nowhere");
             let cached = folio.flags().contains(FolioFlags::SWAPCACHE);
             debug_assert!(!cached, "the swap cache holds a reference");
@@ -60,15 +61,20 @@ impl<E: Env> Engine<'_, E> {
     /// Frees a folio that is on no list, and whose last reference the caller holds. The caller
     /// keeps its frames.
     ///
-    /// # Panics
-    /// If there are other references, such as that of an entry that maps it.
-    pub fn remove_folio(&mut self, id: FolioId) {
+    /// # Errors
+    /// [`ReleaseError::InUse`] if there are other references, such as that of an entry that maps
+    /// it, and [`ReleaseError::BadId`]; nothing is changed then.
+    pub fn remove_folio(&mut self, id: FolioId) -> Result<(), ReleaseError> {
         let maps = self.maps;
-        let folio = maps.folio(id);
-        assert_eq!(folio.refs(), 1, "a folio that is freed is used nowhere");
+        let nr = maps.folio_nr(id)?;
+        let folio = maps.folio_at(nr);
+        if folio.refs() != 1 {
+            return Err(ReleaseError::InUse);
+        }
         maps.uncharge([folio].into_iter());
         maps.folios.forget_frames(folio);
         maps.mapping_at(folio.mapping()).named.fetch_sub(1, Relaxed);
-        self.put_folios([id].into_iter());
+        self.put_folios([nr].into_iter());
+        Ok(())
     }
 }

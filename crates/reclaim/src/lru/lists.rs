@@ -4,9 +4,10 @@ use super::lru_list::{LruList, SWAP_CLUSTER_MAX, Zones};
 use crate::engine::Engine;
 use crate::folio::{FolioFlags, FolioGuard, LruFlags};
 use crate::folio_list::FolioList;
-use crate::id::{FolioId, MemcgId};
+use crate::id::{FolioId, FolioNr, MemcgId};
 use crate::lru::lruvec::place::LruGuard;
 use crate::lru::mglru::generation::lru_gen_inc_refs;
+use crate::memory::BadId;
 use crate::recency::Recency;
 use crate::vmstat::Counter;
 use crate::world::World;
@@ -45,11 +46,20 @@ impl<E: Env> Engine<'_, E> {
     /// used at once (Linux 7.3.4, `folio_add_lru`). It becomes active if it was part of a working
     /// set, and is marked as referenced otherwise.
     ///
+    /// # Errors
+    /// [`BadId`] if it was freed.
+    ///
     /// # Panics
     /// In debug builds, if the folio is on a list.
-    pub fn lru_add(&mut self, id: FolioId) {
+    pub fn lru_add(&mut self, id: FolioId) -> Result<(), BadId> {
+        self.lru_add_at(self.maps.folio_nr(id)?);
+        Ok(())
+    }
+
+    /// Puts a folio on a list, by its entry.
+    pub(crate) fn lru_add_at(&mut self, id: FolioNr) {
         let maps = self.maps;
-        let folio = maps.folio(id);
+        let folio = maps.folio_at(id);
         let guard = self.lock_lruvec_of(folio);
         let evictable = !folio.flags().contains(FolioFlags::MLOCKED);
         // This is no direct reclaim inside the fault, since reclaim adds no folios.
@@ -65,9 +75,9 @@ impl<E: Env> Engine<'_, E> {
     }
 
     /// Takes a folio that no one can find any more off its list, if it is on one.
-    pub(crate) fn lru_del(&mut self, id: FolioId) {
+    pub(crate) fn lru_del(&mut self, id: FolioNr) {
         let maps = self.maps;
-        let folio = maps.folio(id);
+        let folio = maps.folio_at(id);
         // Isolating takes a reference, and the folio has none left to take it by.
         if !folio.lru().contains(LruFlags::LRU) {
             return;
@@ -93,7 +103,7 @@ impl<E: Env> Engine<'_, E> {
             let Some(id) = ends.pop_tail(maps.folios.table) else {
                 break;
             };
-            let folio = maps.folio(id);
+            let folio = maps.folio_at(id);
             let zone = maps.zone_of(folio);
             seen.scanned += folio.nr_pages() as u64;
             if zone > reclaim_idx && (skipped.len as u64) < MAX_SKIPPED {
@@ -119,9 +129,9 @@ impl<E: Env> Engine<'_, E> {
     }
 
     /// Takes one folio off its list, with a reference. Returns false if it is on none.
-    pub(crate) fn isolate_one(&mut self, id: FolioId) -> bool {
+    pub(crate) fn isolate_one(&mut self, id: FolioNr) -> bool {
         let maps = self.maps;
-        let folio = maps.folio(id);
+        let folio = maps.folio_at(id);
         let guard = self.lock_lruvec_of(folio);
         let taken = folio.lru().contains(LruFlags::LRU) && folio.try_get();
         if taken {
@@ -146,16 +156,17 @@ impl<W: World> Engine<'_, W> {
     pub(super) fn putback_where(
         &mut self,
         list: &mut FolioList,
-        place: impl Fn(&LruGuard<'_>, FolioId) -> LruList,
+        place: impl Fn(&LruGuard<'_>, FolioNr) -> LruList,
     ) {
         let maps = self.maps;
         let mut dead = FolioList::default();
         while let Some(first) = list.tail() {
-            let guard = self.lock_lruvec_of(maps.folio(first));
+            let guard = self.lock_lruvec_of(maps.folio_at(first));
             let (mut active, mut grown) = (0, [Zones::default(); 5]);
-            while let Some(id) = list.tail().filter(|id| maps.folio(*id).memcg() == guard.memcg) {
+            while let Some(id) = list.tail().filter(|id| maps.folio_at(*id).memcg() == guard.memcg)
+            {
                 list.pop(maps);
-                let folio = maps.folio(id);
+                let folio = maps.folio_at(id);
                 let on = place(&guard, id);
                 if folio.put(1) {
                     maps.lru_displace(&guard, id);
@@ -182,13 +193,13 @@ impl<E: Env> Engine<'_, E> {
     /// on. Does so only if it is on an evictable list and `wanted` agrees. Returns true if it did.
     fn relist(
         &mut self,
-        id: FolioId,
+        id: FolioNr,
         wanted: impl Fn(LruFlags) -> bool,
         change: impl Fn(),
         counter: Counter,
     ) -> bool {
         let maps = self.maps;
-        let folio = maps.folio(id);
+        let folio = maps.folio_at(id);
         let guard = self.lock_lruvec_of(folio);
         let lru = folio.lru();
         let evictable = lru & (LruFlags::LRU | LruFlags::UNEVICTABLE) == LruFlags::LRU;
@@ -205,8 +216,16 @@ impl<E: Env> Engine<'_, E> {
 
     /// Moves an inactive folio to the head of its active list. Returns true if it was on the
     /// inactive one (Linux 7.3.4, `folio_activate`).
-    pub fn activate(&mut self, id: FolioId) -> bool {
-        let folio = self.maps.folio(id);
+    ///
+    /// # Errors
+    /// [`BadId`] if it was freed.
+    pub fn activate(&mut self, id: FolioId) -> Result<bool, BadId> {
+        Ok(self.activate_at(self.maps.folio_nr(id)?))
+    }
+
+    /// Activates a folio, by its entry.
+    pub(crate) fn activate_at(&mut self, id: FolioNr) -> bool {
+        let folio = self.maps.folio_at(id);
         let inactive = |lru: LruFlags| !lru.contains(LruFlags::ACTIVE);
         let change = || folio.update_lru(LruFlags::ACTIVE, LruFlags::empty());
         self.relist(id, inactive, change, Counter::Pgactivate)
@@ -216,9 +235,17 @@ impl<E: Env> Engine<'_, E> {
     /// uses and moves it to the generation where it belongs without them, unless it is in the
     /// oldest already. Returns true if the folio moved (Linux 7.3.4, `folio_deactivate`). The
     /// caller clears its `REFERENCED` flag.
-    pub fn deactivate(&mut self, id: FolioId) -> bool {
+    ///
+    /// # Errors
+    /// [`BadId`] if it was freed.
+    pub fn deactivate(&mut self, id: FolioId) -> Result<bool, BadId> {
+        Ok(self.deactivate_at(self.maps.folio_nr(id)?))
+    }
+
+    /// Deactivates a folio, by its entry.
+    pub(crate) fn deactivate_at(&mut self, id: FolioNr) -> bool {
         let maps = self.maps;
-        let folio = maps.folio(id);
+        let folio = maps.folio_at(id);
         let generations = maps.lru_gen_enabled();
         if generations && maps.lru_gen_clear_refs(folio) {
             return false;
@@ -231,9 +258,17 @@ impl<E: Env> Engine<'_, E> {
     /// Makes a locked anonymous folio lazyfree: it loses its swap backing and joins the inactive
     /// file list. Returns false if it is on no list that reclaim takes from (Linux 7.3.4,
     /// `lru_lazyfree`).
-    pub fn lazyfree(&mut self, held: &FolioGuard<'_>, id: FolioId) -> bool {
+    ///
+    /// # Errors
+    /// [`BadId`] if `id` is not the folio that `held` has locked.
+    pub fn lazyfree(&mut self, held: &FolioGuard<'_>, id: FolioId) -> Result<bool, BadId> {
+        Ok(self.lazyfree_at(held, self.maps.locked_nr(held, id)?))
+    }
+
+    /// Makes a folio lazyfree, by its entry.
+    pub(crate) fn lazyfree_at(&mut self, held: &FolioGuard<'_>, id: FolioNr) -> bool {
         let maps = self.maps;
-        let folio = maps.folio(id);
+        let folio = maps.folio_at(id);
         debug_assert!(core::ptr::eq(held.folio(), folio), "the folio's own lock");
         let backed = FolioFlags::SWAPBACKED;
         let kind = FolioFlags::ANON | backed | FolioFlags::SWAPCACHE;
@@ -252,9 +287,9 @@ impl<E: Env> Engine<'_, E> {
 
     /// Moves a folio whose write-out ended to the tail of its inactive list, where reclaim takes it
     /// next (Linux 7.3.4, `folio_rotate_reclaimable`).
-    pub(crate) fn rotate(&mut self, id: FolioId) {
+    pub(crate) fn rotate(&mut self, id: FolioNr) {
         let maps = self.maps;
-        let folio = maps.folio(id);
+        let folio = maps.folio_at(id);
         let guard = self.lock_lruvec_of(folio);
         let place = LruFlags::LRU | LruFlags::UNEVICTABLE;
         if folio.lru() & place == LruFlags::LRU {
@@ -268,14 +303,23 @@ impl<E: Env> Engine<'_, E> {
 
     /// Notes an access that leaves no young bit. The first sets `REFERENCED`, the next activates
     /// the folio. The multi-generational LRU counts the uses (Linux 7.3.4, `folio_mark_accessed`).
-    pub fn mark_accessed(&mut self, id: FolioId) {
+    ///
+    /// # Errors
+    /// [`BadId`] if it was freed.
+    pub fn mark_accessed(&mut self, id: FolioId) -> Result<(), BadId> {
+        self.mark_accessed_at(self.maps.folio_nr(id)?);
+        Ok(())
+    }
+
+    /// Notes an access to a folio, by its entry.
+    pub(crate) fn mark_accessed_at(&mut self, id: FolioNr) {
         let maps = self.maps;
-        let folio = maps.folio(id);
+        let folio = maps.folio_at(id);
         if maps.lru_gen_enabled() {
             lru_gen_inc_refs(folio);
         } else if !folio.recency().contains(Recency::REFERENCED) {
             folio.note_use(Recency::REFERENCED, Recency::NONE);
-        } else if self.activate(id) {
+        } else if self.activate_at(id) {
             folio.note_use(Recency::NONE, Recency::REFERENCED);
             maps.age_nonresident(folio.memcg(), folio.nr_pages() as u64);
         }

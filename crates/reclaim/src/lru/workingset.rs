@@ -7,7 +7,8 @@
 use super::lru_list::LruList;
 use crate::engine::Engine;
 use crate::folio::{Folio, FolioFlags, LruFlags};
-use crate::id::{FolioId, MemcgId};
+use crate::id::{FolioId, FolioNr, MemcgId};
+use crate::memory::BadId;
 use crate::mm_state::MmState;
 use crate::page_cache::Shadow;
 use crate::recency::Recency;
@@ -66,9 +67,18 @@ impl MmState<'_> {
 impl<E: Env> Engine<'_, E> {
     /// Judges a folio that refaulted and is on no list yet, by its shadow. If it was evicted
     /// recently enough, it will go to the active list (Linux 7.3.4, `workingset_refault`).
-    pub fn workingset_refault(&self, id: FolioId, shadow: Shadow) {
+    ///
+    /// # Errors
+    /// [`BadId`] if it was freed.
+    pub fn workingset_refault(&self, id: FolioId, shadow: Shadow) -> Result<(), BadId> {
+        self.workingset_refault_at(self.maps.folio_nr(id)?, shadow);
+        Ok(())
+    }
+
+    /// Judges a folio that refaulted, by its entry.
+    pub(crate) fn workingset_refault_at(&self, id: FolioNr, shadow: Shadow) {
         let maps = self.maps;
-        let folio = maps.folio(id);
+        let folio = maps.folio_at(id);
         debug_assert!(
             !folio.lru().contains(LruFlags::LRU),
             "a folio is judged before it is listed"

@@ -4,7 +4,7 @@
 use super::mm_struct::Mm;
 use crate::engine::Engine;
 use crate::folio::{Folio, FolioFlags, MappingKind};
-use crate::id::{FolioId, MappingId, MappingNr, MmNr, NONE, VmaId};
+use crate::id::{FolioId, FolioNr, MappingId, MappingNr, MmNr, NONE, VmaNr};
 use crate::memory::{BadId, OutOfTable, TableKind};
 use crate::mm_state::{AddFolioError, MmState};
 use core::sync::atomic::{Ordering::AcqRel, Ordering::Relaxed};
@@ -138,7 +138,8 @@ impl<E: Env> Engine<'_, E> {
     pub fn add_folio(&mut self, new: NewFolio) -> Result<FolioId, AddFolioError> {
         self.maps.mapping(new.mapping)?;
         let NewFolio { pfn, order, mapping, index, flags } = new;
-        self.add_folio_at(pfn, order, (MappingNr(mapping.nr), index), flags)
+        let nr = self.add_folio_at(pfn, order, (MappingNr(mapping.nr), index), flags)?;
+        Ok(self.maps.folio_id(nr))
     }
 
     /// Adds a folio of a mapping that lives at least as long as the call.
@@ -148,26 +149,31 @@ impl<E: Env> Engine<'_, E> {
         order: Order,
         (mapping, index): (MappingNr, u64),
         flags: FolioFlags,
-    ) -> Result<FolioId, AddFolioError> {
+    ) -> Result<FolioNr, AddFolioError> {
         let maps = self.maps;
         maps.folios.check_free(pfn, order)?;
         let id = self.take_folio().ok_or(OutOfTable(TableKind::Folios))?;
         let flags = flags | maps.mapping_at(mapping).kind().folio_flags();
-        maps.folios.table[id as usize].init(pfn, order, mapping, index, flags);
-        maps.folios.take_frames(FolioId(id));
+        maps.folio_at(id).init(pfn, order, mapping, index, flags);
+        maps.folios.take_frames(id);
         maps.mapping_at(mapping).named.fetch_add(1, Relaxed);
-        Ok(FolioId(id))
+        Ok(id)
     }
 
-    pub(crate) fn take_vma(&mut self) -> Result<VmaId, OutOfTable> {
+    pub(crate) fn take_vma(&mut self) -> Result<VmaNr, OutOfTable> {
         let maps = self.maps;
         let id = self.take_entry(&maps.spaces.free_vmas, |i| maps.spaces.vmas[i].free_link());
-        id.map(VmaId).ok_or(OutOfTable(TableKind::Vmas))
+        let nr = VmaNr(id.ok_or(OutOfTable(TableKind::Vmas))?);
+        maps.vma_at(nr).generation.begin();
+        Ok(nr)
     }
 
-    pub(crate) fn put_vma(&mut self, id: VmaId) {
+    pub(crate) fn put_vma(&mut self, id: VmaNr) {
         let maps = self.maps;
-        self.put_entry(&maps.spaces.free_vmas, maps.vma(id).free_link(), id.0);
+        let vma = maps.vma_at(id);
+        let ended = vma.generation.end(vma.generation.now());
+        assert!(ended, "a VMA ends once");
+        self.put_entry(&maps.spaces.free_vmas, vma.free_link(), id.0);
     }
 }
 

@@ -157,9 +157,9 @@ impl<E: Env> Engine<'_, E> {
         let was = pmdp_invalidate(self.world, pt, mm, addr, flush);
         let pfn = E::Format::pfn(was);
         let nr = E::Format::PTES;
-        if let Some(id) = self.maps.folio_of(pfn) {
+        if let Some(id) = self.maps.folio_nr_of(pfn) {
             let counted = <E::Rules as Rules>::mappings_of_split(nr as u32);
-            self.maps.folio(id).add_mappings(counted - 1);
+            self.maps.folio_at(id).add_mappings(counted - 1);
         }
         let prot = prot_of(vma.flags(), E::Format::is_write(was));
         let kept =
@@ -173,8 +173,8 @@ impl<E: Env> Engine<'_, E> {
 
     /// Returns true if a leaf maps anonymous memory.
     pub(crate) fn is_anon_leaf(&self, pmd: Pte) -> bool {
-        let folio = self.maps.folio_of(E::Format::pfn(pmd));
-        folio.is_some_and(|id| self.maps.folio(id).flags().contains(FolioFlags::ANON))
+        let folio = self.maps.folio_nr_of(E::Format::pfn(pmd));
+        folio.is_some_and(|id| self.maps.folio_at(id).flags().contains(FolioFlags::ANON))
     }
 }
 

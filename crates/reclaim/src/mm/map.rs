@@ -6,6 +6,7 @@ use super::vma::VmFlags;
 use crate::engine::Engine;
 use crate::folio::{Folio, FolioFlags};
 use crate::id::{FolioId, VmaId};
+use crate::memory::BadId;
 use crate::rank::Rank;
 use pageout_paging::batch::BatchFlags;
 use pageout_paging::pte::Prot;
@@ -38,6 +39,9 @@ pub enum MapError {
     /// A PMD leaf needs a folio of that size, aligned, wholly inside the VMA.
     #[error("a PMD leaf needs an aligned folio of its size, wholly inside the VMA")]
     NotPmdSized,
+    /// The VMA has ended, or the folio was freed.
+    #[error(transparent)]
+    BadId(#[from] BadId),
 }
 
 /// The result of [`Engine::zap_folio`].
@@ -69,8 +73,7 @@ impl<E: Env> Engine<'_, E> {
         frames: &mut dyn TableFrames,
     ) -> Result<(), MapError> {
         let (maps, env) = (self.maps, self.world);
-        let vma = maps.vma(vma);
-        let folio = maps.folio(id);
+        let (vma, folio) = (maps.vma(vma)?, maps.folio(id)?);
         let (range, skipped) = vma.range_of::<E::Format>(folio).ok_or(MapError::Outside)?;
         let root = maps.mm_at(vma.mm()).root();
         let flags = vma.flags();
@@ -166,13 +169,15 @@ fn table_for<E: Env>(
 impl<E: Env> Engine<'_, E> {
     /// Takes out every entry of the VMA that maps the folio, and flushes them from TLBs before it
     /// returns. If a block also holds pages of another VMA, those stay mapped, by single entries.
-    pub fn zap_folio(&mut self, vma: VmaId, id: FolioId) -> Zapped {
+    ///
+    /// # Errors
+    /// [`BadId`] if the VMA has ended, or the folio was freed.
+    pub fn zap_folio(&mut self, vma: VmaId, id: FolioId) -> Result<Zapped, BadId> {
         let (maps, env) = (self.maps, self.world);
-        let vma = maps.vma(vma);
-        let folio = maps.folio(id);
+        let (vma, folio) = (maps.vma(vma)?, maps.folio(id)?);
         let mut zapped = Zapped::default();
         let Some((range, _)) = vma.range_of::<E::Format>(folio) else {
-            return zapped;
+            return Ok(zapped);
         };
         let mm = maps.mm_at(vma.mm());
         let target = RmapTarget {
@@ -208,7 +213,7 @@ impl<E: Env> Engine<'_, E> {
             folio.remove_mappings(nr as u32);
             walk.skip(nr);
         }
-        zapped
+        Ok(zapped)
     }
 }
 

@@ -4,7 +4,7 @@ use super::mm_struct::Mm;
 use super::tree::{Entries, Links, Side, Tree};
 use super::vma::{NewVma, Vma};
 use crate::engine::Engine;
-use crate::id::{MmId, NONE, VmaId};
+use crate::id::{MmId, NONE, VmaId, VmaNr};
 use crate::lock::{ReadGuard, WriteGuard};
 use crate::memory::{BadId, OutOfTable};
 use crate::mm_state::MmState;
@@ -47,19 +47,19 @@ impl<'e, E: Env> Engine<'e, E> {
         let pages = (new.range.end.get() - new.range.start.get()) >> E::Format::PAGE_SHIFT;
         new.pgoff.checked_add(pages).ok_or(MmapError::BadRange)?;
         let (mm, guard) = self.lock_mm(new.mm)?;
-        let made = self.add_vma(mm, new);
+        let made = self.add_vma(mm, new).map(|nr| self.maps.vma_id(nr));
         drop(guard);
         made
     }
 
-    fn add_vma(&mut self, mm: &Mm, new: &NewVma) -> Result<VmaId, MmapError> {
+    fn add_vma(&mut self, mm: &Mm, new: &NewVma) -> Result<VmaNr, MmapError> {
         let maps = self.maps;
         let kind = maps.mapping(new.mapping)?.kind();
         if maps.first_vma_after(mm, new.range.start, new.range.end).is_some() {
             return Err(MmapError::Overlap);
         }
         let id = self.take_vma().map_err(MmapError::OutOfTable)?;
-        maps.vma(id).init(new, kind);
+        maps.vma_at(id).init(new, kind);
         self.list_vma(id);
         Ok(id)
     }
@@ -67,14 +67,19 @@ impl<'e, E: Env> Engine<'e, E> {
     /// Removes a VMA that maps no folio any more. Once this returns, no reverse map leads reclaim
     /// to the VMA's page tables: those that map nothing else may be freed.
     ///
-    /// # Panics
-    /// If it is not one of its address space's VMAs.
-    pub fn munmap(&mut self, id: VmaId) {
+    /// # Errors
+    /// [`BadId`] if it has ended.
+    pub fn munmap(&mut self, id: VmaId) -> Result<(), BadId> {
         let maps = self.maps;
-        let mm = maps.mm_at(maps.vma(id).mm());
+        let mm = maps.mm_at(maps.vma(id)?.mm());
         let guard = self.lock_mmap(mm);
-        self.remove_vma(id);
+        // Another task may have removed it before this one had the lock.
+        let found = maps.vma_nr(id);
+        if let Ok(nr) = found {
+            self.remove_vma(nr);
+        }
         drop(guard);
+        found.map(|_| ())
     }
 
     /// Takes the mmap lock of an address space for writing.
@@ -108,7 +113,7 @@ struct ByAddress<'a, 'm>(&'a MmState<'m>);
 impl<'m> Entries<'m> for ByAddress<'_, 'm> {
     #[inline]
     fn links(&self, id: u32) -> &'m Links {
-        &self.0.vma(VmaId(id)).by_address
+        &self.0.vma_at(VmaNr(id)).by_address
     }
 }
 
@@ -118,10 +123,10 @@ impl<'m> MmState<'m> {
     }
 
     /// Returns the VMA that holds `addr`. The caller holds the mmap lock.
-    pub(crate) fn find_vma(&self, mm: &Mm, addr: VirtAddr) -> Option<VmaId> {
-        let holds = |id: &VmaId| self.vma(*id).start() <= addr && addr < self.vma(*id).end();
+    pub(crate) fn find_vma(&self, mm: &Mm, addr: VirtAddr) -> Option<VmaNr> {
+        let holds = |id: &VmaNr| self.vma_at(*id).start() <= addr && addr < self.vma_at(*id).end();
         let last = mm.found.load(Relaxed);
-        if let Some(id) = (last != NONE).then_some(VmaId(last)).filter(holds) {
+        if let Some(id) = (last != NONE).then_some(VmaNr(last)).filter(holds) {
             return Some(id);
         }
         let id = self.first_past(mm, addr).filter(holds)?;
@@ -130,29 +135,29 @@ impl<'m> MmState<'m> {
     }
 
     /// Returns the first VMA of an address space. The caller holds the mmap lock.
-    pub(crate) fn first_vma(&self, mm: &Mm) -> Option<VmaId> {
-        self.by_address(mm).first().map(VmaId)
+    pub(crate) fn first_vma(&self, mm: &Mm) -> Option<VmaNr> {
+        self.by_address(mm).first().map(VmaNr)
     }
 
     /// Returns the VMA after this one in its address space. The caller holds the mmap lock.
     #[inline]
-    pub(crate) fn next_vma(&self, mm: &Mm, id: VmaId) -> Option<VmaId> {
-        self.by_address(mm).next(id.0, Side::After).map(VmaId)
+    pub(crate) fn next_vma(&self, mm: &Mm, id: VmaNr) -> Option<VmaNr> {
+        self.by_address(mm).next(id.0, Side::After).map(VmaNr)
     }
 
     /// Returns the first VMA that ends after `start`, if it begins before `end`. A caller that
     /// steps by the VMA's end visits the VMAs of a range while it changes them.
-    pub(crate) fn first_vma_after(&self, mm: &Mm, start: VirtAddr, end: VirtAddr) -> Option<VmaId> {
-        self.first_past(mm, start).filter(|id| self.vma(*id).start() < end)
+    pub(crate) fn first_vma_after(&self, mm: &Mm, start: VirtAddr, end: VirtAddr) -> Option<VmaNr> {
+        self.first_past(mm, start).filter(|id| self.vma_at(*id).start() < end)
     }
 
     /// Returns the first VMA that ends after `addr`.
-    fn first_past(&self, mm: &Mm, addr: VirtAddr) -> Option<VmaId> {
+    fn first_past(&self, mm: &Mm, addr: VirtAddr) -> Option<VmaNr> {
         let tree = self.by_address(mm);
         let (mut at, mut found) = (tree.top(), None);
         while let Some(id) = at {
-            let past = self.vma(VmaId(id)).end() > addr;
-            found = if past { Some(VmaId(id)) } else { found };
+            let past = self.vma_at(VmaNr(id)).end() > addr;
+            found = if past { Some(VmaNr(id)) } else { found };
             at = tree.below(id, if past { Side::Before } else { Side::After });
         }
         found
@@ -161,9 +166,9 @@ impl<'m> MmState<'m> {
 
 impl<E: Env> Engine<'_, E> {
     /// Adds a VMA to its address space and to its reverse maps.
-    pub(crate) fn list_vma(&mut self, id: VmaId) {
+    pub(crate) fn list_vma(&mut self, id: VmaNr) {
         let maps = self.maps;
-        let vma = maps.vma(id);
+        let vma = maps.vma_at(id);
         maps.insert_by_address(id);
         let guards = self.lock_rmaps(vma);
         maps.rmap_insert::<E::Format>(id);
@@ -172,15 +177,15 @@ impl<E: Env> Engine<'_, E> {
 }
 
 impl MmState<'_> {
-    fn insert_by_address(&self, id: VmaId) {
-        let vma = self.vma(id);
+    fn insert_by_address(&self, id: VmaNr) {
+        let vma = self.vma_at(id);
         let start = vma.start();
-        let precedes = |other: u32| start < self.vma(VmaId(other)).start();
+        let precedes = |other: u32| start < self.vma_at(VmaNr(other)).start();
         self.by_address(self.mm_at(vma.mm())).insert(id.0, precedes);
     }
 
-    fn remove_by_address(&self, id: VmaId) {
-        let mm = self.mm_at(self.vma(id).mm());
+    fn remove_by_address(&self, id: VmaNr) {
+        let mm = self.mm_at(self.vma_at(id).mm());
         self.by_address(mm).remove(id.0);
         mm.found.store(NONE, Relaxed);
     }
@@ -188,10 +193,10 @@ impl MmState<'_> {
 
 impl<E: Env> Engine<'_, E> {
     /// Takes a VMA out of all trees and frees it. The caller holds the mmap lock.
-    pub(crate) fn remove_vma(&mut self, id: VmaId) {
+    pub(crate) fn remove_vma(&mut self, id: VmaNr) {
         let maps = self.maps;
         maps.remove_by_address(id);
-        let guards = self.lock_rmaps(maps.vma(id));
+        let guards = self.lock_rmaps(maps.vma_at(id));
         maps.rmap_remove::<E::Format>(id);
         drop(guards);
         self.put_vma(id);
@@ -203,14 +208,14 @@ impl<E: Env> Engine<'_, E> {
     /// [`OutOfTable`] if the table of VMAs is full; nothing is changed then.
     fn split_at(&mut self, mm: &Mm, addr: VirtAddr) -> Result<(), OutOfTable> {
         let maps = self.maps;
-        let inside = |id: &VmaId| maps.vma(*id).start() < addr;
+        let inside = |id: &VmaNr| maps.vma_at(*id).start() < addr;
         let Some(id) = maps.find_vma(mm, addr).filter(inside) else {
             return Ok(());
         };
-        let (vma, upper) = (maps.vma(id), self.take_vma()?);
+        let (vma, upper) = (maps.vma_at(id), self.take_vma()?);
         let pgoff = vma.pgoff_at::<E::Format>(addr);
         let guards = self.lock_rmaps(vma);
-        maps.vma(upper).init_like(vma, vma.mm(), &(addr..vma.end()), pgoff);
+        maps.vma_at(upper).init_like(vma, vma.mm(), &(addr..vma.end()), pgoff);
         vma.set_range(&(vma.start()..addr), vma.pgoff());
         maps.rmap_resized::<E::Format>(id);
         maps.rmap_insert::<E::Format>(upper);
@@ -243,21 +248,22 @@ impl<E: Env> Engine<'_, E> {
             let Some(next) = maps.first_vma_after(mm, edge, VirtAddr::new(u64::MAX)) else {
                 return;
             };
-            edge = maps.vma(next).end();
+            edge = maps.vma_at(next).end();
         }
     }
 
     /// Merges the two VMAs that meet at `edge` if they are alike. Returns true if it did.
     fn merge_at(&mut self, mm: &Mm, edge: VirtAddr) -> bool {
         let maps = self.maps;
-        let Some(upper) = maps.find_vma(mm, edge).filter(|id| maps.vma(*id).start() == edge) else {
+        let Some(upper) = maps.find_vma(mm, edge).filter(|id| maps.vma_at(*id).start() == edge)
+        else {
             return false;
         };
-        let below = maps.by_address(mm).next(upper.0, Side::Before).map(VmaId);
-        let Some(below) = below.filter(|id| maps.vma(*id).end() == edge) else {
+        let below = maps.by_address(mm).next(upper.0, Side::Before).map(VmaNr);
+        let Some(below) = below.filter(|id| maps.vma_at(*id).end() == edge) else {
             return false;
         };
-        let (lower, next) = (maps.vma(below), maps.vma(upper));
+        let (lower, next) = (maps.vma_at(below), maps.vma_at(upper));
         if !continues::<E::Format>(lower, next) {
             return false;
         }

@@ -10,7 +10,7 @@ use super::tree::{Entries, Links, Side, Tree};
 use super::vma::{Interval, Vma};
 use crate::engine::Engine;
 use crate::folio::MappingKind;
-use crate::id::{MappingNr, VmaId};
+use crate::id::{MappingNr, VmaNr};
 use crate::lock::WriteGuard;
 use crate::mm_state::MmState;
 use crate::rank::{Rank, Ranked};
@@ -36,7 +36,7 @@ struct ByOffset<'a, 'm, F> {
 impl<'m, F: Format> ByOffset<'_, 'm, F> {
     #[inline]
     fn vma(&self, id: u32) -> &'m Vma {
-        self.maps.vma(VmaId(id))
+        self.maps.vma_at(VmaNr(id))
     }
 
     #[inline]
@@ -163,16 +163,16 @@ impl<'e, E: Env> Engine<'e, E> {
 
 impl MmState<'_> {
     /// Adds a VMA to its reverse maps, whose locks are held.
-    pub(super) fn rmap_insert<F: Format>(&self, id: VmaId) {
+    pub(super) fn rmap_insert<F: Format>(&self, id: VmaNr) {
         for mapping in self.mappings_of(id) {
             self.rmap_insert_in::<F>(mapping, id);
         }
     }
 
     /// Adds a VMA to one of its reverse maps, whose lock is held.
-    pub(crate) fn rmap_insert_in<F: Format>(&self, mapping: MappingNr, id: VmaId) {
-        let pgoff = self.vma(id).pgoff();
-        let precedes = |other: u32| pgoff <= self.vma(VmaId(other)).pgoff();
+    pub(crate) fn rmap_insert_in<F: Format>(&self, mapping: MappingNr, id: VmaNr) {
+        let pgoff = self.vma_at(id).pgoff();
+        let precedes = |other: u32| pgoff <= self.vma_at(VmaNr(other)).pgoff();
         self.by_offset::<F>(self.mapping_at(mapping)).insert(id.0, precedes);
     }
 
@@ -180,7 +180,7 @@ impl MmState<'_> {
     ///
     /// # Panics
     /// If it is not in them.
-    pub(super) fn rmap_remove<F: Format>(&self, id: VmaId) {
+    pub(super) fn rmap_remove<F: Format>(&self, id: VmaNr) {
         for mapping in self.mappings_of(id) {
             self.by_offset::<F>(self.mapping_at(mapping)).remove(id.0);
         }
@@ -188,15 +188,15 @@ impl MmState<'_> {
 
     /// Brings the reverse maps of a VMA up to date after its end has changed. Their locks have been
     /// held since before.
-    pub(crate) fn rmap_resized<F: Format>(&self, id: VmaId) {
+    pub(crate) fn rmap_resized<F: Format>(&self, id: VmaNr) {
         for mapping in self.mappings_of(id) {
             self.by_offset::<F>(self.mapping_at(mapping)).mend(id.0);
         }
     }
 
     /// Returns the mappings in whose reverse maps a VMA is.
-    fn mappings_of(&self, id: VmaId) -> impl Iterator<Item = MappingNr> {
-        let vma = self.vma(id);
+    fn mappings_of(&self, id: VmaNr) -> impl Iterator<Item = MappingNr> {
+        let vma = self.vma_at(id);
         [vma.file(), vma.anon()].into_iter().flatten()
     }
 }

@@ -4,7 +4,7 @@ use super::mapping::Mapping;
 use super::mm_struct::Mm;
 use super::vma::Vma;
 use crate::folio::Folio;
-use crate::id::{MappingId, MappingNr, MmId, MmNr, NONE, VmaId};
+use crate::id::{MappingId, MappingNr, MmId, MmNr, NONE, VmaId, VmaNr};
 use crate::memory::{BadId, TableKind};
 use crate::mm_state::{FreeList, MmState};
 use core::sync::atomic::Ordering::Relaxed;
@@ -29,6 +29,7 @@ impl<'m> Spaces<'m> {
             mapping.generation.clear();
         }
         mms.iter().for_each(|mm| mm.generation.clear());
+        vmas.iter().for_each(|vma| vma.generation.clear());
         Self {
             vmas,
             mms,
@@ -42,9 +43,12 @@ impl<'m> Spaces<'m> {
 
 impl<'m> MmState<'m> {
     /// Returns a VMA.
+    ///
+    /// # Errors
+    /// [`BadId`] if it has ended.
     #[inline]
-    pub fn vma(&self, id: VmaId) -> &'m Vma {
-        &self.spaces.vmas[id.0 as usize]
+    pub fn vma(&self, id: VmaId) -> Result<&'m Vma, BadId> {
+        Ok(self.vma_at(self.vma_nr(id)?))
     }
 
     /// Returns an address space.
@@ -77,6 +81,24 @@ impl<'m> MmState<'m> {
     /// Returns the address space of a VMA.
     pub fn mm_of(&self, vma: &Vma) -> MmId {
         self.mm_id(vma.mm())
+    }
+
+    /// Returns the entry of a VMA.
+    #[inline]
+    pub(crate) fn vma_at(&self, nr: VmaNr) -> &'m Vma {
+        &self.spaces.vmas[nr.0 as usize]
+    }
+
+    /// Returns the entry of the VMA that a caller names.
+    pub(super) fn vma_nr(&self, id: VmaId) -> Result<VmaNr, BadId> {
+        let vma = self.spaces.vmas.get(id.index());
+        let live = vma.is_some_and(|vma| vma.generation.now() == id.generation);
+        live.then_some(VmaNr(id.nr)).ok_or(BadId(TableKind::Vmas))
+    }
+
+    /// Returns the id of the VMA that an entry has now.
+    pub(super) fn vma_id(&self, nr: VmaNr) -> VmaId {
+        VmaId { nr: nr.0, generation: self.vma_at(nr).generation.now() }
     }
 
     /// Returns the entry of an address space.

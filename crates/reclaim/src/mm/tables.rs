@@ -37,7 +37,7 @@ pub(crate) fn run<E: Env>(
     flags: BatchFlags,
 ) -> usize {
     let pfn = E::Format::pfn(*pte);
-    let Some(folio) = maps.folio_of(pfn).map(|id| maps.folio(id)) else {
+    let Some(folio) = maps.folio_nr_of(pfn).map(|id| maps.folio_at(id)) else {
         return 1;
     };
     let first = E::Format::index(Level::Pte, addr);

@@ -3,6 +3,7 @@
 use super::tree::Links;
 use crate::folio::{Folio, MappingKind};
 use crate::id::{MappingId, MappingNr, MmId, MmNr, NONE};
+use crate::life::Generation;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use pageout_paging::{Format, VirtAddr, VirtRange};
 
@@ -37,7 +38,7 @@ impl VmFlags {
     pub const NO_RECENCY: Self = Self::SEQ_READ.union(Self::RAND_READ).union(Self::NOREUSE);
 }
 
-/// A VMA, in 104 bytes. It is in the tree of its address space by address. It is in the reverse
+/// A VMA, in 112 bytes. It is in the tree of its address space by address. It is in the reverse
 /// maps of its file and of its anonymous pages by page offset. To change it, a task holds the mmap
 /// lock for writing and the locks of its reverse maps. Each of these locks keeps it as it is.
 ///
@@ -53,13 +54,14 @@ pub struct Vma {
     mm: AtomicU32,
     file: AtomicU32,
     anon: AtomicU32,
+    pub(crate) generation: Generation,
     /// The place among the VMAs of the address space.
     pub(super) by_address: Links,
     in_file: Interval,
     in_anon: Interval,
 }
 
-const _: () = assert!(size_of::<Vma>() == 104, "104 bytes a VMA");
+const _: () = assert!(size_of::<Vma>() == 112, "112 bytes a VMA");
 
 /// The place of a VMA in a reverse map, in 24 bytes.
 #[derive(Debug, Default)]

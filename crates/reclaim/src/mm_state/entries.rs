@@ -1,7 +1,7 @@
 //! Entries of the engine's tables: taking them and giving them back.
 
 use crate::engine::Engine;
-use crate::id::FolioId;
+use crate::id::FolioNr;
 use crate::mm_state::FreeList;
 use crate::rank::Rank;
 use core::sync::atomic::AtomicU32;
@@ -9,17 +9,19 @@ use pageout_paging::Env;
 
 impl<E: Env> Engine<'_, E> {
     /// Takes a free entry of the table of folios.
-    pub(crate) fn take_folio(&self) -> Option<u32> {
+    pub(crate) fn take_folio(&self) -> Option<FolioNr> {
         let maps = self.maps;
-        self.take_entry(&maps.folios.free, |i| &maps.folios.table[i].mapping)
+        self.take_entry(&maps.folios.free, |i| &maps.folios.table[i].mapping).map(FolioNr)
     }
 
     /// Makes folios' entries free, under one hold of the lock.
-    pub(crate) fn put_folios(&mut self, folios: impl Iterator<Item = FolioId>) {
+    pub(crate) fn put_folios(&mut self, folios: impl Iterator<Item = FolioNr>) {
         let maps = self.maps;
         let _guard = self.lock_write(Rank::FreeList, &maps.free);
         for id in folios {
-            maps.folios.free.put(&maps.folio(id).mapping, id.0);
+            let folio = maps.folio_at(id);
+            folio.end_generation();
+            maps.folios.free.put(&folio.mapping, id.0);
         }
     }
 

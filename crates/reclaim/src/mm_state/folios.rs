@@ -1,7 +1,7 @@
 //! Folios, and the frames that belong to them.
 
-use crate::folio::{Folio, MAX_NR_ZONES};
-use crate::id::{FolioId, NONE};
+use crate::folio::{Folio, MAX_NR_ZONES, placed};
+use crate::id::{FolioNr, NONE};
 use crate::memory::{BadId, OutOfTable, TableKind};
 use crate::mm_state::free_list::FreeList;
 use core::array;
@@ -32,7 +32,7 @@ pub(crate) struct Folios<'m> {
     frames: &'m [AtomicU32],
     pages: &'m [AtomicU8],
     pub(crate) table: &'m [Folio],
-    /// The first frame of each zone but the first.
+    /// The first frame of each zone but the first, as folios have it ([`placed`]).
     zone_starts: [AtomicU64; MAX_NR_ZONES - 1],
     pub(super) free: FreeList,
 }
@@ -46,23 +46,26 @@ impl<'m> Folios<'m> {
         table: &'m [Folio],
     ) -> Self {
         frames.iter().for_each(|frame| frame.store(NONE, Relaxed));
-        table.iter().for_each(|folio| folio.bucket.store(NONE, Relaxed));
+        for folio in table {
+            folio.bucket.store(NONE, Relaxed);
+            folio.clear_generation();
+        }
         let zone_starts = array::from_fn(|_| AtomicU64::new(u64::MAX));
         let free = FreeList::of(table.iter().map(|folio| &folio.mapping));
         Self { base, frames, pages, table, zone_starts, free }
     }
 
     #[inline]
-    pub(crate) fn get(&self, id: FolioId) -> &'m Folio {
+    pub(crate) fn get(&self, id: FolioNr) -> &'m Folio {
         &self.table[id.0 as usize]
     }
 
     /// Returns the folio that a frame belongs to.
     #[inline]
-    pub(super) fn of(&self, pfn: Pfn) -> Option<FolioId> {
+    pub(super) fn of(&self, pfn: Pfn) -> Option<FolioNr> {
         let i = usize::try_from(pfn.offset_from(self.base)).ok()?;
         let id = self.frames.get(i)?.load(Acquire);
-        (id != NONE).then_some(FolioId(id))
+        (id != NONE).then_some(FolioNr(id))
     }
 
     /// Checks that a folio may have the frames from `first` on.
@@ -97,7 +100,7 @@ impl<'m> Folios<'m> {
     ///
     /// # Panics
     /// If one of them already belongs to a folio.
-    pub(crate) fn take_frames(&self, id: FolioId) {
+    pub(crate) fn take_frames(&self, id: FolioNr) {
         for frame in self.frames_of(self.get(id)) {
             assert_eq!(frame.load(Relaxed), NONE, "a frame belongs to one folio");
             // A CPU that finds the folio by its frame finds it initialised.
@@ -106,7 +109,7 @@ impl<'m> Folios<'m> {
     }
 
     /// Enters a folio of one page in the table for its frame, whatever folio the frame belonged to.
-    pub(crate) fn take_frame_over(&self, id: FolioId) {
+    pub(crate) fn take_frame_over(&self, id: FolioNr) {
         self.frames_of(self.get(id))[0].store(id.0, Release);
     }
 
@@ -124,12 +127,11 @@ impl<'m> Folios<'m> {
     }
 
     pub(super) fn set_zone_start(&self, zone: usize, first: Pfn) {
-        self.zone_starts[zone - 1].store(first.get(), Relaxed);
+        self.zone_starts[zone - 1].store(placed(first), Relaxed);
     }
 
     #[inline]
     pub(super) fn zone_of(&self, folio: &Folio) -> usize {
-        let pfn = folio.pfn().get();
-        self.zone_starts.iter().filter(|start| start.load(Relaxed) <= pfn).count()
+        self.zone_starts.iter().filter(|start| folio.is_from(start.load(Relaxed))).count()
     }
 }

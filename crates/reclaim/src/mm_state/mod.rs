@@ -7,13 +7,14 @@ mod free_list;
 
 use crate::cgroup::Cgroups;
 use crate::compaction::CompactionState;
-use crate::folio::Folio;
-use crate::id::{FolioId, MemcgId, NONE};
+use crate::folio::{Folio, FolioGuard};
+use crate::id::{FolioId, FolioNr, MemcgId, NONE};
 use crate::lock::Lock;
 use crate::lru::LruState;
 use crate::memory::{BadId, Memory, MemoryError, TableKind};
 use crate::mm::{Deposits, Spaces};
 use crate::page_cache::{SLOT, Stored, Tags, words_for};
+use core::ptr;
 use core::sync::atomic::AtomicU32;
 pub use folios::AddFolioError;
 use folios::Folios;
@@ -101,6 +102,12 @@ impl<'m> MmState<'m> {
     /// Returns the folio that holds `pfn`.
     #[inline]
     pub fn folio_of(&self, pfn: Pfn) -> Option<FolioId> {
+        Some(self.folio_id(self.folio_nr_of(pfn)?))
+    }
+
+    /// Returns the entry of the folio that holds `pfn`.
+    #[inline]
+    pub(crate) fn folio_nr_of(&self, pfn: Pfn) -> Option<FolioNr> {
         self.folios.of(pfn)
     }
 
@@ -121,13 +128,38 @@ impl<'m> MmState<'m> {
     }
 
     /// Returns a folio.
+    ///
+    /// # Errors
+    /// [`BadId`] if it was freed.
     #[inline]
-    pub fn folio(&self, id: FolioId) -> &'m Folio {
-        self.folios.get(id)
+    pub fn folio(&self, id: FolioId) -> Result<&'m Folio, BadId> {
+        Ok(self.folio_at(self.folio_nr(id)?))
     }
 
-    /// Returns a folio that a caller names.
-    pub(crate) fn try_folio(&self, id: FolioId) -> Result<&'m Folio, BadId> {
-        self.folios.table.get(id.0 as usize).ok_or(BadId(TableKind::Folios))
+    /// Returns the entry of a folio.
+    #[inline]
+    pub(crate) fn folio_at(&self, nr: FolioNr) -> &'m Folio {
+        self.folios.get(nr)
+    }
+
+    /// Returns the entry of the folio that a caller names.
+    #[inline]
+    pub(crate) fn folio_nr(&self, id: FolioId) -> Result<FolioNr, BadId> {
+        let folio = self.folios.table.get(id.index());
+        let live = folio.is_some_and(|folio| folio.generation() == id.generation);
+        live.then_some(FolioNr(id.nr)).ok_or(BadId(TableKind::Folios))
+    }
+
+    /// Returns the entry of the folio that a caller names, if the guard is that of its lock.
+    pub(crate) fn locked_nr(&self, guard: &FolioGuard<'_>, id: FolioId) -> Result<FolioNr, BadId> {
+        let nr = self.folio_nr(id)?;
+        let own = ptr::eq(guard.folio(), self.folio_at(nr));
+        own.then_some(nr).ok_or(BadId(TableKind::Folios))
+    }
+
+    /// Returns the id of the folio that an entry has now.
+    #[inline]
+    pub(crate) fn folio_id(&self, nr: FolioNr) -> FolioId {
+        FolioId { nr: nr.0, generation: self.folio_at(nr).generation() }
     }
 }

@@ -12,4 +12,5 @@ pub use cache::shadow::Shadow;
 pub(crate) use cache::tags::{Tags, words_for};
 pub(crate) use stored::Stored;
 pub use swap::Slot;
+pub use swap::cache::SlotError;
 pub(crate) use swap::cache::delete_from_swap_cache;

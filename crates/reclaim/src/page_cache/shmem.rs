@@ -10,7 +10,7 @@
 use super::swap::cache::delete_from_swap_cache;
 use crate::engine::Engine;
 use crate::folio::{FolioFlags, FolioGuard};
-use crate::id::{FolioId, MappingNr, SwapSlot};
+use crate::id::{FolioNr, MappingNr, SwapSlot};
 use crate::page_cache::cache::index::{Found, find, link, link_slot, unlink, unlink_slot};
 use crate::page_cache::swap::cache::alloc_slots;
 use core::sync::atomic::Ordering::Relaxed;
@@ -25,7 +25,7 @@ impl<E: Env> Engine<'_, E> {
             let locked = self.lock_index();
             let found = find(maps, &locked, mapping, index);
             // A folio in the index without references is moving to other frames.
-            let moving = matches!(found, Some(Found::Folio(id)) if !maps.folio(id).try_get());
+            let moving = matches!(found, Some(Found::Folio(id)) if !maps.folio_at(id).try_get());
             drop(locked);
             if !moving {
                 return found;
@@ -38,7 +38,7 @@ impl<E: Env> Engine<'_, E> {
     /// written there. No entry maps it. The index's reference becomes the cache's. Returns false if
     /// there are not enough free slots in a row (Linux 7.3.4, shmem_writeout and
     /// shmem_delete_from_page_cache).
-    pub(crate) fn shmem_writeout(&mut self, guard: &FolioGuard<'_>, id: FolioId) -> bool {
+    pub(crate) fn shmem_writeout(&mut self, guard: &FolioGuard<'_>, id: FolioNr) -> bool {
         let maps = self.maps;
         let folio = guard.folio();
         debug_assert_eq!(folio.mapcount(), 0, "what is swapped out is mapped nowhere");
@@ -60,7 +60,7 @@ impl<E: Env> Engine<'_, E> {
     /// Its content is there, and it is not being written. It becomes dirty, since the slots are
     /// freed. The cache's reference becomes the index's. Returns false if the index no longer has
     /// the slots (Linux 7.3.4, shmem_swapin_folio).
-    pub(crate) fn shmem_take_back(&mut self, guard: &FolioGuard<'_>, id: FolioId) -> bool {
+    pub(crate) fn shmem_take_back(&mut self, guard: &FolioGuard<'_>, id: FolioNr) -> bool {
         let maps = self.maps;
         let (folio, flags) = (guard.folio(), guard.folio().flags());
         let shmem = FolioFlags::SWAPCACHE | FolioFlags::SWAPBACKED;

@@ -4,8 +4,8 @@ use super::scan::Agent;
 use super::try_to_free::ReclaimOptions;
 use crate::cgroup::counters;
 use crate::engine::Engine;
-use crate::id::{FolioId, MemcgId};
-use crate::memory::OutOfMemory;
+use crate::id::{FolioId, FolioNr, MemcgId};
+use crate::memory::{BadId, OutOfMemory};
 use crate::vmstat::Counter;
 use crate::world::World;
 
@@ -16,19 +16,35 @@ pub(super) const MAX_RECLAIM_RETRIES: u32 = 16;
 /// The size in pages above which a charge does not insist (2^`PAGE_ALLOC_COSTLY_ORDER`).
 const COSTLY: u64 = 8;
 
+/// The reason why a folio was not charged.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum ChargeError {
+    /// A cgroup is at its limit ([`OutOfMemory::Limit`]).
+    #[error(transparent)]
+    OutOfMemory(#[from] OutOfMemory),
+    /// The folio was freed.
+    #[error(transparent)]
+    BadId(#[from] BadId),
+}
+
 impl<W: World> Engine<'_, W> {
     /// Charges a folio to a cgroup and all above. If one is at its limit, reclaims from it, as long
     /// as that frees something or retries are left (Linux 7.3.4, `try_charge_memcg`; without its
     /// per-CPU stock).
     ///
     /// # Errors
-    /// [`OutOfMemory::Limit`]; nothing is charged then.
+    /// [`ChargeError`]; nothing is charged then.
     ///
     /// # Panics
     /// In debug builds, if the folio is charged.
-    pub fn charge(&mut self, id: FolioId, memcg: MemcgId) -> Result<(), OutOfMemory> {
+    pub fn charge(&mut self, id: FolioId, memcg: MemcgId) -> Result<(), ChargeError> {
+        Ok(self.charge_at(self.maps.folio_nr(id)?, memcg)?)
+    }
+
+    /// Charges a folio, by its entry.
+    pub(crate) fn charge_at(&mut self, id: FolioNr, memcg: MemcgId) -> Result<(), OutOfMemory> {
         let maps = self.maps;
-        let folio = maps.folio(id);
+        let folio = maps.folio_at(id);
         debug_assert!(!folio.is_charged(), "a folio is charged once");
         let nr = folio.nr_pages() as u64;
         let mut retries = MAX_RECLAIM_RETRIES;

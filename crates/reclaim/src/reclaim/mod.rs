@@ -11,6 +11,7 @@ mod shrink;
 mod stats;
 mod try_to_free;
 
+pub use charge::ChargeError;
 pub use decision::{FolioRef, folio_check_references, lru_gen_check_references};
 pub use referenced::{Referenced, Refs};
 pub use scan::{Agent, ScanControl};

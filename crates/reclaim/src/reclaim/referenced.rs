@@ -2,7 +2,8 @@
 
 use crate::engine::Engine;
 use crate::folio::{Folio, FolioFlags, FolioGuard};
-use crate::id::{FolioId, MemcgId};
+use crate::id::{FolioId, FolioNr, MemcgId};
+use crate::memory::BadId;
 use crate::mm::{VmFlags, Vma, maps_whole, max_batch};
 use crate::rank::Rank;
 use crate::tuning::Aging;
@@ -45,17 +46,33 @@ impl<E: Env> Engine<'_, E> {
     /// flushed. A caller that holds the folio's lock passes its guard. Otherwise the lock is tried,
     /// and a folio locked by someone else counts as referenced once.
     ///
+    /// # Errors
+    /// [`BadId`] if the folio was freed, or the guard is another folio's.
+    ///
     /// # Panics
     /// In debug builds, if given device memory, which is on no LRU list (kernels built to debug
-    /// memory management warn once), or another folio's guard. In other builds, device memory is
-    /// checked like any.
+    /// memory management warn once). In other builds, device memory is checked like any.
     pub fn folio_referenced(
         &mut self,
         id: FolioId,
         held: Option<&FolioGuard<'_>>,
         target: Option<MemcgId>,
+    ) -> Result<Referenced, BadId> {
+        let nr = match held {
+            Some(guard) => self.maps.locked_nr(guard, id)?,
+            None => self.maps.folio_nr(id)?,
+        };
+        Ok(self.folio_referenced_at(nr, held, target))
+    }
+
+    /// Checks the young bits of the entries that map a folio, by the folio's entry.
+    pub(super) fn folio_referenced_at(
+        &mut self,
+        id: FolioNr,
+        held: Option<&FolioGuard<'_>>,
+        target: Option<MemcgId>,
     ) -> Referenced {
-        let folio = self.maps.folio(id);
+        let folio = self.maps.folio_at(id);
         debug_assert!(
             !folio.flags().contains(FolioFlags::ZONE_DEVICE),
             "device memory is on no LRU"

@@ -6,7 +6,7 @@ use super::scan::ScanControl;
 use crate::engine::Engine;
 use crate::folio::{Folio, FolioFlags, FolioGuard, LruFlags};
 use crate::folio_list::FolioList;
-use crate::id::{FolioId, MemcgId};
+use crate::id::{FolioNr, MemcgId};
 use crate::lru::{Isolate, LruList};
 use crate::mm::VmFlags;
 use crate::page_cache::{delete_from_swap_cache, unlink};
@@ -91,7 +91,7 @@ impl<W: World> Shrink<'_, '_, W> {
     /// waits for no other folio's lock. Kernels unlock each folio, and remove those that they will
     /// free from their indices, while the flush is still owed (Linux 7.3.4, shrink_folio_list).
     fn round(&mut self, list: &mut FolioList) {
-        let mut held = [(FolioId(0), 0); ROUND];
+        let mut held = [(FolioNr(0), 0); ROUND];
         let mut nr = 0;
         let _rank = self.engine.ranks.enter(Rank::Folio);
         while nr < ROUND
@@ -106,14 +106,14 @@ impl<W: World> Shrink<'_, '_, W> {
             }
         }
         for (id, refs) in &held[..nr] {
-            let guard = self.engine.maps.folio(*id).assume_locked();
+            let guard = self.engine.maps.folio_at(*id).assume_locked();
             let fate = self.end(guard, *id, *refs);
             self.sort(*id, fate);
         }
     }
 
-    fn begin(&mut self, id: FolioId, list: &mut FolioList) -> Begun {
-        let Some(guard) = self.engine.maps.folio(id).try_lock() else {
+    fn begin(&mut self, id: FolioNr, list: &mut FolioList) -> Begun {
+        let Some(guard) = self.engine.maps.folio_at(id).try_lock() else {
             return Begun::Decided(FolioAction::Kept);
         };
         if let Some(fate) = self.judge(&guard, id, list) {
@@ -129,8 +129,8 @@ impl<W: World> Shrink<'_, '_, W> {
     }
 
     /// Carries out the decision on a folio.
-    fn sort(&mut self, id: FolioId, fate: FolioAction) {
-        let folio = self.engine.maps.folio(id);
+    fn sort(&mut self, id: FolioNr, fate: FolioAction) {
+        let folio = self.engine.maps.folio_at(id);
         let nr = folio.nr_pages() as u64;
         match fate {
             FolioAction::Freed => {
@@ -153,7 +153,7 @@ impl<W: World> Shrink<'_, '_, W> {
     fn judge(
         &mut self,
         guard: &FolioGuard<'_>,
-        id: FolioId,
+        id: FolioNr,
         list: &mut FolioList,
     ) -> Option<FolioAction> {
         let folio = guard.folio();
@@ -192,9 +192,9 @@ impl<W: World> Shrink<'_, '_, W> {
         }
     }
 
-    fn check_references(&mut self, guard: &FolioGuard<'_>, id: FolioId) -> FolioRef {
+    fn check_references(&mut self, guard: &FolioGuard<'_>, id: FolioNr) -> FolioRef {
         self.engine.world.observer().enter(Stage::RmapWalk);
-        let found = self.engine.folio_referenced(id, Some(guard), self.sc.target);
+        let found = self.engine.folio_referenced_at(id, Some(guard), self.sc.target);
         self.engine.maps.check_references(guard, found)
     }
 
@@ -204,7 +204,7 @@ impl<W: World> Shrink<'_, '_, W> {
     fn prepare(
         &mut self,
         guard: &FolioGuard<'_>,
-        id: FolioId,
+        id: FolioNr,
         list: &mut FolioList,
     ) -> Option<FolioAction> {
         let folio = guard.folio();
@@ -240,7 +240,7 @@ impl<W: World> Shrink<'_, '_, W> {
 
     /// Writes an unmapped folio if needed, takes it out of its index, and unlocks it. A folio that
     /// an entry still maps is kept.
-    fn end(&mut self, guard: FolioGuard<'_>, id: FolioId, refs: u32) -> FolioAction {
+    fn end(&mut self, guard: FolioGuard<'_>, id: FolioNr, refs: u32) -> FolioAction {
         let mut fate = (guard.folio().mapcount() > 0).then_some(FolioAction::Activated);
         if fate.is_none() && guard.is_dirty() {
             fate = self.clean(&guard, id, refs);
@@ -275,7 +275,7 @@ impl<W: World> Shrink<'_, '_, W> {
 
     /// Writes a dirty folio out. Returns the decision on it if it is not clean then. Reclaim writes
     /// only folios that swap backs, one at a time.
-    fn clean(&mut self, guard: &FolioGuard<'_>, id: FolioId, refs: u32) -> Option<FolioAction> {
+    fn clean(&mut self, guard: &FolioGuard<'_>, id: FolioNr, refs: u32) -> Option<FolioAction> {
         let folio = guard.folio();
         if is_file(folio) {
             return Some(self.leave_to_flusher(folio));
@@ -298,7 +298,7 @@ impl<W: World> Shrink<'_, '_, W> {
         }
         folio.note_use(Recency::RECLAIM, Recency::NONE);
         self.engine.world.observer().enter(Stage::Flush);
-        let submitted = self.tlb_batch.write_out(guard, id);
+        let submitted = self.tlb_batch.write_out_at(guard, id);
         self.engine.world.observer().enter(Stage::Other);
         self.count(folio, Counter::NrVmscanWrite);
         let failed = matches!(submitted, Submitted::Failed(_));
@@ -309,7 +309,7 @@ impl<W: World> Shrink<'_, '_, W> {
     }
 
     /// Takes a clean, unmapped folio out of its index, unless someone else has a reference.
-    fn remove(&mut self, guard: &FolioGuard<'_>, id: FolioId, refs: u32) -> FolioAction {
+    fn remove(&mut self, guard: &FolioGuard<'_>, id: FolioNr, refs: u32) -> FolioAction {
         if <W::Rules as Rules>::flush_before_remove() {
             self.flush();
         }
@@ -329,7 +329,7 @@ impl<W: World> Shrink<'_, '_, W> {
 
     /// Drops all `expected` references at once, under the lock by which the folio is found, and
     /// leaves a shadow in its place (Linux 7.3.4, __remove_mapping).
-    fn remove_mapping(&mut self, guard: &FolioGuard<'_>, id: FolioId, expected: u32) -> bool {
+    fn remove_mapping(&mut self, guard: &FolioGuard<'_>, id: FolioNr, expected: u32) -> bool {
         let (maps, folio) = (self.engine.maps, guard.folio());
         let locked = self.engine.lock_index();
         let flags = folio.flags();
@@ -422,10 +422,10 @@ impl<W: World> Engine<'_, W> {
         let mut settled = FolioList::default();
         let (mut nr_rotated, mut nr_deactivated) = (0, 0);
         while let Some(id) = isolated.pop(maps) {
-            let folio = maps.folio(id);
+            let folio = maps.folio_at(id);
             let nr = folio.nr_pages() as u64;
             if !folio.flags().contains(FolioFlags::MLOCKED) {
-                let found = self.folio_referenced(id, None, sc.target);
+                let found = self.folio_referenced_at(id, None, sc.target);
                 let used = found.refs != Refs::Vmas(0);
                 if used && found.vm_flags.contains(VmFlags::EXEC) && is_file(folio) {
                     nr_rotated += nr;

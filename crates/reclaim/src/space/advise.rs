@@ -5,7 +5,7 @@ use super::{SpaceError, after, read, set_absent};
 use crate::engine::Engine;
 use crate::folio::{Folio, FolioFlags, LruFlags};
 use crate::folio_list::FolioList;
-use crate::id::{FolioId, MmId, SwapSlot};
+use crate::id::{FolioNr, MmId, SwapSlot};
 use crate::mm::{Mm, VmFlags, Vma, is_pages, leaf_at, pages, rewrite_leaf, run};
 use crate::recency::Recency;
 use crate::reclaim::{Agent, ReclaimStat, ScanControl};
@@ -79,7 +79,7 @@ impl<W: World> Engine<'_, W> {
         let about_pages = hint(advice).is_none();
         let mut good = true;
         maps.each_vma(mm, range, |id| {
-            let vma = maps.vma(id);
+            let vma = maps.vma_at(id);
             let locked = vma.flags().contains(VmFlags::LOCKED);
             let anonymous = vma.file().is_none() && vma.is_private();
             good &= !(about_pages && locked) && (advice != Advice::Free || anonymous);
@@ -98,14 +98,14 @@ impl<W: World> Engine<'_, W> {
         if let Some(hint) = hint(advice) {
             self.begin(mm, range)?;
             maps.each_vma(mm, range, |id| {
-                let vma = maps.vma(id);
+                let vma = maps.vma_at(id);
                 vma.set_flags((vma.flags() - hints) | hint);
             });
             self.merge_range(mm, range);
             return Ok(());
         }
         maps.each_vma(mm, range, |id| {
-            let vma = maps.vma(id);
+            let vma = maps.vma_at(id);
             let part = vma.start().max(range.start)..vma.end().min(range.end);
             match advice {
                 Advice::DontNeed => self.zap_range(mm, vma, &part),
@@ -121,7 +121,7 @@ impl<W: World> Engine<'_, W> {
     fn make_cold(&mut self, mm: &Mm, range: &VirtRange) {
         self.rewrite_old(mm, range, is_mapped_by, W::Format::mkold);
         self.each_forgotten(mm, range, |engine, id| {
-            engine.deactivate(id);
+            engine.deactivate_at(id);
         });
     }
 
@@ -132,7 +132,7 @@ impl<W: World> Engine<'_, W> {
         let mut list = FolioList::default();
         self.each_forgotten(mm, range, |engine, id| {
             if engine.isolate_one(id) {
-                maps.folio(id).update_lru(LruFlags::empty(), LruFlags::ACTIVE);
+                maps.folio_at(id).update_lru(LruFlags::empty(), LruFlags::ACTIVE);
                 list.push(maps, id);
             }
         });
@@ -149,10 +149,10 @@ impl<W: World> Engine<'_, W> {
         &mut self,
         mm: &Mm,
         range: &VirtRange,
-        mut work: impl FnMut(&mut Self, FolioId),
+        mut work: impl FnMut(&mut Self, FolioNr),
     ) {
         self.each_whole_folio(mm, range, |engine, id, entries| {
-            let folio = engine.maps.folio(id);
+            let folio = engine.maps.folio_at(id);
             if !is_mapped_by(folio, entries) {
                 return;
             }
@@ -180,14 +180,14 @@ impl<W: World> Engine<'_, W> {
         self.rewrite_old(mm, range, given_up, clean);
     }
 
-    fn give_up(&mut self, id: FolioId, entries: u32) {
-        let folio = self.maps.folio(id);
+    fn give_up(&mut self, id: FolioNr, entries: u32) {
+        let folio = self.maps.folio_at(id);
         if let Some(guard) = self.try_lock_folio(id)
             && is_mapped_by(folio, entries)
             && self.try_to_free_swap(&guard)
         {
             guard.forget_dirty();
-            self.lazyfree(&guard, id);
+            self.lazyfree_at(&guard, id);
         }
     }
 }
@@ -223,8 +223,8 @@ impl<W: World> Engine<'_, W> {
             while addr < range.end {
                 let mut pte = read(&pt, addr);
                 let present = W::Format::is_present(pte);
-                let folio = present.then(|| maps.folio_of(W::Format::pfn(pte))).flatten();
-                let nr = match folio.map(|id| maps.folio(id)) {
+                let folio = present.then(|| maps.folio_nr_of(W::Format::pfn(pte))).flatten();
+                let nr = match folio.map(|id| maps.folio_at(id)) {
                     Some(folio) => {
                         let nr = run(maps, &pt, addr, range.end, &mut pte, KEEP_WRITE);
                         if nr == folio.nr_pages() && wanted(folio, nr as u32) {
@@ -254,8 +254,8 @@ impl<W: World> Engine<'_, W> {
         }
         let pt = self.lock_table(frame);
         let leaf = leaf_at(&pt, range.start);
-        let folio = leaf.and_then(|pmd| self.maps.folio_of(W::Format::pfn(pmd)));
-        if folio.is_some_and(|id| wanted(self.maps.folio(id), 1)) {
+        let folio = leaf.and_then(|pmd| self.maps.folio_nr_of(W::Format::pfn(pmd)));
+        if folio.is_some_and(|id| wanted(self.maps.folio_at(id), 1)) {
             rewrite_leaf(self.world, &pt, mm, range.start, change);
         }
         drop(pt);

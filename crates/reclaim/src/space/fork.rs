@@ -65,9 +65,9 @@ impl<W: World> Engine<'_, W> {
         let mut next = maps.first_vma(from);
         while let Some(id) = next {
             next = maps.next_vma(from, id);
-            let vma = maps.vma(id);
+            let vma = maps.vma_at(id);
             let copy = self.take_vma()?;
-            maps.vma(copy).init_like(vma, child, &vma.range(), vma.pgoff());
+            maps.vma_at(copy).init_like(vma, child, &vma.range(), vma.pgoff());
             self.list_vma(copy);
             if vma.anon().is_some() {
                 self.copy_entries((from, vma), maps.mm_at(child), vma.range())?;
@@ -151,10 +151,10 @@ impl<W: World> Engine<'_, W> {
             pmd = pt.table().cas(i, pmd, protected).map_or_else(|found| found, |()| protected);
         }
         let pfn = W::Format::pfn(pmd);
-        let id = maps.folio_of(pfn).expect("anonymous memory is of a folio");
+        let id = maps.folio_nr_of(pfn).expect("anonymous memory is of a folio");
         let nr = <W::Rules as Rules>::pages_shared(W::Format::PTES);
         maps.set_anon_exclusive(pfn, nr, false);
-        maps.folio(id).add_mappings(1);
+        maps.folio_at(id).add_mappings(1);
         let clean = if vma.is_private() { pmd } else { W::Format::mkclean(pmd) };
         W::Format::mkold(clean)
     }
@@ -207,8 +207,8 @@ impl<W: World> Engine<'_, W> {
             wrprotect_ptes(self.world, pt, from.asid(), range.start, nr);
             pte = W::Format::wrprotect(pte);
         }
-        if let Some(id) = maps.folio_of(W::Format::pfn(pte)) {
-            let folio = maps.folio(id);
+        if let Some(id) = maps.folio_nr_of(W::Format::pfn(pte)) {
+            let folio = maps.folio_at(id);
             if folio.flags().contains(FolioFlags::ANON) {
                 maps.set_anon_exclusive(W::Format::pfn(pte), nr, false);
             }
@@ -227,14 +227,14 @@ impl<W: World> Engine<'_, W> {
         let maps = self.maps;
         let shared = W::Format::swap(SwapEntry { exclusive: false, ..entry });
         if let Some(slot) = SwapSlot::named_by(entry) {
-            if !self.swap_dup_entries(slot, 1) {
+            if !self.dup_entries(slot, 1) {
                 return Err(SpaceError::OutOfMemory(OutOfMemory::SlotEntries));
             }
             set_absent(pt, addr, shared);
-        } else if let Some(id) = entry.lent().and_then(|pfn| maps.folio_of(pfn)) {
+        } else if let Some(id) = entry.lent().and_then(|pfn| maps.folio_nr_of(pfn)) {
             let pfn = entry.pfn().expect("a page that is lent has a frame");
             maps.set_anon_exclusive(pfn, 1, false);
-            maps.folio(id).add_mappings(1);
+            maps.folio_at(id).add_mappings(1);
             set_absent(pt, addr, shared);
         }
         Ok((shared, 1))

@@ -4,7 +4,7 @@ use super::{SpaceError, after, read};
 use crate::engine::Engine;
 use crate::folio::{FolioFlags, LruFlags};
 use crate::folio_list::FolioList;
-use crate::id::{FolioId, MmId, VmaId};
+use crate::id::{FolioNr, MmId, VmaNr};
 use crate::mm::{Mm, VmFlags, leaf_at, pages, run};
 use crate::world::World;
 use pageout_paging::batch::BatchFlags;
@@ -45,9 +45,9 @@ impl<W: World> Engine<'_, W> {
         begun
     }
 
-    fn lock_vma(&mut self, mm: &Mm, id: VmaId, locked: bool) {
+    fn lock_vma(&mut self, mm: &Mm, id: VmaNr, locked: bool) {
         let maps = self.maps;
-        let vma = maps.vma(id);
+        let vma = maps.vma_at(id);
         let flags = vma.flags() - VmFlags::LOCKED;
         vma.set_flags(if locked { flags | VmFlags::LOCKED } else { flags });
         self.each_whole_folio(mm, &vma.range(), |engine, folio, _| {
@@ -56,9 +56,9 @@ impl<W: World> Engine<'_, W> {
     }
 
     /// Marks a folio as locked or not, and moves it to the matching list.
-    fn lock_folio_in_memory(&mut self, id: FolioId, locked: bool) {
+    fn lock_folio_in_memory(&mut self, id: FolioNr, locked: bool) {
         let maps = self.maps;
-        let folio = maps.folio(id);
+        let folio = maps.folio_at(id);
         let guard = self.lock_folio(id);
         match locked {
             true => guard.set(FolioFlags::MLOCKED),
@@ -85,7 +85,7 @@ impl<W: World> Engine<'_, W> {
         &mut self,
         mm: &Mm,
         range: &VirtRange,
-        mut work: impl FnMut(&mut Self, FolioId, u32),
+        mut work: impl FnMut(&mut Self, FolioNr, u32),
     ) {
         let (maps, world) = (self.maps, self.world);
         for span in spans(world, mm.root(), range.clone()) {
@@ -104,14 +104,14 @@ impl<W: World> Engine<'_, W> {
                 let pt = self.lock_table(frame);
                 let mut pte = read(&pt, addr);
                 let present = W::Format::is_present(pte);
-                let found = present.then(|| maps.folio_of(W::Format::pfn(pte))).flatten();
+                let found = present.then(|| maps.folio_nr_of(W::Format::pfn(pte))).flatten();
                 let nr = match found {
                     Some(_) => run(maps, &pt, addr, range.end, &mut pte, BatchFlags::NONE),
                     None => 1,
                 };
-                let whole = found.filter(|id| maps.folio(*id).nr_pages() == nr);
+                let whole = found.filter(|id| maps.folio_at(*id).nr_pages() == nr);
                 if let Some(id) = whole {
-                    maps.folio(id).get(1);
+                    maps.folio_at(id).get(1);
                 }
                 drop(pt);
                 if let Some(id) = whole {
@@ -125,15 +125,15 @@ impl<W: World> Engine<'_, W> {
 
     /// Returns the folio of a PMD leaf that lies in the range as a whole, with a reference. Returns
     /// `None` if reclaim is taking the leaf out or has just split it: such a leaf is not in use.
-    fn folio_of_leaf(&self, frame: Pfn, range: &VirtRange) -> Option<FolioId> {
+    fn folio_of_leaf(&self, frame: Pfn, range: &VirtRange) -> Option<FolioNr> {
         if pages::<W::Format>(range) < W::Format::nr_pages(Level::Pmd) {
             return None;
         }
         let pt = self.lock_table(frame);
         let leaf = leaf_at(&pt, range.start);
-        let found = leaf.and_then(|pmd| self.maps.folio_of(W::Format::pfn(pmd)));
+        let found = leaf.and_then(|pmd| self.maps.folio_nr_of(W::Format::pfn(pmd)));
         if let Some(id) = found {
-            self.maps.folio(id).get(1);
+            self.maps.folio_at(id).get(1);
         }
         drop(pt);
         found

@@ -15,7 +15,7 @@ mod truncate;
 mod zap;
 
 use crate::engine::Engine;
-use crate::id::VmaId;
+use crate::id::VmaNr;
 use crate::memory::{BadId, OutOfMemory, OutOfTable};
 use crate::mm::{Mm, Vma, is_pages, leaf_start};
 use crate::mm_state::MmState;
@@ -96,7 +96,7 @@ impl<W: World> Engine<'_, W> {
         if let Descent::PmdLeaf(frame) = descend(self.world, mm.root(), addr)
             && let Some(vma) = maps.find_vma(mm, addr)
         {
-            self.split_leaf(frame, (mm, maps.vma(vma)), addr);
+            self.split_leaf(frame, (mm, maps.vma_at(vma)), addr);
         }
     }
 }
@@ -109,16 +109,16 @@ impl MmState<'_> {
             let Some(id) = self.find_vma(mm, addr) else {
                 return false;
             };
-            addr = self.vma(id).end();
+            addr = self.vma_at(id).end();
         }
         true
     }
 
     /// Calls `work` for each VMA that begins in the range, in order.
-    fn each_vma(&self, mm: &Mm, range: &VirtRange, mut work: impl FnMut(VmaId)) {
+    fn each_vma(&self, mm: &Mm, range: &VirtRange, mut work: impl FnMut(VmaNr)) {
         let mut addr = range.start;
         while let Some(id) = self.first_vma_after(mm, addr, range.end) {
-            addr = self.vma(id).end();
+            addr = self.vma_at(id).end();
             work(id);
         }
     }

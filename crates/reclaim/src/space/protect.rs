@@ -99,7 +99,7 @@ impl<W: World> Engine<'_, W> {
         let begun = covered.and_then(|()| marked(self)).and_then(|()| self.begin(mm, range));
         if begun.is_ok() {
             maps.each_vma(mm, range, |id| {
-                let vma = maps.vma(id);
+                let vma = maps.vma_at(id);
                 vma.set_flags((change.flags)(vma.flags()));
                 self.rewrite(mm, &vma.range(), change);
             });
@@ -167,7 +167,7 @@ impl<W: World> Engine<'_, W> {
             let Span::PmdLeaf { frame, range } = span else {
                 continue;
             };
-            let vma = maps.vma(maps.find_vma(mm, range.start).expect("the range is covered"));
+            let vma = maps.vma_at(maps.find_vma(mm, range.start).expect("the range is covered"));
             let table = world.alloc_table();
             let table = table.ok_or(SpaceError::OutOfMemory(OutOfMemory::PageTables))?;
             let pt = self.lock_table(frame);

@@ -3,7 +3,7 @@
 use super::protect::KEEP_WRITE;
 use super::{SpaceError, after, forget_lent, read, set_absent};
 use crate::engine::Engine;
-use crate::id::{MmId, VmaId};
+use crate::id::{MmId, VmaNr};
 use crate::memory::OutOfMemory;
 use crate::mm::{Mm, Vma, WorldTables, is_pages, leaf_start, pages, run};
 use crate::mm_state::MmState;
@@ -39,9 +39,9 @@ impl<W: World> Engine<'_, W> {
 
 impl MmState<'_> {
     /// Returns the VMA that holds all of a range.
-    fn vma_around(&self, mm: &Mm, range: &VirtRange) -> Result<VmaId, SpaceError> {
+    fn vma_around(&self, mm: &Mm, range: &VirtRange) -> Result<VmaNr, SpaceError> {
         let found = self.find_vma(mm, range.start);
-        found.filter(|id| range.end <= self.vma(*id).end()).ok_or(SpaceError::NotMapped)
+        found.filter(|id| range.end <= self.vma_at(*id).end()).ok_or(SpaceError::NotMapped)
     }
 }
 
@@ -60,7 +60,7 @@ impl<W: World> Engine<'_, W> {
             self.begin(mm, &tail)?;
             self.remove_range(mm, &tail);
         } else if end > old.end {
-            let vma = maps.vma(id);
+            let vma = maps.vma_at(id);
             fits_mapping::<W>(vma.pgoff(), &(vma.start()..end))?;
             // The range beyond must be free, even of the rest of this VMA.
             if old.end != vma.end() || maps.first_vma_after(mm, old.end, end).is_some() {
@@ -76,7 +76,7 @@ impl<W: World> Engine<'_, W> {
 
     fn relocate(&mut self, mm: &Mm, old: &VirtRange, new: &VirtRange) -> Result<(), SpaceError> {
         let (maps, world) = (self.maps, self.world);
-        let vma = maps.vma(maps.vma_around(mm, old)?);
+        let vma = maps.vma_at(maps.vma_around(mm, old)?);
         fits_mapping::<W>(vma.pgoff_at::<W::Format>(old.start), new)?;
         let overlap = new.start < old.end && old.start < new.end;
         if overlap || maps.first_vma_after(mm, new.start, new.end).is_some() {
@@ -94,8 +94,8 @@ impl<W: World> Engine<'_, W> {
             return Err(full.into());
         }
         let source = maps.find_vma(mm, old.start).expect("just found");
-        let vma = maps.vma(source);
-        maps.vma(target).init_like(vma, vma.mm(), new, vma.pgoff());
+        let vma = maps.vma_at(source);
+        maps.vma_at(target).init_like(vma, vma.mm(), new, vma.pgoff());
         self.list_vma(target);
         // Otherwise a reverse walk that has passed the new VMA, and not yet reached the old one,
         // would miss the pages that move in between.

@@ -3,7 +3,7 @@
 use super::zap::Batch;
 use crate::engine::Engine;
 use crate::folio::{FolioFlags, MappingKind};
-use crate::id::{FolioId, MappingId, MappingNr};
+use crate::id::{FolioId, FolioNr, MappingId, MappingNr};
 use crate::memory::BadId;
 use crate::mm::{Mm, Vma};
 use crate::page_cache::{Found, IndexWalk, forget_shadows, set_past, unlink};
@@ -21,7 +21,7 @@ const WINDOW: u64 = 512;
 pub enum TruncateError {
     /// A transfer of the given folio is in progress. No entry maps the pages any more, and the
     /// other folios have left the index. Call again when the transfer has ended.
-    #[error("a transfer of folio {} is in progress", .0.0)]
+    #[error("a transfer of folio {} is in progress", .0.index())]
     Pending(FolioId),
     /// The mapping is anonymous memory, which has no index (EINVAL).
     #[error("anonymous memory is not truncated")]
@@ -86,7 +86,7 @@ impl<W: World> Engine<'_, W> {
             match self.filemap_get_entry(mapping, index)? {
                 Found::Folio(id) => return self.truncate_folio(id, from),
                 Found::Slot(slot) => {
-                    let cached = self.swap_cache_get_folio(slot);
+                    let cached = self.swap_cache_get(slot);
                     let Some(id) = cached else {
                         if self.shmem_forget_slot(slot, (mapping, index)) {
                             self.free_slot(slot);
@@ -109,9 +109,10 @@ impl<W: World> Engine<'_, W> {
                         return None;
                     }
                     drop(guard);
+                    let awaited = (busy && !whole).then(|| self.maps.folio_id(id));
                     self.put_folio(id, 1);
-                    if busy && !whole {
-                        return Some(id);
+                    if awaited.is_some() {
+                        return awaited;
                     }
                 }
             }
@@ -120,7 +121,7 @@ impl<W: World> Engine<'_, W> {
 
     /// Takes a folio out of the index. If it begins before `from`, only zeros its content from
     /// there on. The caller gives a reference. Returns the folio if its transfer has to end first.
-    fn truncate_folio(&mut self, id: FolioId, from: u64) -> Option<FolioId> {
+    fn truncate_folio(&mut self, id: FolioNr, from: u64) -> Option<FolioId> {
         let maps = self.maps;
         let (mut refs, mut awaited) = (1, None);
         loop {
@@ -130,7 +131,7 @@ impl<W: World> Engine<'_, W> {
             if !flags.contains(FolioFlags::INDEXED) {
                 // Reclaim took it out meanwhile.
             } else if flags.intersects(FolioFlags::READING | FolioFlags::WRITEBACK) {
-                awaited = Some(id);
+                awaited = Some(maps.folio_id(id));
             } else if first < from {
                 let tail = from - first;
                 self.world.zero(folio.pfn().add(tail), (nr - tail) as usize);

@@ -3,7 +3,7 @@
 use super::{SpaceError, after, read, set_absent};
 use crate::engine::Engine;
 use crate::folio::FolioFlags;
-use crate::id::{FolioId, MmId, SwapSlot};
+use crate::id::{FolioNr, MmId, SwapSlot};
 use crate::mm::{Mm, VmFlags, Vma, pages, run};
 use crate::unmap::{LeafTaken, flush_tlb_batched_pending};
 use crate::world::World;
@@ -20,7 +20,7 @@ const BATCH: usize = 32;
 /// The entries taken out of one table at once.
 #[derive(Default)]
 pub(super) struct Batch {
-    runs: [Option<(FolioId, u32, Pte)>; BATCH],
+    runs: [Option<(FolioNr, u32, Pte)>; BATCH],
     slots: [Option<SwapSlot>; BATCH],
     pub(super) nr: usize,
     /// True if a TLB may hold any of them.
@@ -31,7 +31,7 @@ pub(super) struct Batch {
 
 impl Batch {
     /// Makes a batch of the folio of a PMD leaf that was taken out, with the leaf's old value.
-    pub(super) fn of_leaf(id: FolioId, was: Pte) -> Self {
+    pub(super) fn of_leaf(id: FolioNr, was: Pte) -> Self {
         let mut batch = Self::default();
         batch.runs[0] = Some((id, 1, was));
         batch.nr = 1;
@@ -59,7 +59,7 @@ impl<W: World> Engine<'_, W> {
     pub(super) fn remove_range(&mut self, mm: &Mm, range: &VirtRange) {
         let maps = self.maps;
         while let Some(id) = maps.first_vma_after(mm, range.start, range.end) {
-            let vma = maps.vma(id);
+            let vma = maps.vma_at(id);
             self.zap_range(mm, vma, &vma.range());
             self.remove_vma(id);
         }
@@ -110,9 +110,9 @@ impl<W: World> Engine<'_, W> {
         }
         for (id, nr, was) in batch.runs.iter().flatten() {
             if W::Format::is_dirty(*was) {
-                maps.note_dirty(maps.folio(*id));
+                maps.note_dirty(maps.folio_at(*id));
             }
-            maps.folio(*id).sub_mapcount(*nr);
+            maps.folio_at(*id).sub_mapcount(*nr);
         }
         drop(pt);
         (addr, batch)
@@ -122,9 +122,9 @@ impl<W: World> Engine<'_, W> {
     /// folio's lock.
     pub(super) fn put_batch(&mut self, flags: VmFlags, batch: Batch) {
         for (id, nr, was) in batch.runs.into_iter().flatten() {
-            let file = !self.maps.folio(id).flags().contains(FolioFlags::ANON);
+            let file = !self.maps.folio_at(id).flags().contains(FolioFlags::ANON);
             if file && W::Format::is_young(was) && !flags.intersects(VmFlags::NO_RECENCY) {
-                self.mark_accessed(id);
+                self.mark_accessed_at(id);
             }
             self.put_folio(id, nr);
         }
@@ -148,7 +148,7 @@ impl<W: World> Engine<'_, W> {
         match W::Format::entry(pte) {
             Entry::None => {}
             Entry::Present | Entry::ProtNone => {
-                let folio = maps.folio_of(W::Format::pfn(pte));
+                let folio = maps.folio_nr_of(W::Format::pfn(pte));
                 let nr = run(maps, pt, addr, range.end, &mut pte, BatchFlags::NONE);
                 let was = get_and_clear_ptes(self.world, pt, mm.asid(), addr, nr);
                 batch.valid |= W::Format::is_valid(was);
@@ -163,7 +163,7 @@ impl<W: World> Engine<'_, W> {
                 if let Some(slot) = SwapSlot::named_by(entry) {
                     batch.slots[batch.nr] = Some(slot);
                     batch.nr += 1;
-                } else if let Some(id) = entry.lent().and_then(|pfn| maps.folio_of(pfn)) {
+                } else if let Some(id) = entry.lent().and_then(|pfn| maps.folio_nr_of(pfn)) {
                     batch.lent = true;
                     batch.runs[batch.nr] = Some((id, 1, Pte::NONE));
                     batch.nr += 1;
@@ -210,11 +210,11 @@ impl<W: World> Engine<'_, W> {
     /// (Linux 7.3.4, swap_put_entries_direct).
     pub(super) fn free_slot(&mut self, slot: SwapSlot) {
         let maps = self.maps;
-        self.swap_put_entries(slot, 1);
-        if maps.slot_entries(slot) > 0 {
+        self.put_entries(slot, 1);
+        if maps.nr_slot_entries(slot) > 0 {
             return;
         }
-        if let Some(id) = self.swap_cache_get_folio(slot) {
+        if let Some(id) = self.swap_cache_get(slot) {
             if let Some(guard) = self.try_lock_folio(id) {
                 self.try_to_free_swap(&guard);
             }

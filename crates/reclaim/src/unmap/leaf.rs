@@ -2,7 +2,7 @@
 
 use crate::engine::Engine;
 use crate::folio::FolioFlags;
-use crate::id::{FolioId, MemcgId};
+use crate::id::{FolioNr, MemcgId};
 use crate::mm::{Mm, Vma, leaf_at, leaf_start};
 use crate::recency::Recency;
 use crate::vmstat::Counter;
@@ -14,7 +14,7 @@ pub(crate) struct LeafTaken {
     /// The old entry.
     pub(crate) was: Pte,
     /// The folio it mapped. The caller has its mapping's reference.
-    pub(crate) folio: Option<FolioId>,
+    pub(crate) folio: Option<FolioNr>,
     /// The empty table that was in reserve for it.
     pub(crate) table: Option<Pfn>,
 }
@@ -31,7 +31,7 @@ impl<E: Env> Engine<'_, E> {
         pt: &LockedTable<'_, E>,
         (mm, vma): (&Mm, &Vma),
         addr: VirtAddr,
-    ) -> Option<FolioId> {
+    ) -> Option<FolioNr> {
         let pmd = leaf_at(pt, addr)?;
         self.maps.memcg(MemcgId::ROOT).vmstat.add(Counter::ThpSplitPmd, 1);
         if self.is_anon_leaf(pmd) {
@@ -41,7 +41,7 @@ impl<E: Env> Engine<'_, E> {
         }
         let taken = self.take_out_leaf(pt, mm, addr)?;
         if let Some(id) = taken.folio.filter(|_| E::Format::is_young(taken.was)) {
-            self.maps.folio(id).note_use(Recency::REFERENCED, Recency::NONE);
+            self.maps.folio_at(id).note_use(Recency::REFERENCED, Recency::NONE);
         }
         taken.folio
     }
@@ -61,9 +61,9 @@ impl<E: Env> Engine<'_, E> {
         if E::Format::is_valid(was) {
             tlb::forget(self.world, mm.asid(), leaf_start::<E::Format>(addr), 1, Level::Pmd);
         }
-        let folio = self.maps.folio_of(E::Format::pfn(was));
+        let folio = self.maps.folio_nr_of(E::Format::pfn(was));
         let mut table = None;
-        if let Some(folio) = folio.map(|id| self.maps.folio(id)) {
+        if let Some(folio) = folio.map(|id| self.maps.folio_at(id)) {
             if E::Format::is_dirty(was) {
                 self.maps.note_dirty(folio);
             }

@@ -8,6 +8,6 @@ mod try_to_unmap;
 mod writeback;
 
 pub(crate) use leaf::LeafTaken;
-pub use tlb_batch::{FREE_BATCH, ReleaseError, TlbBatch, flush_tlb_batched_pending};
+pub use tlb_batch::{FREE_BATCH, TlbBatch, flush_tlb_batched_pending};
 pub use try_to_unmap::Unmapped;
 pub use writeback::TransferError;

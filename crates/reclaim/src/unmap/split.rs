@@ -9,7 +9,7 @@ use super::try_to_unmap::Unmapped;
 use crate::engine::Engine;
 use crate::folio::{FolioFlags, FolioGuard};
 use crate::folio_list::FolioList;
-use crate::id::{FolioId, MemcgId};
+use crate::id::MemcgId;
 use crate::vmstat::Counter;
 use crate::world::World;
 use core::sync::atomic::Ordering::Relaxed;
@@ -88,7 +88,7 @@ impl<W: World> Engine<'_, W> {
         let lists = self.lock_lruvec_of(folio);
         for k in 1..nr {
             let id = entries.pop(maps).expect("as many as pages after the first");
-            let page = maps.folio(id);
+            let page = maps.folio_at(id);
             page.init_page_of(folio, k);
             page.try_lock().expect("no one knows the folio").leak_lock();
             maps.folios.take_frame_over(id);
@@ -99,7 +99,7 @@ impl<W: World> Engine<'_, W> {
         drop(lists);
         folio.unfreeze(1);
         while let Some(id) = parted.pop(maps) {
-            let page = maps.folio(id);
+            let page = maps.folio_at(id);
             let guard = page.assume_locked();
             page.unfreeze(1);
             self.restore_page(&guard);
@@ -126,7 +126,7 @@ impl<W: World> Engine<'_, W> {
                 self.put_folios(taken.iter(self.maps));
                 return None;
             };
-            taken.push(self.maps, FolioId(id));
+            taken.push(self.maps, id);
         }
         Some(taken)
     }

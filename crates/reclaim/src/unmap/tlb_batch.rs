@@ -8,8 +8,8 @@ use crate::cpu::CpuCtx;
 use crate::engine::Engine;
 use crate::folio::FolioGuard;
 use crate::folio_list::FolioList;
-use crate::id::FolioId;
-use crate::memory::{BadId, TableKind};
+use crate::id::{FolioId, FolioNr};
+use crate::memory::{BadId, ReleaseError, TableKind};
 use crate::mm::Mm;
 use crate::mm_state::MmState;
 use crate::tuning::{FlushTiming, Tuning};
@@ -50,7 +50,7 @@ pub struct TlbBatch<'e, W: World> {
     /// True if a flush is owed for an entry through which a CPU may still write.
     writable: bool,
     /// The folios that wait, with the number of references to drop.
-    puts: [(FolioId, u32); PUTS],
+    puts: [(FolioNr, u32); PUTS],
     waiting: usize,
     /// The folios without references that wait to be freed.
     frozen: FolioList,
@@ -65,7 +65,7 @@ impl<'e, W: World> TlbBatch<'e, W> {
             tuning: engine.tuning,
             owed: Owed::Nothing,
             writable: false,
-            puts: [(FolioId(0), 0); PUTS],
+            puts: [(FolioNr(0), 0); PUTS],
             waiting: 0,
             frozen: FolioList::default(),
         }
@@ -114,23 +114,33 @@ impl<'e, W: World> TlbBatch<'e, W> {
 
     /// Gives up `refs` references to the folio once no flush is owed for its entries. The caller
     /// holds no lock.
-    pub fn put_after(&mut self, engine: &mut Engine<'_, W>, id: FolioId, refs: u32) {
+    ///
+    /// # Errors
+    /// [`BadId`] if it was freed.
+    pub fn put_after(
+        &mut self,
+        engine: &mut Engine<'_, W>,
+        id: FolioId,
+        refs: u32,
+    ) -> Result<(), BadId> {
+        let id = self.maps.folio_nr(id)?;
         if let Some((last, had)) = self.puts[..self.waiting].last_mut().filter(|put| put.0 == id) {
             debug_assert_eq!(*last, id, "the same folio");
             *had += refs;
-            return;
+            return Ok(());
         }
         if self.waiting == PUTS {
             self.flush_and_release(engine);
         }
         self.puts[self.waiting] = (id, refs);
         self.waiting += 1;
+        Ok(())
     }
 
     /// Frees a folio in [`TlbBatch::flush_and_release`], once no flush is owed for its entries. The
     /// folio is frozen (without references), and off every list and index.
-    pub(crate) fn free_after(&mut self, frozen: FolioId) {
-        debug_assert_eq!(self.maps.folio(frozen).refs(), 0, "a frozen folio");
+    pub(crate) fn free_after(&mut self, frozen: FolioNr) {
+        debug_assert_eq!(self.maps.folio_at(frozen).refs(), 0, "a frozen folio");
         self.frozen.push(self.maps, frozen);
     }
 
@@ -138,7 +148,16 @@ impl<'e, W: World> TlbBatch<'e, W> {
     /// for entries through which it may still be written, flushes first (Linux 7.3.4,
     /// try_to_unmap_flush_dirty). This is for folios that this TLB batch's [`Engine::try_to_unmap`]
     /// unmapped; flushers call [`Engine::write_back`].
-    pub fn write_out(&mut self, guard: &FolioGuard<'_>, id: FolioId) -> Submitted {
+    ///
+    /// # Errors
+    /// [`BadId`] if `id` is not the folio that `guard` has locked.
+    pub fn write_out(&mut self, guard: &FolioGuard<'_>, id: FolioId) -> Result<Submitted, BadId> {
+        let nr = self.maps.locked_nr(guard, id)?;
+        Ok(self.write_out_at(guard, nr))
+    }
+
+    /// Starts to write out a folio, by its entry.
+    pub(crate) fn write_out_at(&mut self, guard: &FolioGuard<'_>, id: FolioNr) -> Submitted {
         self.flush_writable();
         self.maps.start_write(self.world, guard, id)
     }
@@ -221,18 +240,6 @@ impl MmState<'_> {
     }
 }
 
-/// The reason why references were not given up.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum ReleaseError {
-    /// The folio is gone.
-    #[error(transparent)]
-    BadId(#[from] BadId),
-    /// The caller drops more references than it holds: the rest would not cover the entries that
-    /// map the folio, and the index or the swap cache.
-    #[error("the caller drops more references than it holds")]
-    TooMany,
-}
-
 impl<W: World> Engine<'_, W> {
     /// Drops references that the caller has, for whose entries no flush is owed any more. A folio
     /// that only the swap cache still holds, and whose slots no entry names, leaves the swap cache
@@ -242,7 +249,8 @@ impl<W: World> Engine<'_, W> {
     /// [`ReleaseError`]; nothing is changed then. References that another task holds for a moment
     /// hide that the caller has too few.
     pub fn release(&mut self, id: FolioId, refs: u32) -> Result<(), ReleaseError> {
-        let folio = self.maps.try_folio(id)?;
+        let nr = self.maps.folio_nr(id)?;
+        let folio = self.maps.folio_at(nr);
         if folio.refs() == 0 {
             return Err(BadId(TableKind::Folios).into());
         }
@@ -250,7 +258,7 @@ impl<W: World> Engine<'_, W> {
         if !folio.can_spare(refs) && !folio.can_spare(refs) {
             return Err(ReleaseError::TooMany);
         }
-        self.put_folio(id, refs);
+        self.put_folio(nr, refs);
         Ok(())
     }
 }

@@ -297,7 +297,7 @@ impl<W: World> Unmap<'_, '_, '_, W> {
         let folio = self.guard.folio();
         let pfn = W::Format::pfn(was);
         let slot = folio.swap().nth(pfn.offset_from(folio.pfn()) as usize);
-        if !self.engine.swap_dup_entries(slot, 1) {
+        if !self.engine.dup_entries(slot, 1) {
             return None;
         }
         let exclusive = self.engine.maps.is_anon_exclusive(pfn);

@@ -2,7 +2,7 @@
 
 use crate::engine::Engine;
 use crate::folio::{FolioFlags, FolioGuard};
-use crate::id::FolioId;
+use crate::id::{FolioId, FolioNr};
 use crate::memory::BadId;
 use crate::mm::{Mm, Vma, leaf_at, rewrite_leaf};
 use crate::mm_state::MmState;
@@ -27,13 +27,13 @@ pub enum TransferError {
 impl MmState<'_> {
     /// Returns the transfer that would fill or save the folio.
     #[inline]
-    fn io(&self, id: FolioId) -> Io {
-        let folio = self.folio(id);
+    fn io(&self, id: FolioNr) -> Io {
+        let folio = self.folio_at(id);
         let place = match folio.flags().contains(FolioFlags::SWAPCACHE) {
             true => Place::Swap(folio.swap()),
             false => Place::File(self.mapping_of(folio), folio.index()),
         };
-        Io { folio: id, place, pfn: folio.pfn(), nr: folio.nr_pages() }
+        Io { folio: self.folio_id(id), place, pfn: folio.pfn(), nr: folio.nr_pages() }
     }
 
     /// Starts to write out a locked dirty folio. It is clean from here on, so that a store to it
@@ -43,7 +43,7 @@ impl MmState<'_> {
         &self,
         world: &W,
         guard: &FolioGuard<'_>,
-        id: FolioId,
+        id: FolioNr,
     ) -> Submitted {
         guard.test_and_clear(FolioFlags::DIRTY | FolioFlags::ERROR);
         guard.set(FolioFlags::WRITEBACK);
@@ -68,7 +68,11 @@ impl<'e, W: World> Engine<'e, W> {
     /// 7.3.4, folio_clear_dirty_for_io and folio_mkclean). A later store then faults and makes the
     /// folio dirty again. Returns `None` if the folio is clean, in a transfer, or shared memory,
     /// which has no flusher.
-    pub fn write_back(&mut self, id: FolioId) -> Option<Submitted> {
+    ///
+    /// # Errors
+    /// [`BadId`] if it was freed.
+    pub fn write_back(&mut self, id: FolioId) -> Result<Option<Submitted>, BadId> {
+        let id = self.maps.folio_nr(id)?;
         let guard = self.lock_folio(id);
         let busy = FolioFlags::WRITEBACK | FolioFlags::READING | FolioFlags::SWAPBACKED;
         let mut ready = !guard.folio().flags().intersects(busy);
@@ -78,7 +82,7 @@ impl<'e, W: World> Engine<'e, W> {
         }
         let submitted = ready.then(|| self.maps.start_write(self.world, &guard, id));
         drop(guard);
-        submitted
+        Ok(submitted)
     }
 
     /// Moves the dirty bits of the folio's entries to the folio, and makes the entries read-only.
@@ -147,6 +151,7 @@ impl<'e, W: World> Engine<'e, W> {
         id: FolioId,
         result: Result<(), IoError>,
     ) -> Result<(), TransferError> {
+        let id = self.maps.folio_nr(id)?;
         let guard = self.lock_transfer(id, FolioFlags::WRITEBACK)?;
         let awaited = self.maps.end_write(&guard, result) && !guard.is_dirty();
         drop(guard);
@@ -167,6 +172,15 @@ impl<'e, W: World> Engine<'e, W> {
         id: FolioId,
         result: Result<(), IoError>,
     ) -> Result<(), TransferError> {
+        self.read_done_at(self.maps.folio_nr(id)?, result)
+    }
+
+    /// Ends a read, by the folio's entry.
+    pub(crate) fn read_done_at(
+        &mut self,
+        id: FolioNr,
+        result: Result<(), IoError>,
+    ) -> Result<(), TransferError> {
         let guard = self.lock_transfer(id, FolioFlags::READING)?;
         guard.test_and_clear(FolioFlags::READING);
         guard.set(if result.is_ok() { FolioFlags::UPTODATE } else { FolioFlags::ERROR });
@@ -178,10 +192,9 @@ impl<'e, W: World> Engine<'e, W> {
     /// Locks a folio whose transfer ends. Its flag, `kind`, says that one is in progress.
     fn lock_transfer(
         &self,
-        id: FolioId,
+        id: FolioNr,
         kind: FolioFlags,
     ) -> Result<Ranked<'e, FolioGuard<'e>>, TransferError> {
-        self.maps.try_folio(id)?;
         let guard = self.lock_folio(id);
         match guard.folio().flags().contains(kind) {
             true => Ok(guard),

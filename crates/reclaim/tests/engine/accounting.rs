@@ -85,7 +85,7 @@ impl<'a, F: Format> Run<'a, F> {
             Op::RemoveFolio(index) => {
                 let folio = pick(&self.folios, index);
                 if let Some(folio) = folio.filter(|folio| self.world.mapcount(*folio) == 0) {
-                    self.world.engine().remove_folio(folio);
+                    self.world.engine().remove_folio(folio).expect("nothing else uses it");
                     self.folios.retain(|left| *left != folio);
                 }
             }
@@ -116,8 +116,10 @@ impl<'a, F: Format> Run<'a, F> {
             Op::Touch { vma, page } => {
                 let place = pick(&self.vmas, vma).filter(|(_, at, _)| at.start + page < at.end);
                 if let Some((vma, at, _)) = place {
-                    let (mm, page) =
-                        (self.world.maps.mm_of(self.world.maps.vma(vma)), at.start + page);
+                    let (mm, page) = (
+                        self.world.maps.mm_of(self.world.maps.vma(vma).expect("it lives")),
+                        at.start + page,
+                    );
                     if !self.world.entry(mm, page).is_none() {
                         self.world.touch(mm, page);
                     }
@@ -200,6 +202,7 @@ impl<'a, F: Format> Run<'a, F> {
             Err(MapError::Busy | MapError::NoTable) => {
                 prop_assert!(after >= before && (after == before || !leaf));
             }
+            Err(MapError::BadId(bad)) => panic!("both live: {bad}"),
         }
         Ok(())
     }
@@ -221,7 +224,7 @@ impl<'a, F: Format> Run<'a, F> {
     fn check(&self) -> Result<(), TestCaseError> {
         let mut owned = 0;
         for id in &self.folios {
-            let folio = self.world.maps.folio(*id);
+            let folio = self.world.maps.folio(*id).expect("it lives");
             let entries = self.entries_of(*id);
             prop_assert_eq!((folio.mapcount(), folio.refs()), (entries, 1 + entries));
             for k in 0..folio.nr_pages() as u64 {
@@ -245,7 +248,7 @@ impl<'a, F: Format> Run<'a, F> {
         self.check()?;
         for folio in std::mem::take(&mut self.folios) {
             prop_assert_eq!(self.world.mapcount(folio), 0);
-            self.world.engine().remove_folio(folio);
+            self.world.engine().remove_folio(folio).expect("nothing else uses it");
         }
         for k in 0..=SMALL.folios as u64 {
             self.add_folio(0, k)?;

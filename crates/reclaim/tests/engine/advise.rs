@@ -122,9 +122,9 @@ fn cold_folios_are_old_and_inactive<F: Format>(_: YoungAlgorithm) {
     world.anon_at(mm, 0..4, 2);
     world.fill(mm, 0..4, 10);
     let folio = world.folio_at(mm, 0);
-    world.engine().activate(folio);
+    world.engine().activate(folio).expect("it lives");
     assert_eq!(world.advise(mm, 0..4, Advice::Cold), Ok(()));
-    assert!(!world.maps.folio(folio).lru().contains(LruFlags::ACTIVE));
+    assert!(!world.maps.folio(folio).expect("it lives").lru().contains(LruFlags::ACTIVE));
     assert_eq!(world.young(mm, 0..4), []);
     world.holds(mm, 0..4, 10);
     assert!(!world.young(mm, 0..4).is_empty(), "seen again by every CPU");
@@ -181,11 +181,11 @@ fn hints_split_and_merge_vmas<F: Format>(_: YoungAlgorithm) {
     let vma = world.vma(mm, 0..8, VmFlags::READ, file, 0);
     for _ in 0..4 {
         assert_eq!(world.advise(mm, 2..5, Advice::Sequential), Ok(()));
-        assert_eq!(world.maps.vma(vma).end(), crate::world::page::<F>(2));
+        assert_eq!(world.maps.vma(vma).expect("it lives").end(), crate::world::page::<F>(2));
         let refused = world.advise(mm, 6..7, Advice::Random);
         assert!(matches!(refused, Err(SpaceError::OutOfMemory(OutOfMemory::Table(_)))));
         assert_eq!(world.advise(mm, 0..8, Advice::Normal), Ok(()));
-        assert_eq!(world.maps.vma(vma).end(), crate::world::page::<F>(8));
+        assert_eq!(world.maps.vma(vma).expect("it lives").end(), crate::world::page::<F>(8));
     }
     world.exit(mm);
     world.all_is_free_but(0);

@@ -136,7 +136,7 @@ impl<'a, F: Format> Scene<'a, F> {
         }
         // Of VMAs with one page offset, the latest is checked first.
         vmas.reverse();
-        vmas.sort_by_key(|(vma, _)| world.maps.vma(*vma).pgoff());
+        vmas.sort_by_key(|(vma, _)| world.maps.vma(*vma).expect("it lives").pgoff());
         for (k, mm) in mms.iter().enumerate() {
             if layout.exiting[k] {
                 world.maps.mm(*mm).expect("it lives").set_exiting();
@@ -163,14 +163,14 @@ impl<'a, F: Format> Scene<'a, F> {
 
     /// Returns the result by the rules for the folio, and the pages whose young bits they clear.
     fn expected(&self, folio: FolioId) -> (Referenced, Vec<(MmId, u64)>) {
-        let state = self.world.maps.folio(folio);
+        let state = self.world.maps.folio(folio).expect("it lives");
         let anon = state.flags().contains(FolioFlags::ANON);
         let alone = anon && state.mapcount() as usize <= state.nr_pages();
         let mut taken = state.flags().contains(FolioFlags::YOUNG);
         let mut left = state.mapcount() as usize;
         let (mut nr, mut vm_flags, mut asked) = (0, VmFlags::empty(), Vec::new());
         for (vma, at) in &self.vmas {
-            let vma = self.world.maps.vma(*vma);
+            let vma = self.world.maps.vma(*vma).expect("it lives");
             let mm = self.world.maps.mm_of(vma);
             let hits = self.hits(mm, at, folio);
             if left == 0 {
@@ -208,7 +208,7 @@ impl<'a, F: Format> Scene<'a, F> {
     }
 
     fn overlaps(&self, folio: FolioId, pgoff: u64, at: &Range<u64>) -> bool {
-        let state = self.world.maps.folio(folio);
+        let state = self.world.maps.folio(folio).expect("it lives");
         let end = state.index() + state.nr_pages() as u64;
         state.index() < pgoff + at.end - at.start && pgoff < end
     }
@@ -222,7 +222,7 @@ impl<'a, F: Format> Scene<'a, F> {
     /// Returns all entries of all VMAs, by address space and page.
     fn entries(&self) -> Vec<(MmId, u64, Pte)> {
         let of = |(vma, at): &(VmaId, Range<u64>)| {
-            let mm = self.world.maps.mm_of(self.world.maps.vma(*vma));
+            let mm = self.world.maps.mm_of(self.world.maps.vma(*vma).expect("it lives"));
             at.clone().map(move |page| (mm, page)).collect::<Vec<_>>()
         };
         let pages = self.vmas.iter().flat_map(of);
@@ -230,7 +230,7 @@ impl<'a, F: Format> Scene<'a, F> {
     }
 
     fn mapcounts(&self) -> Vec<(u32, u32)> {
-        let state = |folio: &FolioId| self.world.maps.folio(*folio);
+        let state = |folio: &FolioId| self.world.maps.folio(*folio).expect("it lives");
         self.folios.iter().map(|folio| (state(folio).mapcount(), state(folio).refs())).collect()
     }
 }

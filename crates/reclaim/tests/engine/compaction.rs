@@ -49,7 +49,7 @@ fn count<F: Format>(world: &World<'_, F>, counter: Counter) -> u64 {
 }
 
 fn size_at<F: Format>(world: &World<'_, F>, mm: MmId, number: u64) -> usize {
-    world.maps.folio(world.folio_at(mm, number)).nr_pages()
+    world.maps.folio(world.folio_at(mm, number)).expect("it lives").nr_pages()
 }
 
 /// Checks that the pages left of the first process hold the values stored.
@@ -125,7 +125,7 @@ fn pages_that_stay_make_it_fail_and_put_off_the_next<F: Format>(_: YoungAlgorith
     let [small, large] = fragmented(&mut world, 1);
     let held: Vec<_> = (1..=BLOCKS)
         .map(|block| {
-            let folio = world.maps.folio(world.folio_at(small, block * n - 1));
+            let folio = world.maps.folio(world.folio_at(small, block * n - 1)).expect("it lives");
             folio.try_lock().expect("no one holds the folio")
         })
         .collect();

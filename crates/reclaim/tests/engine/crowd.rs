@@ -28,7 +28,7 @@ fn access(
 ) {
     if let Some(found) = maps.on(env, cpu, tuning()).filemap_get_folio(file, at).expect("it lives")
     {
-        maps.on(env, cpu, tuning()).mark_accessed(found);
+        maps.on(env, cpu, tuning()).mark_accessed(found).expect("it lives");
         return maps.on(env, cpu, tuning()).release(found, 1).expect("the caller has it");
     }
     let order = Order::new(0).expect("one page");
@@ -36,14 +36,14 @@ fn access(
     let new = NewFolio { pfn, order, mapping: file, index: at, flags: FolioFlags::UPTODATE };
     let folio = maps.on(env, cpu, tuning()).add_folio(new).expect("folios enough");
     let charged = maps.on(env, cpu, tuning()).charge(folio, id);
-    let guard = maps.folio(folio).try_lock().expect("no one else knows it");
+    let guard = maps.folio(folio).expect("it lives").try_lock().expect("no one else knows it");
     if charged.is_ok()
         && let Ok(shadow) = maps.on(env, cpu, tuning()).filemap_add_folio(folio)
     {
         if let Some(shadow) = shadow {
-            maps.on(env, cpu, tuning()).workingset_refault(folio, shadow);
+            maps.on(env, cpu, tuning()).workingset_refault(folio, shadow).expect("it lives");
         }
-        maps.on(env, cpu, tuning()).lru_add(folio);
+        maps.on(env, cpu, tuning()).lru_add(folio).expect("it lives");
     }
     drop(guard);
     maps.on(env, cpu, tuning()).release(folio, 1).expect("the caller has it");
@@ -175,7 +175,7 @@ fn all_is_accounted_for(maps: &MmState<'_>, env: &Env<'_>, files: [MappingId; 3]
         if let Some(id) = maps.on(env, cpu, tuning()).filemap_get_folio(file, at).expect("it lives")
         {
             maps.on(env, cpu, tuning()).release(id, 1).expect("the caller has it");
-            let folio = maps.folio(id);
+            let folio = maps.folio(id).expect("it lives");
             assert_eq!((folio.refs(), folio.memcg()), (1, top));
             cached += 1;
         }

@@ -49,11 +49,11 @@ fn decide(
     let file = world.file();
     let folio = world.folio(file, 0, 0);
     world.flag(folio, flags);
-    world.maps.folio(folio).note_use(recency, Recency::NONE);
-    let guard = world.maps.folio(folio).try_lock().expect("free");
+    world.maps.folio(folio).expect("it lives").note_use(recency, Recency::NONE);
+    let guard = world.maps.folio(folio).expect("it lives").try_lock().expect("free");
     let decided = folio_check_references(&guard, Referenced { refs, vm_flags });
     assert_eq!(world.flags(folio), flags);
-    (decided, world.maps.folio(folio).recency())
+    (decided, world.maps.folio(folio).expect("it lives").recency())
 }
 
 fn when<T: Default>(condition: bool, then: T) -> T {

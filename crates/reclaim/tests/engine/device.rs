@@ -39,7 +39,7 @@ fn write_back_leaves_a_page_that_is_lent<F: Format>(_: YoungAlgorithm) {
         let folio = world.folio_at(mm, 1);
         lend(&world, mm, 1, kind);
         let before = world.entry(mm, 1);
-        let _ = world.engine().write_back(folio);
+        let _ = world.engine().write_back(folio).expect("it lives");
         assert_eq!(world.entry(mm, 1), before, "{kind:?}");
     }
 }

@@ -25,7 +25,11 @@ fn anonymous_memory_is_zero_and_keeps_what_is_stored<F: Format>(_: YoungAlgorith
         world.fill(mm, 3..29, 100);
         world.holds(mm, 3..29, 100);
         let folio = world.folio_at(mm, 16);
-        assert_eq!(world.maps.folio(folio).nr_pages(), (1 << order).min(8), "of its order");
+        assert_eq!(
+            world.maps.folio(folio).expect("it lives").nr_pages(),
+            (1 << order).min(8),
+            "of its order"
+        );
         world.exit(mm);
         world.all_is_free_but(0);
     }
@@ -69,15 +73,17 @@ fn what_was_read_for_another_page_is_found_by_its_own_reverse_map<F: Format>(_: 
     let slot = SwapSlot::named_by(entry).expect("to a slot");
     let another = world.anon();
     let read = world.folio(another, 0, 99);
-    let (folio, stored) =
-        (world.maps.folio(read), world.env.memory().storage.content(Place::Swap(slot)));
+    let (folio, stored) = (
+        world.maps.folio(read).expect("it lives"),
+        world.env.memory().storage.content(Place::Swap(slot)),
+    );
     world.env.memory().set_content(folio.pfn(), stored);
     assert_eq!(world.engine().charge(read, MemcgId::ROOT), Ok(()));
     let guard = folio.try_lock().expect("no one else knows it");
     world.engine().swap_cache_add_folio(&guard, read, slot).expect("no other folio is there");
     guard.set(FolioFlags::UPTODATE);
     drop(guard);
-    world.engine().lru_add(read);
+    world.engine().lru_add(read).expect("it lives");
     world.engine().release(read, 1).expect("the caller has it");
     world.holds(mm, 0..4, 10);
     assert_eq!(world.folio_at(mm, 2), read);
@@ -245,10 +251,10 @@ fn stores_to_a_shared_file_reach_it<F: Format>(_: YoungAlgorithm) {
     assert_eq!(world.load(1, reader, 5), Ok(77));
     assert_eq!(world.load(1, reader, 6), Ok(78));
     let folio = world.folio_at(writer, 1);
-    assert!(world.maps.folio(folio).try_lock().expect("free").is_dirty());
+    assert!(world.maps.folio(folio).expect("it lives").try_lock().expect("free").is_dirty());
     world.exit(writer);
     world.exit(reader);
-    assert!(world.maps.folio(folio).try_lock().expect("free").is_dirty());
+    assert!(world.maps.folio(folio).expect("it lives").try_lock().expect("free").is_dirty());
     world.all_is_free_but(4);
 }
 

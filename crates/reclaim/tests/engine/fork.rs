@@ -105,7 +105,7 @@ fn anonymous_memory_that_was_shared_ends_with_the_last_process<F: Format>(_: You
     let kept = world.folio_at(child, 0);
     world.exit(parent);
     world.holds(child, 0..4, 10);
-    let page = world.maps.folio(kept).pfn();
+    let page = world.maps.folio(kept).expect("it lives").pfn();
     assert!(world.maps.mapping_is_used(anon).expect("it lives"), "the child maps it");
     world.exit(child);
     assert_eq!(world.maps.folio_of(page), None);
@@ -122,7 +122,7 @@ fn a_files_mapping_is_used_until_its_pages_left_the_index<F: Format>(_: YoungAlg
     world.exit(mm);
     assert!(world.maps.mapping_is_used(file).expect("it lives"), "a page is in memory");
     let folio = world.engine().filemap_get_folio(file, 1).expect("it lives").expect("that page");
-    world.engine().filemap_remove_folio(folio);
+    world.engine().filemap_remove_folio(folio).expect("nothing else uses it");
     world.engine().release(folio, 2).expect("the caller has it");
     assert!(!world.maps.mapping_is_used(file).expect("it lives"));
 }

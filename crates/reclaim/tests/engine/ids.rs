@@ -118,14 +118,18 @@ fn a_transfer_ends_once() {
     let Fault::Pending(folio) = fault else { panic!("{fault:?} of a page that is read late") };
     assert_eq!(world.engine().write_done(folio, Ok(())), Err(TransferError::NotPending));
     assert_eq!(world.finish_io(true), 1);
-    let refs = world.maps.folio(folio).refs();
+    let refs = world.maps.folio(folio).expect("it lives").refs();
     for result in [Ok(()), Err(IoError::Device)] {
         assert_eq!(world.engine().read_done(folio, result), Err(TransferError::NotPending));
         assert_eq!(world.engine().write_done(folio, result), Err(TransferError::NotPending));
     }
-    assert_eq!(world.maps.folio(folio).refs(), refs, "no reference was given up");
+    assert_eq!(
+        world.maps.folio(folio).expect("it lives").refs(),
+        refs,
+        "no reference was given up"
+    );
     world.fill(mm, 0..1, 7);
-    assert!(world.engine().write_back(folio).is_some());
+    assert!(world.engine().write_back(folio).is_ok_and(|begun| begun.is_some()));
     assert_eq!(world.finish_io(true), 1);
     assert_eq!(world.engine().write_done(folio, Ok(())), Err(TransferError::NotPending));
     world.holds(mm, 0..1, 7);
@@ -173,7 +177,7 @@ fn a_target_that_is_none_moves_nothing() {
     let mm = world.process();
     world.anon_at(mm, 0..4, 2);
     world.fill(mm, 0..4, 10);
-    let from = world.maps.folio(world.folio_at(mm, 0)).pfn();
+    let from = world.maps.folio(world.folio_at(mm, 0)).expect("it lives").pfn();
     let range = from..from.add(4);
     let past = Pfn::new(ROOM.frames as u64);
     for to in [past, past.add(4), Pfn::new(u64::MAX - 3), Pfn::new(1 << 40), from, from.add(9)] {
@@ -332,7 +336,7 @@ fn a_failed_device_comes_before_a_full_one() {
     world.env.memory().storage.answers(Answer::Late);
     for (page, error) in [(0, IoError::NoSpace), (1, IoError::Device)] {
         let folio = world.folio_at(mm, page);
-        assert!(world.engine().write_back(folio).is_some());
+        assert!(world.engine().write_back(folio).is_ok_and(|begun| begun.is_some()));
         assert_eq!(world.engine().write_done(folio, Err(error)), Ok(()));
     }
     let error = world.maps.mapping(file).expect("it lives").take_write_error();

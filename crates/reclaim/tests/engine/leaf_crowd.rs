@@ -113,7 +113,7 @@ fn once<F: Format>(algorithm: YoungAlgorithm) -> u64 {
     assert_eq!((world.tables.in_use(), world.maps.tables_in_reserve()), (0, 0), "page tables");
     for index in 0..LEAVES * n {
         if let Some(id) = world.engine().filemap_get_folio(file, index).expect("it lives") {
-            world.engine().filemap_remove_folio(id);
+            world.engine().filemap_remove_folio(id).expect("nothing else uses it");
             world.engine().release(id, 2).expect("the caller has it");
         }
     }

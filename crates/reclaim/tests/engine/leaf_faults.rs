@@ -54,7 +54,10 @@ fn a_first_access_to_anonymous_memory_maps_a_leaf<F: Format>(_: YoungAlgorithm) 
         assert_eq!(level(&world, mm, n), Some(Level::Pmd));
         assert!(F::is_young(leaf) && F::is_write(leaf) && F::is_dirty(leaf));
         let folio = world.maps.folio_of(F::pfn(leaf)).expect("a leaf maps a folio");
-        assert_eq!((world.mapcount(folio), world.maps.folio(folio).refs()), (1, 1));
+        assert_eq!(
+            (world.mapcount(folio), world.maps.folio(folio).expect("it lives").refs()),
+            (1, 1)
+        );
         assert!((0..n).all(|k| world.maps.is_anon_exclusive(F::pfn(leaf).add(k))));
         assert_eq!((world.maps.tables_in_reserve(), count(&world, Counter::ThpFaultAlloc)), (1, 1));
         assert_eq!(world.load(0, mm, 2 * n - 1), Ok(0));
@@ -129,10 +132,14 @@ fn a_files_folio_is_mapped_by_a_leaf_where_it_fits<F: Format>(_: YoungAlgorithm)
                 .filemap_get_folio(file, index)
                 .expect("it lives")
                 .expect("it is there");
-            let pages = world.maps.folio(id).nr_pages() as u32;
+            let pages = world.maps.folio(id).expect("it lives").nr_pages() as u32;
             let mappings = if expected == Some(Level::Pmd) { 1 } else { pages };
             assert_eq!(world.mapcount(id), mappings, "a leaf, or an entry for each page");
-            assert_eq!(world.engine().write_back(id).is_some(), write, "dirty if stored to");
+            assert_eq!(
+                world.engine().write_back(id).is_ok_and(|begun| begun.is_some()),
+                write,
+                "dirty if stored to"
+            );
             world.engine().release(id, 1).expect("the caller has it");
             world.exit(mm);
             assert_eq!(world.tables.in_use(), 0);
@@ -170,7 +177,7 @@ fn a_store_makes_a_shared_files_leaf_dirty<F: Format>(_: YoungAlgorithm) {
     assert!(F::is_write(leaf) && F::is_dirty(leaf));
     world.fill(mm, n..2 * n, 10);
     let id = world.engine().filemap_get_folio(file, 0).expect("it lives").expect("it is there");
-    assert!(world.engine().write_back(id).is_some());
+    assert!(world.engine().write_back(id).is_ok_and(|begun| begun.is_some()));
     world.engine().release(id, 1).expect("the caller has it");
     ends(&mut world, mm, n as usize);
 }

@@ -42,12 +42,12 @@ fn map_leaf<F: Format>(
     world.map_pmd(vma, folio);
     if !world.flags(folio).contains(FolioFlags::ANON) {
         for k in 0..n {
-            let pfn = world.maps.folio(folio).pfn().add(k);
+            let pfn = world.maps.folio(folio).expect("it lives").pfn().add(k);
             world.env.memory().set_content(pfn, pristine(mapping, index + k));
         }
         world.engine().filemap_add_folio(folio).expect("it is not there");
     }
-    world.engine().lru_add(folio);
+    world.engine().lru_add(folio).expect("it lives");
     world.engine().release(folio, 1).expect("the caller has it");
     assert_eq!(level(world, mm, at), Some(Level::Pmd));
     folio
@@ -335,9 +335,9 @@ fn a_files_leaf_is_written_back_and_stored_to_again<F: Format>(_: YoungAlgorithm
     let folio = map_leaf(&mut world, mm, (file, 0), n, RW | VmFlags::SHARED);
     for salt in [10, 20] {
         world.fill(mm, n..2 * n, salt);
-        world.maps.folio(folio);
-        assert!(world.engine().write_back(folio).is_some(), "it is dirty");
-        assert_eq!(world.engine().write_back(folio), None, "it is clean");
+        world.maps.folio(folio).expect("it lives");
+        assert!(world.engine().write_back(folio).is_ok_and(|begun| begun.is_some()), "it is dirty");
+        assert_eq!(world.engine().write_back(folio).expect("it lives"), None, "it is clean");
         for k in 0..n {
             let place = pageout_reclaim::Place::File(file, k);
             assert_eq!(world.env.memory().storage.content(place), salt + n + k);
@@ -363,7 +363,7 @@ fn stores_through_a_files_leaf_are_known_when_it_goes<F: Format>(_: YoungAlgorit
     world.fill(mm, n..2 * n, 10);
     assert_eq!(world.unmap_range(mm, n..n + 1), Ok(()));
     assert_eq!(world.mapcount(folio), 0);
-    assert!(world.engine().write_back(folio).is_some(), "it is dirty");
+    assert!(world.engine().write_back(folio).is_ok_and(|begun| begun.is_some()), "it is dirty");
     assert_eq!(world.env.memory().storage.content(pageout_reclaim::Place::File(file, 0)), 10 + n);
     ends(&mut world, mm, n as usize);
 }

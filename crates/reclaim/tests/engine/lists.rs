@@ -92,7 +92,7 @@ impl<'a> Model<'a> {
             self.world.flag(id, FolioFlags::MLOCKED);
         }
         let (maps, env, cpu) = (&self.world.maps, &self.world.env, &mut self.world.cpu);
-        maps.on(env, cpu, tuning()).lru_add(id);
+        maps.on(env, cpu, tuning()).lru_add(id).expect("it lives");
         let pages = 1 << order;
         self.folios.push(Listed { id, anon, memcg, pages, list, referenced: false });
     }
@@ -133,24 +133,34 @@ impl<'a> Model<'a> {
         match step {
             Step::Activate(_) => {
                 let moves = evictable && folio.list == down;
-                assert_eq!(maps.on(env, cpu, tuning()).activate(folio.id), moves);
+                assert_eq!(
+                    maps.on(env, cpu, tuning()).activate(folio.id).expect("it lives"),
+                    moves
+                );
                 folio.list = if moves { up } else { folio.list };
             }
             Step::Deactivate(_) => {
                 let moves = evictable && folio.list == up;
-                assert_eq!(maps.on(env, cpu, tuning()).deactivate(folio.id), moves);
+                assert_eq!(
+                    maps.on(env, cpu, tuning()).deactivate(folio.id).expect("it lives"),
+                    moves
+                );
                 folio.list = if moves { down } else { folio.list };
             }
             Step::Access(_) => {
-                maps.on(env, cpu, tuning()).mark_accessed(folio.id);
+                maps.on(env, cpu, tuning()).mark_accessed(folio.id).expect("it lives");
                 let moves = folio.referenced && evictable && folio.list == down;
                 folio.list = if moves { up } else { folio.list };
                 folio.referenced = !moves;
             }
             Step::Lazyfree(_) => {
-                let guard = maps.folio(folio.id).try_lock().expect("no one else");
+                let guard =
+                    maps.folio(folio.id).expect("it lives").try_lock().expect("no one else");
                 let moves = evictable && !folio.list.is_file();
-                assert_eq!(maps.on(env, cpu, tuning()).lazyfree(&guard, folio.id), moves);
+                assert_eq!(
+                    maps.on(env, cpu, tuning()).lazyfree(&guard, folio.id).expect("it lives"),
+                    moves
+                );
                 if moves {
                     (folio.list, folio.referenced) = (LruList::InactiveFile, false);
                 }
@@ -199,8 +209,8 @@ impl<'a> Model<'a> {
             assert_eq!(found, kinds, "{top:?}");
         }
         for folio in &self.folios {
-            assert_eq!(self.world.maps.folio(folio.id).memcg(), folio.memcg);
-            let recency = self.world.maps.folio(folio.id).recency();
+            assert_eq!(self.world.maps.folio(folio.id).expect("it lives").memcg(), folio.memcg);
+            let recency = self.world.maps.folio(folio.id).expect("it lives").recency();
             assert_eq!(recency.contains(Recency::REFERENCED), folio.referenced);
         }
     }

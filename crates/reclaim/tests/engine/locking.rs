@@ -17,12 +17,19 @@ fn locked_pages_stay_until_they_are_unlocked<F: Format>(_: YoungAlgorithm) {
     assert_eq!(world.engine().mlock(mm, &range), Ok(()));
     let (whole, part) = (world.folio_at(mm, 0), world.folio_at(mm, 4));
     assert!(world.flags(whole).contains(FolioFlags::MLOCKED));
-    assert!(world.maps.folio(whole).lru().contains(LruFlags::UNEVICTABLE | LruFlags::LRU));
+    assert!(
+        world
+            .maps
+            .folio(whole)
+            .expect("it lives")
+            .lru()
+            .contains(LruFlags::UNEVICTABLE | LruFlags::LRU)
+    );
     assert!(!world.flags(part).contains(FolioFlags::MLOCKED), "mapped in part only");
     assert_eq!(world.advise(mm, 0..8, Advice::PageOut), Err(SpaceError::BadRange));
     assert_eq!(world.engine().munlock(mm, &range), Ok(()));
     assert!(!world.flags(whole).contains(FolioFlags::MLOCKED));
-    assert!(!world.maps.folio(whole).lru().contains(LruFlags::UNEVICTABLE));
+    assert!(!world.maps.folio(whole).expect("it lives").lru().contains(LruFlags::UNEVICTABLE));
     assert_eq!(world.advise(mm, 0..8, Advice::PageOut), Ok(()));
     assert_eq!(world.maps.free_slots(), ROOM.slots - 8, "all of it is swapped out");
     world.holds(mm, 0..8, 10);

@@ -32,7 +32,7 @@ fn an_unmapped_folio_has_no_reference_even_if_locked<F: Format>(algorithm: Young
     let (mm, file) = (world.process(), world.file());
     let folio = world.folio(file, 1, 0);
     world.vma(mm, 4..6, VmFlags::READ, file, 0);
-    let _held = world.maps.folio(folio).try_lock();
+    let _held = world.maps.folio(folio).expect("it lives").try_lock();
     let nothing = found(Refs::Vmas(0), VmFlags::empty());
     assert_eq!(world.referenced(folio, algorithm), nothing);
     assert_eq!(world.cpu.events(), Events::default());
@@ -43,7 +43,7 @@ fn a_folio_locked_by_another_counts_as_referenced_once<F: Format>(algorithm: You
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
     let (mm, _, folio) = one_young_folio(&mut world);
-    let held = world.maps.folio(folio).try_lock();
+    let held = world.maps.folio(folio).expect("it lives").try_lock();
     let once = found(Refs::Vmas(1), VmFlags::empty());
     assert_eq!(world.referenced(folio, algorithm), once);
     assert_eq!(world.cpu.events().folio_lock_failed, 1);
@@ -58,16 +58,15 @@ fn a_caller_that_holds_the_folio_is_answered<F: Format>(algorithm: YoungAlgorith
     let mut arena = Arena::new::<F>(&LIMITS);
     let mut world = arena.world::<F>();
     let (mm, _, folio) = one_young_folio(&mut world);
-    let held = world.maps.folio(folio).try_lock();
-    let seen = world.tuned(Tuning { aging: aging(algorithm), ..tuning() }).folio_referenced(
-        folio,
-        held.as_ref(),
-        None,
-    );
+    let held = world.maps.folio(folio).expect("it lives").try_lock();
+    let seen = world
+        .tuned(Tuning { aging: aging(algorithm), ..tuning() })
+        .folio_referenced(folio, held.as_ref(), None)
+        .expect("it lives");
     assert_eq!(seen, found(Refs::Vmas(1), VmFlags::READ));
     assert_eq!(world.cpu.events(), Events::default());
     assert_eq!(world.young(mm, 4..6), []);
-    assert!(world.maps.folio(folio).try_lock().is_none(), "still the caller's");
+    assert!(world.maps.folio(folio).expect("it lives").try_lock().is_none(), "still the caller's");
     drop(held);
 }
 
@@ -94,7 +93,7 @@ fn every_lock_is_given_back<F: Format>(algorithm: YoungAlgorithm) {
     let (mm, file, folio) = one_young_folio(&mut world);
     let table = world.pte_table(mm, 4);
     let is_free = |world: &World<'_, F>| {
-        assert!(world.maps.folio(folio).try_lock().is_some());
+        assert!(world.maps.folio(folio).expect("it lives").try_lock().is_some());
         assert!(world.maps.mapping(file).expect("it lives").lock().try_write().is_some());
         assert!(world.env.hardware.tables.lock(table).try_write().is_some());
     };

@@ -38,7 +38,7 @@ fn group(world: &mut W<'_>) -> MemcgId {
         let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
         maps.on(env, cpu, tuning()).charge(id, group).expect("no limit");
         world.flag(id, FolioFlags::UPTODATE);
-        world.engine().lru_add(id);
+        world.engine().lru_add(id).expect("it lives");
     }
     group
 }

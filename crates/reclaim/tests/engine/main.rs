@@ -17,6 +17,7 @@ mod env;
 mod faults;
 mod fork;
 mod formats;
+mod handles;
 mod ids;
 mod leaf_crowd;
 mod leaf_faults;

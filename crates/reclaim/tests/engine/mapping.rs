@@ -9,7 +9,7 @@ use pageout_reclaim::{FolioId, MapAs, MapError, MappingId, MmId, Refs, VmFlags, 
 
 /// Checks that nothing maps the folio, and this address space in particular does not.
 fn is_unmapped<F: Format>(world: &World<'_, F>, mm: MmId, folio: FolioId) {
-    let state = world.maps.folio(folio);
+    let state = world.maps.folio(folio).expect("it lives");
     assert_eq!((state.mapcount(), state.refs()), (0, 1));
     let entries = world.entries(mm, 0..3 * F::PTES as u64);
     assert!(entries.iter().all(|pte| pte.is_none()));
@@ -45,7 +45,7 @@ fn new_entries_are_old_clean_and_as_the_vma_permits<F: Format>(_: YoungAlgorithm
             }
         }
         assert_eq!(world.mapcount(folio), n as u32 + 1);
-        assert_eq!(world.maps.folio(folio).refs(), n as u32 + 2);
+        assert_eq!(world.maps.folio(folio).expect("it lives").refs(), n as u32 + 2);
     }
 }
 
@@ -95,7 +95,7 @@ fn without_a_table_what_was_mapped_before_stays_and_is_counted<F: Format>(
         let done = world.try_map(vma, folio, MapAs::Ptes);
         let expected = if mapped < 8 { Err(MapError::NoTable) } else { Ok(()) };
         assert_eq!(done, expected);
-        let state = world.maps.folio(folio);
+        let state = world.maps.folio(folio).expect("it lives");
         assert_eq!((state.mapcount(), state.refs()), (mapped, 1 + mapped));
         let last = u64::from(mapped).saturating_sub(1) + n - 3;
         if mapped > 0 {

@@ -150,7 +150,8 @@ fn looked_around<F: Format, R: Rules>(near: &Near, algorithm: YoungAlgorithm) ->
     let found = world
         .maps
         .on(&env, cpu, Tuning { aging: aging(algorithm), ..tuning() })
-        .folio_referenced(target, None, None);
+        .folio_referenced(target, None, None)
+        .expect("it lives");
     assert_eq!(found.refs, Refs::Vmas(1));
     let young = world.young(mm, near.vma.clone());
     world.maps.lru_gen_use_mm(mm).expect("it lives");

@@ -49,10 +49,10 @@ pub(crate) fn read_one(world: &mut W<'_>, file: MappingId, index: u64, memcg: Me
     if let Some(shadow) =
         maps.on(env, cpu, tuning()).filemap_add_folio(id).expect("nothing is there")
     {
-        maps.on(&world.env, cpu, tuning()).workingset_refault(id, shadow);
+        maps.on(&world.env, cpu, tuning()).workingset_refault(id, shadow).expect("it lives");
     }
     world.flag(id, FolioFlags::UPTODATE);
-    world.engine().lru_add(id);
+    world.engine().lru_add(id).expect("it lives");
     world.engine().release(id, 1).expect("the caller has it");
     id
 }
@@ -72,11 +72,11 @@ pub(crate) fn map_one(
     let id = world.folio(mapping, 0, index);
     let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
     maps.on(env, cpu, tuning()).charge(id, memcg).expect("no limit");
-    if !maps.folio(id).flags().contains(FolioFlags::ANON) {
+    if !maps.folio(id).expect("it lives").flags().contains(FolioFlags::ANON) {
         maps.on(env, cpu, tuning()).filemap_add_folio(id).expect("nothing is there");
     }
     world.flag(id, FolioFlags::UPTODATE);
-    world.engine().lru_add(id);
+    world.engine().lru_add(id).expect("it lives");
     let flags = VmFlags::READ | VmFlags::WRITE;
     let vma = world.vma(mm, index..index + 1, flags, mapping, index);
     world.map(vma, id);
@@ -146,7 +146,7 @@ fn the_youngest_generations_are_given_up_only_by_opening_new_ones() {
         let (file, group) = (world.file(), memcg(world, ROOT));
         let folios = read(world, file, 100, group);
         for id in &folios[..50] {
-            world.engine().activate(*id);
+            world.engine().activate(*id).expect("it lives");
         }
         assert_eq!(world.maps.lru_size(group, LruList::ActiveFile), 50);
         assert_eq!(ask(world, group, "1G", tuning), Err(Errno::EAGAIN));
@@ -165,7 +165,7 @@ fn a_folio_used_through_file_descriptors_outlives_those_never_used() {
         let folios = read(world, file, 200, group);
         // It is used five times: its counter is full, and it is marked as part of a working set.
         for id in folios.iter().step_by(10) {
-            (0..5).for_each(|_| world.engine().mark_accessed(*id));
+            (0..5).for_each(|_| world.engine().mark_accessed(*id).expect("it lives"));
         }
         let got = reclaim(world, group, 100, None, tuning);
         assert!((100..=180).contains(&got), "{got}");
@@ -229,7 +229,7 @@ fn a_mapped_folio_in_use_is_kept_as_long_as_it_is_used() {
             let kept = index == 3 || index > got;
             assert_eq!(is_cached(world, file, index), kept, "page {index} of {got}");
         }
-        let folio = world.maps.folio(folios[3]);
+        let folio = world.maps.folio(folios[3]).expect("it lives");
         assert!(folio.recency().generation().is_some(), "it is on a generation's list");
         assert!(!folio.lru().contains(LruFlags::ACTIVE), "which says how active it is");
         while reclaim(world, group, 32, None, tuning) > 0 {}
@@ -267,7 +267,7 @@ fn dirty_pages_of_files_wait_for_their_flushers() {
         folios.iter().for_each(|id| world.flag(*id, FolioFlags::DIRTY));
         assert_eq!(reclaim(world, group, 32, None, tuning), 0);
         for id in &folios {
-            assert!(world.maps.folio(*id).recency().contains(Recency::RECLAIM));
+            assert!(world.maps.folio(*id).expect("it lives").recency().contains(Recency::RECLAIM));
         }
         assert!(world.env.memory().storage.transfers().is_empty(), "reclaim writes none itself");
         assert!(world.cpu.events().wakeup_flusher > 0, "so the flushers are told");

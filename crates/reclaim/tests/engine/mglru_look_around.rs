@@ -86,7 +86,7 @@ fn the_table_and_the_vma_end_what_is_looked_at<F: Format>(algorithm: YoungAlgori
     let mut world = arena.world::<F>();
     world.use_generations();
     let (mm, target, _) = around(&mut world, 0, n - 2..n + 2, n - 1);
-    let first = world.maps.mapping_of(world.maps.folio(target));
+    let first = world.maps.mapping_of(world.maps.folio(target).expect("it lives"));
     world.mapped(mm, first, 0, n - 4..n - 2);
     (n - 4..n + 2).for_each(|page| world.touch(mm, page));
     assert_eq!(world.referenced(target, algorithm).refs, Refs::Vmas(1));

@@ -62,7 +62,7 @@ fn pinned(world: &mut World<'_, SmallX86>, file: MappingId, index: u64) -> Folio
     maps.on(env, cpu, tuning()).charge(id, ROOT).expect("no limit");
     maps.on(env, cpu, tuning()).filemap_add_folio(id).expect("nothing there");
     world.flag(id, FolioFlags::UPTODATE);
-    world.engine().lru_add(id);
+    world.engine().lru_add(id).expect("it lives");
     id
 }
 
@@ -89,7 +89,8 @@ fn listed_after<R: Rules>(to: LruGenCaps, goes_on: GoesOn) -> usize {
     let folios: Vec<_> = (0..FOLIOS).map(|index| pinned(&mut world, file, index)).collect();
     let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
     let stand = Stand::default();
-    let is_isolated = |id: &FolioId| !maps.folio(*id).lru().contains(LruFlags::LRU);
+    let is_isolated =
+        |id: &FolioId| !maps.folio(*id).expect("it lives").lru().contains(LruFlags::LRU);
     let in_reclaim = |_| {
         if !is(&stand.isolated) && folios.iter().any(is_isolated) {
             say(&stand.isolated);

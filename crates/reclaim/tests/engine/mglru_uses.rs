@@ -19,7 +19,7 @@ fn listed(world: &mut World<'_, SmallX86>, kind: MappingKind) -> FolioId {
     let mapping = world.mapping(kind);
     let id = world.folio(mapping, 1, 0);
     world.engine().charge(id, ROOT).expect("no limit");
-    world.engine().lru_add(id);
+    world.engine().lru_add(id).expect("it lives");
     id
 }
 
@@ -28,7 +28,7 @@ fn place(world: &World<'_, SmallX86>, id: FolioId) -> (Option<usize>, LruList) {
     let on: Vec<_> =
         LruList::ALL.into_iter().filter(|list| world.maps.lru_size(ROOT, *list) == 2).collect();
     assert_eq!(on.len(), 1, "its two pages count on one list");
-    (world.maps.folio(id).recency().generation(), on[0])
+    (world.maps.folio(id).expect("it lives").recency().generation(), on[0])
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn a_new_folio_joins_where_its_type_and_marks_say() {
         if mlocked {
             world.flag(id, FolioFlags::MLOCKED);
         }
-        world.engine().lru_add(id);
+        world.engine().lru_add(id).expect("it lives");
         assert_eq!(place(&world, id), wanted, "{kind:?} {mlocked}");
     }
 }
@@ -59,9 +59,9 @@ fn uses_through_file_descriptors_are_counted_where_the_folio_is() {
     switch(&mut world, LruGenCaps::all());
     let id = listed(&mut world, MappingKind::File);
     for uses in [1, 2, 3, 4, 4, 4] {
-        let full = world.maps.folio(id).recency().refs() == 4;
-        world.engine().mark_accessed(id);
-        let recency = world.maps.folio(id).recency();
+        let full = world.maps.folio(id).expect("it lives").recency().refs() == 4;
+        world.engine().mark_accessed(id).expect("it lives");
+        let recency = world.maps.folio(id).expect("it lives").recency();
         assert_eq!(recency.refs(), uses);
         assert_eq!(recency.contains(Recency::WORKINGSET), full, "the fifth makes it one of a set");
         assert_eq!(place(&world, id), (Some(0), LruList::InactiveFile), "nothing moves");
@@ -76,23 +76,29 @@ fn activating_and_deactivating_move_between_generations() {
     switch(&mut world, LruGenCaps::all());
     let id = listed(&mut world, MappingKind::File);
     let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
-    assert!(maps.on(env, cpu, tuning()).activate(id));
+    assert!(maps.on(env, cpu, tuning()).activate(id).expect("it lives"));
     assert_eq!(place(&world, id), (Some(2), LruList::ActiveFile));
     let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
-    maps.folio(id).note_use(Recency::WORKINGSET, Recency::NONE);
-    assert!(maps.on(env, cpu, tuning()).activate(id), "as often as it is asked for");
+    maps.folio(id).expect("it lives").note_use(Recency::WORKINGSET, Recency::NONE);
+    assert!(
+        maps.on(env, cpu, tuning()).activate(id).expect("it lives"),
+        "as often as it is asked for"
+    );
     assert_eq!(place(&world, id), (Some(3), LruList::ActiveFile), "the youngest for one of a set");
     let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
-    maps.on(env, cpu, tuning()).mark_accessed(id);
-    maps.on(env, cpu, tuning()).mark_accessed(id);
-    assert!(maps.on(env, cpu, tuning()).deactivate(id));
-    let recency = maps.folio(id).recency();
+    maps.on(env, cpu, tuning()).mark_accessed(id).expect("it lives");
+    maps.on(env, cpu, tuning()).mark_accessed(id).expect("it lives");
+    assert!(maps.on(env, cpu, tuning()).deactivate(id).expect("it lives"));
+    let recency = maps.folio(id).expect("it lives").recency();
     assert_eq!((recency.refs(), recency.contains(Recency::WORKINGSET)), (0, false));
     assert_eq!(place(&world, id), (Some(0), LruList::InactiveFile));
     let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
-    maps.on(env, cpu, tuning()).mark_accessed(id);
-    assert!(!maps.on(env, cpu, tuning()).deactivate(id), "it is where eviction takes it first");
-    assert_eq!(maps.folio(id).recency().refs(), 0, "but its uses are forgotten");
+    maps.on(env, cpu, tuning()).mark_accessed(id).expect("it lives");
+    assert!(
+        !maps.on(env, cpu, tuning()).deactivate(id).expect("it lives"),
+        "it is where eviction takes it first"
+    );
+    assert_eq!(maps.folio(id).expect("it lives").recency().refs(), 0, "but its uses are forgotten");
     let counted =
         [Counter::Pgactivate, Counter::Pgdeactivate].map(|c| maps.memcg(ROOT).vmstat().get(c));
     assert_eq!(counted, [4, 2], "pages");
@@ -104,12 +110,12 @@ fn a_folio_given_up_lazily_joins_the_generations_of_files() {
     let mut world = arena.world::<SmallX86>();
     switch(&mut world, LruGenCaps::all());
     let id = listed(&mut world, MappingKind::Anon);
-    world.engine().mark_accessed(id);
-    let guard = world.maps.folio(id).try_lock().expect("no one else");
-    assert!(world.engine().lazyfree(&guard, id));
+    world.engine().mark_accessed(id).expect("it lives");
+    let guard = world.maps.folio(id).expect("it lives").try_lock().expect("no one else");
+    assert!(world.engine().lazyfree(&guard, id).expect("it lives"));
     drop(guard);
     assert_eq!(place(&world, id), (Some(1), LruList::InactiveFile), "its use is not forgotten");
-    assert_eq!(world.maps.folio(id).recency().refs(), 1, "as in kernels");
+    assert_eq!(world.maps.folio(id).expect("it lives").recency().refs(), 1, "as in kernels");
 }
 
 /// Faults on a page of a file, with and without generations, in a VMA whose accesses predict use
@@ -138,13 +144,13 @@ fn what_a_fault_brings_in_was_used_if_the_mapping_says_something() {
             .expect("it lives")
             .expect("the fault brought it in");
         maps.on(env, cpu, tuning()).release(id, 1).expect("the caller has it");
-        let recency = maps.folio(id).recency();
+        let recency = maps.folio(id).expect("it lives").recency();
         let found = (recency.generation(), recency.contains(Recency::REFERENCED));
         assert_eq!(found, (generation, used), "{caps:?} {flags:?}");
         // The fault is over: a folio that is read in for another purpose was not used.
         let other = world.folio(file, 0, 64);
-        world.engine().lru_add(other);
-        let recency = world.maps.folio(other).recency();
+        world.engine().lru_add(other).expect("it lives");
+        let recency = world.maps.folio(other).expect("it lives").recency();
         assert_eq!(recency.generation(), generation.map(|_| 0));
         assert!(!recency.contains(Recency::REFERENCED));
     }
@@ -187,8 +193,8 @@ fn the_first_sighting_marks_and_the_next_activates() {
                 let file = world.file();
                 let id = world.folio(file, 0, 0);
                 world.flag(id, flags);
-                (0..refs).for_each(|_| world.engine().mark_accessed(id));
-                let folio = world.maps.folio(id);
+                (0..refs).for_each(|_| world.engine().mark_accessed(id).expect("it lives"));
+                let folio = world.maps.folio(id).expect("it lives");
                 assert!(!folio.recency().contains(workingset));
                 folio.note_use(if set { workingset } else { Recency::NONE }, Recency::NONE);
                 let guard = folio.try_lock().expect("free");

@@ -55,12 +55,12 @@ impl<F: Format> World<'_, F> {
     /// Makes a folio on the list of the oldest generation.
     pub(crate) fn listed(&mut self, mapping: MappingId, order: u8, index: u64) -> FolioId {
         let folio = self.folio(mapping, order, index);
-        self.engine().lru_add(folio);
+        self.engine().lru_add(folio).expect("it lives");
         folio
     }
 
     pub(crate) fn recency(&self, folio: FolioId) -> Recency {
-        self.maps.folio(folio).recency()
+        self.maps.folio(folio).expect("it lives").recency()
     }
 
     pub(crate) fn generation(&self, folio: FolioId) -> Option<usize> {
@@ -238,7 +238,7 @@ fn only_folios_in_the_cgroups_generations_are_asked() {
     for (folio, to) in [(ours, memcg), (theirs, MemcgId::ROOT), (isolated, memcg)] {
         world.engine().charge(folio, to).expect("no limit");
         if folio != isolated {
-            world.engine().lru_add(folio);
+            world.engine().lru_add(folio).expect("it lives");
         }
         world.map(vma, folio);
     }
@@ -263,7 +263,7 @@ fn dirty_entries_found_young_make_their_folio_dirty() {
         world.touch(mm, 0);
         world.age(3, YoungAlgorithm::Batched);
         let is_dirty = |folio| {
-            let guard = world.maps.folio(folio).try_lock();
+            let guard = world.maps.folio(folio).expect("it lives").try_lock();
             guard.expect("no one holds it").is_dirty()
         };
         let dirty = [used, old].map(is_dirty);
@@ -523,10 +523,12 @@ fn lazily_freed_memory_written_again_is_dirty() {
     world.use_generations();
     let (mm, anon) = (world.process(), world.anon());
     let folio = world.mapped(mm, anon, 0, 0..1)[0];
-    let guard = world.maps.folio(folio).try_lock().expect("no one holds it");
-    assert!(world.engine().lazyfree(&guard, folio));
+    let guard = world.maps.folio(folio).expect("it lives").try_lock().expect("no one holds it");
+    assert!(world.engine().lazyfree(&guard, folio).expect("it lives"));
     drop(guard);
     world.change(mm, 0, |pte| SmallX86::mkdirty(SmallX86::mkyoung(pte)));
     world.age(3, YoungAlgorithm::Batched);
-    assert!(world.maps.folio(folio).try_lock().expect("no one holds it").is_dirty());
+    assert!(
+        world.maps.folio(folio).expect("it lives").try_lock().expect("no one holds it").is_dirty()
+    );
 }

@@ -37,7 +37,7 @@ fn migrate<F: Format>(world: &mut World<'_, F>, range: Range<Pfn>, how: Unmappin
 
 /// Moves one folio, and checks its old frames.
 fn move_one<F: Format>(world: &mut World<'_, F>, id: FolioId, how: Unmapping) -> Migrated {
-    let folio = world.maps.folio(id);
+    let folio = world.maps.folio(id).expect("it lives");
     let (from, nr) = (folio.pfn(), folio.nr_pages() as u64);
     let done = migrate(world, from..from.add(nr), how);
     let moved = done.moved > 0;
@@ -118,7 +118,7 @@ fn entries_keep_young_dirty_and_writable<F: Format>(_: YoungAlgorithm) {
             assert_eq!(before[0][1], F::CONT_SHIFT > 0 && nr >= F::CONT_PTES as u64);
             assert_eq!(move_one(&mut world, folio, how), moved(nr));
             assert_eq!(states(&world, mm, 0..nr), before);
-            let state = world.maps.folio(folio);
+            let state = world.maps.folio(folio).expect("it lives");
             assert_eq!((state.mapcount(), u64::from(state.refs())), (nr as u32, nr + 1));
             assert_eq!(state.flags().contains(FolioFlags::DIRTY), bits & 4 != 0);
         }
@@ -129,7 +129,7 @@ fn entries_keep_young_dirty_and_writable<F: Format>(_: YoungAlgorithm) {
 fn list<F: Format>(world: &mut World<'_, F>, folio: FolioId) {
     let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
     maps.on(env, cpu, tuning()).filemap_add_folio(folio).expect("nothing is there");
-    maps.on(env, cpu, tuning()).lru_add(folio);
+    maps.on(env, cpu, tuning()).lru_add(folio).expect("it lives");
     maps.on(env, cpu, tuning()).release(folio, 1).expect("the caller has it");
 }
 
@@ -153,7 +153,7 @@ fn a_folio_referred_to_by_someone_else_stays<F: Format>(_: YoungAlgorithm) {
         assert_eq!(world.env.free_pages(), used, "the target is given back");
         world.engine().release(folio, 1).expect("the caller has it");
         assert_eq!(move_one(&mut world, folio, how), moved(4));
-        let guard = world.maps.folio(folio).try_lock().expect("free");
+        let guard = world.maps.folio(folio).expect("it lives").try_lock().expect("free");
         assert_eq!(move_one(&mut world, folio, how), stays);
         drop(guard);
         world.holds(mm, 0..8, 10);
@@ -195,15 +195,15 @@ fn what_is_known_of_use_goes_along<F: Format>(_: YoungAlgorithm) {
         let lists = [LruList::ActiveFile, LruList::InactiveFile, LruList::Unevictable];
         (0..3).for_each(|number| _ = world.load(0, mm, number));
         let folios = [0, 1, 2].map(|number| world.folio_at(mm, number));
-        world.engine().activate(folios[0]);
-        world.maps.folio(folios[1]).note_use(Recency::REFERENCED, Recency::NONE);
+        world.engine().activate(folios[0]).expect("it lives");
+        world.maps.folio(folios[1]).expect("it lives").note_use(Recency::REFERENCED, Recency::NONE);
         world.flag(folios[2], FolioFlags::MLOCKED);
         let locked = crate::world::pages::<F>(2..3);
         world.engine().mlock(mm, &locked).expect("a good range");
         for (folio, list) in folios.into_iter().zip(lists) {
-            let before = world.maps.folio(folio).recency();
+            let before = world.maps.folio(folio).expect("it lives").recency();
             assert_eq!(move_one(&mut world, folio, how), moved(1));
-            let state = world.maps.folio(folio);
+            let state = world.maps.folio(folio).expect("it lives");
             assert_eq!((LruList::of(state), state.recency()), (list, before));
             assert!(state.lru().contains(LruFlags::LRU));
             assert_eq!(world.maps.lru_size_own(state.memcg(), list), 1);

@@ -4,8 +4,8 @@
 use crate::world::{Arena, LIMITS, World, tuning};
 use pageout_paging::pte::SmallX86;
 use pageout_reclaim::{
-    Agent, Counter, Errno, FolioFlags, FolioId, Frames, Limits, LruList, MappingId, MemcgId,
-    OutOfMemory, ReclaimOptions, ReclaimRequest,
+    Agent, ChargeError, Counter, Errno, FolioFlags, FolioId, Frames, Limits, LruList, MappingId,
+    MemcgId, OutOfMemory, ReclaimOptions, ReclaimRequest,
 };
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -28,22 +28,22 @@ fn try_read(
     file: MappingId,
     index: u64,
     memcg: MemcgId,
-) -> Result<FolioId, OutOfMemory> {
+) -> Result<FolioId, ChargeError> {
     let id = world.folio(file, 0, index);
     let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
     if let Err(full) = maps.on(env, cpu, tuning()).charge(id, memcg) {
         maps.on(env, cpu, tuning()).release(id, 1).expect("the caller has it");
         return Err(full);
     }
-    let guard = maps.folio(id).try_lock().expect("no one else knows it");
+    let guard = maps.folio(id).expect("it lives").try_lock().expect("no one else knows it");
     if let Some(shadow) =
         maps.on(env, cpu, tuning()).filemap_add_folio(id).expect("nothing is there")
     {
-        maps.on(&world.env, cpu, tuning()).workingset_refault(id, shadow);
+        maps.on(&world.env, cpu, tuning()).workingset_refault(id, shadow).expect("it lives");
     }
     guard.set(FolioFlags::UPTODATE);
     drop(guard);
-    maps.on(env, cpu, tuning()).lru_add(id);
+    maps.on(env, cpu, tuning()).lru_add(id).expect("it lives");
     maps.on(env, cpu, tuning()).release(id, 1).expect("the caller has it");
     Ok(id)
 }
@@ -185,7 +185,7 @@ fn a_charge_that_reclaim_cannot_help_fails_and_charges_nothing() {
         assert!(found.is_some());
     }
     let free = world.env.free_pages();
-    assert_eq!(try_read(&mut world, file, 8, group), Err(OutOfMemory::Limit(above)));
+    assert_eq!(try_read(&mut world, file, 8, group), Err(OutOfMemory::Limit(above).into()));
     assert_eq!((usage(&world, group), usage(&world, MemcgId::ROOT)), (8, 8));
     assert_eq!(world.env.free_pages(), free);
     assert_eq!(counter(&mut world, above, Counter::EventOom), 1);
@@ -292,7 +292,7 @@ fn what_comes_back_soon_is_active_and_what_comes_late_is_not() {
     // There are 100 active pages: an evicted page may refault that much later.
     for index in 0..100 {
         let id = try_read(&mut world, busy, index, group).expect("room");
-        world.engine().activate(id);
+        world.engine().activate(id).expect("it lives");
     }
     read(&mut world, file, 300, group);
     let evicted = ask(&mut world, group, "800K").expect("enough is there");

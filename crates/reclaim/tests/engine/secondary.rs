@@ -134,7 +134,7 @@ fn a_page_lent_to_a_device_is_taken_off_the_mapcount<F: Format>(algorithm: Young
     let lent = SwapEntry::new(SwapKind::DeviceExclusive, pfn).expect("a frame");
     world.change(mm, 3, |_| F::swap(lent));
     let last = world.process();
-    let file = world.maps.mapping_of(world.maps.folio(folio));
+    let file = world.maps.mapping_of(world.maps.folio(folio).expect("it lives"));
     world.vma(last, 0..1, VmFlags::READ, file, 1);
     world.forget();
     world.referenced(folio, algorithm);

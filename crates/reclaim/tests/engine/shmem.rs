@@ -35,7 +35,7 @@ fn reclaim_all<F: Format>(world: &mut World<'_, F>) {
 /// Returns the swap slot of a page of shared memory, if it has one.
 fn slot_of<F: Format>(world: &World<'_, F>, shmem: MappingId, index: u64) -> Option<SwapSlot> {
     let mut slots = (0..ROOM.slots as u32).map(SwapSlot);
-    slots.find(|slot| world.maps.slot_shmem(*slot) == Some((shmem, index)))
+    slots.find(|slot| world.maps.slot_shmem(*slot) == Ok(Some((shmem, index))))
 }
 
 fn all_who_map_it_have_the_same_pages<F: Format>(_: YoungAlgorithm) {
@@ -45,7 +45,11 @@ fn all_who_map_it_have_the_same_pages<F: Format>(_: YoungAlgorithm) {
         let ([one, other], shmem) = sharers(&mut world, order);
         assert_eq!(world.load(0, one, 5), Ok(0), "zeros");
         let folio = world.folio_at(one, 5);
-        assert_eq!(world.maps.folio(folio).nr_pages(), 1 << order, "of its order");
+        assert_eq!(
+            world.maps.folio(folio).expect("it lives").nr_pages(),
+            1 << order,
+            "of its order"
+        );
         world.fill(one, 0..8, 100);
         world.holds(other, 8..16, 92);
         assert_eq!(world.folio_at(other, 13), folio);
@@ -103,7 +107,7 @@ fn what_is_swapped_out_comes_back_dirty<F: Format>(_: YoungAlgorithm) {
         for number in 0..8 {
             assert!(world.entry(one, number).is_none(), "no swap entry");
             let slot = slot_of(&world, shmem, number).expect("the index has its slot");
-            assert_eq!(world.maps.slot_entries(slot), 1, "the index counts as one");
+            assert_eq!(world.maps.slot_entries(slot), Ok(1), "the index counts as one");
         }
         assert_eq!(world.maps.free_slots(), 120);
         let stats = [Counter::NrShmem, Counter::NrFilePages, Counter::Pswpout, Counter::Pswpin];
@@ -204,7 +208,7 @@ fn without_slots_it_stays_in_memory<F: Format>(_: YoungAlgorithm) {
     let folio = world.folio_at(one, 0);
     assert_eq!(world.advise(one, 0..4, Advice::PageOut), Ok(()));
     assert!(world.entry(one, 0).is_none(), "unmapped, as in kernels");
-    assert!(world.maps.folio(folio).lru().contains(LruFlags::ACTIVE));
+    assert!(world.maps.folio(folio).expect("it lives").lru().contains(LruFlags::ACTIVE));
     assert!(world.flags(folio).contains(FolioFlags::DIRTY | FolioFlags::INDEXED));
     assert_eq!(world.maps.free_slots(), 2);
     world.holds(other, 8..12, 92);
@@ -248,9 +252,9 @@ fn advice_and_locks_are_as_for_files<F: Format>(_: YoungAlgorithm) {
     assert!(world.entry(one, 0).is_none());
     world.holds(one, 0..8, 100);
     let folio = world.folio_at(one, 0);
-    world.engine().activate(folio);
+    world.engine().activate(folio).expect("it lives");
     assert_eq!(world.advise(one, 0..8, Advice::Cold), Ok(()));
-    assert!(!world.maps.folio(folio).lru().contains(LruFlags::ACTIVE));
+    assert!(!world.maps.folio(folio).expect("it lives").lru().contains(LruFlags::ACTIVE));
     world.engine().mlock(one, &pages::<F>(0..8)).expect("it is mapped");
     reclaim_all(&mut world);
     assert_eq!(world.maps.lru_size(MemcgId::ROOT, LruList::Unevictable), 8);
@@ -262,7 +266,7 @@ fn advice_and_locks_are_as_for_files<F: Format>(_: YoungAlgorithm) {
     // Flushers do not write shared memory.
     let folio = world.folio_at(other, 8);
     assert!(world.flags(folio).contains(FolioFlags::DIRTY));
-    assert_eq!(world.engine().write_back(folio), None);
+    assert_eq!(world.engine().write_back(folio).expect("it lives"), None);
     [one, other].into_iter().for_each(|mm| world.exit(mm));
     world.end_shmem(shmem);
     world.all_is_free_but(0);
@@ -299,7 +303,7 @@ fn what_someone_else_made_dirty_is_written<F: Format>(_: YoungAlgorithm) {
     let ([one, _], shmem) = sharers(&mut world, 0);
     world.load(0, one, 0).expect("it is mapped");
     let folio = world.folio_at(one, 0);
-    world.maps.note_dirty(world.maps.folio(folio));
+    world.maps.note_dirty(world.maps.folio(folio).expect("it lives"));
     reclaim_all(&mut world);
     assert!(slot_of(&world, shmem, 0).is_some(), "it is written, though no entry is dirty");
 }

@@ -68,7 +68,8 @@ fn crowd<F: Format>(order: u8) {
         });
     });
     let slots = (0..128).map(SwapSlot);
-    let swapped: Vec<_> = slots.filter_map(|slot| maps.slot_shmem(slot)).collect();
+    let swapped: Vec<_> =
+        slots.filter_map(|slot| maps.slot_shmem(slot).expect("in range")).collect();
     let mut resident = 0;
     for index in 0..PAGES {
         let found = maps

@@ -33,11 +33,11 @@ fn resident<F: Format>(
 ) -> FolioId {
     let id = world.folio(mapping, order, index);
     world.engine().charge(id, ROOT).expect("no limit");
-    if !world.maps.folio(id).flags().contains(FolioFlags::ANON) {
+    if !world.maps.folio(id).expect("it lives").flags().contains(FolioFlags::ANON) {
         world.engine().filemap_add_folio(id).expect("nothing there");
     }
     world.flag(id, FolioFlags::UPTODATE);
-    world.engine().lru_add(id);
+    world.engine().lru_add(id).expect("it lives");
     let vma = world.vma(mm, index..index + (1 << order), READ_WRITE, mapping, index);
     world.map(vma, id);
     world.engine().release(id, 1).expect("the caller has it");
@@ -104,9 +104,9 @@ fn dirty_folios_of_files_wait_for_their_flushers<F: Format>(algorithm: YoungAlgo
         world.change(mm, 2, F::mkdirty);
         assert_eq!(reclaim(&mut world, tuning(algorithm, how)), 0);
         assert!(world.flags(id).contains(FolioFlags::DIRTY));
-        assert!(world.maps.folio(id).recency().contains(Recency::RECLAIM));
+        assert!(world.maps.folio(id).expect("it lives").recency().contains(Recency::RECLAIM));
         assert!(world.env.memory().storage.transfers().is_empty());
-        assert_eq!((world.mapcount(id), world.maps.folio(id).refs()), (0, 1));
+        assert_eq!((world.mapcount(id), world.maps.folio(id).expect("it lives").refs()), (0, 1));
     }
 }
 
@@ -146,7 +146,7 @@ fn anonymous_memory_is_written_then_freed<F: Format>(algorithm: YoungAlgorithm) 
         let mut world = arena.world::<F>();
         let (mm, anon) = (world.process(), world.anon());
         let id = resident(&mut world, mm, anon, 2, 0);
-        let pfn = world.maps.folio(id).pfn();
+        let pfn = world.maps.folio(id).expect("it lives").pfn();
         (0..4).for_each(|k| world.env.memory().set_content(pfn.add(k), 100 + k));
         (0..4).for_each(|k| world.change(mm, k, F::mkdirty));
         if late {
@@ -158,10 +158,13 @@ fn anonymous_memory_is_written_then_freed<F: Format>(algorithm: YoungAlgorithm) 
         if late {
             assert_eq!(freed, 0);
             assert!(world.flags(id).contains(FolioFlags::WRITEBACK));
-            assert!(world.maps.folio(id).recency().contains(Recency::RECLAIM));
+            assert!(world.maps.folio(id).expect("it lives").recency().contains(Recency::RECLAIM));
             assert_eq!(world.finish_io(true), 1);
             assert!(!world.flags(id).intersects(FolioFlags::WRITEBACK | FolioFlags::DIRTY));
-            assert!(!world.maps.folio(id).lru().contains(LruFlags::ACTIVE), "back at the tail");
+            assert!(
+                !world.maps.folio(id).expect("it lives").lru().contains(LruFlags::ACTIVE),
+                "back at the tail"
+            );
             assert_eq!(reclaim(&mut world, tuning(algorithm, how)), 4);
         } else {
             assert_eq!(freed, 4);
@@ -169,8 +172,8 @@ fn anonymous_memory_is_written_then_freed<F: Format>(algorithm: YoungAlgorithm) 
         assert_eq!(used(&world), 0);
         for (slot, content) in slots(&world, mm, 4).into_iter().zip(100..) {
             assert_eq!(world.env.memory().storage.content(Place::Swap(slot)), content);
-            assert_eq!(world.maps.slot_entries(slot), 1);
-            assert_eq!(world.engine().swap_cache_get_folio(slot), None);
+            assert_eq!(world.maps.slot_entries(slot), Ok(1));
+            assert_eq!(world.engine().swap_cache_get_folio(slot).expect("it lives"), None);
         }
         assert_eq!(world.maps.free_slots(), 60);
         assert!(!world.env.mmu.wrote_too_early(), "flushed before the write began");
@@ -219,8 +222,8 @@ fn memory_given_up_lazily_is_freed_unwritten_unless_written_to<F: Format>(
         let (mm, anon) = (world.process(), world.anon());
         let id = resident(&mut world, mm, anon, 2, 0);
         {
-            let guard = world.maps.folio(id).try_lock().expect("free");
-            assert!(world.engine().lazyfree(&guard, id));
+            let guard = world.maps.folio(id).expect("it lives").try_lock().expect("free");
+            assert!(world.engine().lazyfree(&guard, id).expect("it lives"));
         }
         if dirty {
             world.change(mm, 3, F::mkdirty);
@@ -247,7 +250,7 @@ fn a_folio_someone_holds_stays_in_its_index<F: Format>(algorithm: YoungAlgorithm
         let held = world.engine().filemap_get_folio(file, 3).expect("it lives");
         assert_eq!(held, Some(id));
         assert_eq!(reclaim(&mut world, tuning(algorithm, how)), 0);
-        assert_eq!(world.maps.folio(id).refs(), 2);
+        assert_eq!(world.maps.folio(id).expect("it lives").refs(), 2);
         world.engine().release(id, 1).expect("the caller has it");
         assert_eq!(reclaim(&mut world, tuning(algorithm, how)), 4);
         assert_eq!(world.engine().filemap_get_folio(file, 3).expect("it lives"), None);

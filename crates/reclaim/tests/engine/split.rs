@@ -41,7 +41,7 @@ fn four<F: Format>(world: &mut World<'_, F>) -> (MmId, FolioId) {
     world.anon_at(mm, 4..8, 2);
     world.fill(mm, 4..8, 10);
     let folio = world.folio_at(mm, 4);
-    assert_eq!(world.maps.folio(folio).nr_pages(), 4);
+    assert_eq!(world.maps.folio(folio).expect("it lives").nr_pages(), 4);
     (mm, folio)
 }
 
@@ -53,8 +53,11 @@ fn without_slots_in_a_row_pages_are_swapped_out_alone<F: Format>(_: YoungAlgorit
     let left = present(&world, mm, 4..8);
     assert_eq!(left.len(), 1, "there is no slot for it");
     let folio = world.folio_at(mm, left[0]);
-    assert_eq!((world.maps.folio(folio).nr_pages(), world.mapcount(folio)), (1, 1));
-    assert!(world.maps.folio(folio).lru().contains(LruFlags::LRU));
+    assert_eq!(
+        (world.maps.folio(folio).expect("it lives").nr_pages(), world.mapcount(folio)),
+        (1, 1)
+    );
+    assert!(world.maps.folio(folio).expect("it lives").lru().contains(LruFlags::LRU));
     assert_eq!(world.maps.memcg(MemcgId::ROOT).usage(), 1);
     assert_eq!(count(&world, Counter::NrAnonPages), 1);
     world.holds(mm, 4..8, 10);
@@ -92,7 +95,7 @@ fn a_leaf_is_split_twice<F: Format>(_: YoungAlgorithm) {
     world.flag(folio, FolioFlags::UPTODATE);
     world.engine().charge(folio, MemcgId::ROOT).expect("no limit");
     world.map_pmd(vma, folio);
-    world.engine().lru_add(folio);
+    world.engine().lru_add(folio).expect("it lives");
     world.engine().release(folio, 1).expect("the caller has it");
     world.fill(mm, at.clone(), 10);
     assert_eq!(world.advise(mm, at.clone(), Advice::PageOut), Ok(()));
@@ -112,7 +115,7 @@ fn without_entries_in_the_table_it_stays<F: Format>(_: YoungAlgorithm) {
     assert_eq!(world.advise(mm, 4..8, Advice::PageOut), Ok(()));
     assert_eq!((world.folio_at(mm, 7), world.mapcount(folio)), (folio, 4));
     assert_eq!(world.entries(mm, 4..8), before);
-    assert!(world.maps.folio(folio).lru().contains(LruFlags::ACTIVE));
+    assert!(world.maps.folio(folio).expect("it lives").lru().contains(LruFlags::ACTIVE));
     world.holds(mm, 4..8, 10);
     end(&mut world, &[mm], &limits);
 }
@@ -122,7 +125,7 @@ fn what_someone_else_has_locked_stays_whole<F: Format>(_: YoungAlgorithm) {
     let mut world = arena.world::<F>();
     let (mm, folio) = four(&mut world);
     let before = world.entries(mm, 4..8);
-    let held = world.maps.folio(folio).try_lock().expect("no one holds it");
+    let held = world.maps.folio(folio).expect("it lives").try_lock().expect("no one holds it");
     assert_eq!(world.advise(mm, 4..8, Advice::PageOut), Ok(()));
     drop(held);
     assert_eq!((world.folio_at(mm, 7), world.mapcount(folio)), (folio, 4));
@@ -142,7 +145,7 @@ fn a_locked_page_of_what_is_split_is_locked<F: Format>(_: YoungAlgorithm) {
     }
     let locked = world.folio_at(mm, 5);
     assert!(world.flags(locked).contains(FolioFlags::MLOCKED));
-    assert!(world.maps.folio(locked).lru().contains(LruFlags::UNEVICTABLE));
+    assert!(world.maps.folio(locked).expect("it lives").lru().contains(LruFlags::UNEVICTABLE));
     world.holds(mm, 4..8, 10);
     assert_eq!(world.engine().munlock(mm, &pages::<F>(5..6)), Ok(()));
     end(&mut world, &[mm], &THREE);

@@ -20,9 +20,9 @@ fn memory_stat_has_the_kernels_lines() {
         let id = world.folio(mapping, order, 16 * index as u64);
         let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
         maps.on(env, cpu, tuning()).charge(id, memcg).expect("no limits");
-        maps.on(env, cpu, tuning()).lru_add(id);
+        maps.on(env, cpu, tuning()).lru_add(id).expect("it lives");
         if order == 4 {
-            maps.on(env, cpu, tuning()).activate(id);
+            maps.on(env, cpu, tuning()).activate(id).expect("it lives");
         }
     }
     let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);

@@ -49,14 +49,14 @@ fn both(arena: &mut Arena, pages: u64) -> Both<'_> {
 fn enlist(world: &mut W<'_>, group: MemcgId, id: pageout_reclaim::FolioId, file: bool) {
     let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
     maps.on(env, cpu, tuning()).charge(id, group).expect("no limit");
-    let guard = maps.folio(id).try_lock().expect("no one else knows it");
+    let guard = maps.folio(id).expect("it lives").try_lock().expect("no one else knows it");
     guard.set(FolioFlags::UPTODATE);
     if file {
         let shadow = maps.on(env, cpu, tuning()).filemap_add_folio(id).expect("nothing is there");
         assert_eq!(shadow, None);
     }
     drop(guard);
-    maps.on(env, cpu, tuning()).lru_add(id);
+    maps.on(env, cpu, tuning()).lru_add(id).expect("it lives");
     maps.on(env, cpu, tuning()).release(id, 1).expect("the caller has it");
 }
 
@@ -70,8 +70,8 @@ impl Both<'_> {
     fn activate(&mut self, mut which: impl FnMut(FolioFlags) -> bool) {
         let (maps, env, cpu) = (&self.world.maps, &self.world.env, &mut self.world.cpu);
         let all = (0..ROOM.frames as u64).filter_map(|pfn| maps.folio_of(Pfn::new(pfn)));
-        for id in all.filter(|id| which(maps.folio(*id).flags())) {
-            assert!(maps.on(env, cpu, tuning()).activate(id), "it was inactive");
+        for id in all.filter(|id| which(maps.folio(*id).expect("it lives").flags())) {
+            assert!(maps.on(env, cpu, tuning()).activate(id).expect("it lives"), "it was inactive");
         }
     }
 
@@ -126,8 +126,9 @@ fn as_long_as_files_that_do_not_come_back_suffice_they_give_alone() {
 fn hold_files(both: &mut Both<'_>) {
     let (maps, env, cpu) = (&both.world.maps, &both.world.env, &mut both.world.cpu);
     let all = (0..ROOM.frames as u64).filter_map(|pfn| maps.folio_of(Pfn::new(pfn)));
-    let files = all.filter(|id| !maps.folio(*id).flags().contains(FolioFlags::ANON));
-    for folio in files.map(|id| maps.folio(id)) {
+    let files =
+        all.filter(|id| !maps.folio(*id).expect("it lives").flags().contains(FolioFlags::ANON));
+    for folio in files.map(|id| maps.folio(id).expect("it lives")) {
         let found = maps
             .on(env, cpu, tuning())
             .filemap_get_folio(maps.mapping_of(folio), folio.index())

@@ -31,7 +31,8 @@ fn reclaim<F: Format>(world: &Parts<'_, '_, F>, algorithm: YoungAlgorithm, round
             let answer = world
                 .maps
                 .on(world.env, cpu, Tuning { aging: aging(algorithm), ..tuning() })
-                .folio_referenced(*folio, None, None);
+                .folio_referenced(*folio, None, None)
+                .expect("it lives");
             let guessed = cpu.events().folio_lock_failed > contended;
             match answer.refs {
                 Refs::Vmas(1) if guessed => assert_eq!(answer.vm_flags, VmFlags::empty()),
@@ -68,10 +69,11 @@ fn churn<F: Format>(world: &Parts<'_, '_, F>, done: &AtomicBool) {
             mapped.expect("its tables are there");
         }
         for folio in world.folios {
-            let zapped = world.maps.on(world.env, cpu, tuning()).zap_folio(vma, *folio);
+            let zapped =
+                world.maps.on(world.env, cpu, tuning()).zap_folio(vma, *folio).expect("it lives");
             assert_eq!(zapped.entries, 4);
         }
-        world.maps.on(world.env, cpu, tuning()).munmap(vma);
+        world.maps.on(world.env, cpu, tuning()).munmap(vma).expect("it lives");
     }
 }
 
@@ -128,7 +130,7 @@ fn reclaim_beside_a_process_that_comes_and_goes<F: Format>() {
         let total = found.iter().sum::<u64>() + late.references;
         assert_eq!(total, 2 * FOLIOS, "each use is counted once, by {algorithm:?}");
         for folio in &folios {
-            let folio = world.maps.folio(*folio);
+            let folio = world.maps.folio(*folio).expect("it lives");
             assert_eq!((folio.mapcount(), folio.refs()), (8, 9));
         }
         assert_eq!(reclaim(&parts, algorithm, 1).references, 0);
@@ -150,7 +152,7 @@ fn a_folio_found_by_its_frame_is_initialised() {
         let new = NewFolio { pfn, order, mapping, index: 24, flags: FolioFlags::IDLE };
         let find = || loop {
             if let Some(id) = maps.folio_of(Pfn::new(15)) {
-                let folio = maps.folio(id);
+                let folio = maps.folio(id).expect("it lives");
                 break (folio.pfn(), folio.nr_pages(), folio.index(), folio.flags());
             }
             std::thread::yield_now();

@@ -29,11 +29,11 @@ fn unmap<F: Format>(world: &mut World<'_, F>, id: FolioId, how: Unmapping) -> Un
     let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
     let engine = &mut maps.on(env, cpu, Tuning { unmapping: how, ..tuning() });
     let mut tlb_batch = TlbBatch::new(engine);
-    let guard = maps.folio(id).try_lock().expect("no one holds the folio");
+    let guard = maps.folio(id).expect("it lives").try_lock().expect("no one holds the folio");
     let done = engine.try_to_unmap(&guard, &mut tlb_batch);
     drop(guard);
     if done.refs > 0 {
-        tlb_batch.put_after(engine, id, done.refs);
+        tlb_batch.put_after(engine, id, done.refs).expect("it lives");
     }
     tlb_batch.finish(engine);
     assert_eq!(maps.dropped_tlb_batches(), 0);
@@ -66,7 +66,7 @@ fn all_entries_go_and_dirt_is_kept_whatever_the_way<F: Format>(_: YoungAlgorithm
             let (mms, folio) = shared(&mut world, dirty);
             let done = unmap(&mut world, folio, how);
             assert_eq!(done, Unmapped { all: true, refs: 13 });
-            let state = world.maps.folio(folio);
+            let state = world.maps.folio(folio).expect("it lives");
             assert_eq!((state.mapcount(), state.refs()), (0, 1));
             assert_eq!(state.flags().contains(FolioFlags::DIRTY), dirty != 0);
             for mm in mms {
@@ -91,7 +91,7 @@ fn what_a_locked_vma_maps_all_of_is_marked_again<F: Format>(_: YoungAlgorithm) {
             world.map(vma, folio);
             let done = unmap(&mut world, folio, how);
             assert_eq!(done, Unmapped { all: false, refs: 0 });
-            let flags = world.maps.folio(folio).flags();
+            let flags = world.maps.folio(folio).expect("it lives").flags();
             assert_eq!(flags.contains(FolioFlags::MLOCKED), marked, "{at:?}");
         }
     }
@@ -186,7 +186,7 @@ fn a_locked_reverse_map_or_vma_keeps_entries<F: Format>(_: YoungAlgorithm) {
             let (env, cpu) = (&world.env, &mut world.cpu);
             let engine = &mut maps.on(env, cpu, Tuning { unmapping: how, ..tuning() });
             let mut tlb_batch = TlbBatch::new(engine);
-            let guard = maps.folio(folio).try_lock().expect("free");
+            let guard = maps.folio(folio).expect("it lives").try_lock().expect("free");
             let done = engine.try_to_unmap(&guard, &mut tlb_batch);
             assert_eq!(done, Unmapped { all: false, refs: 0 });
             tlb_batch.finish(engine);

@@ -142,7 +142,7 @@ fn an_exiting_process_answers_for_what_others_may_use<F: Format>(algorithm: Youn
     let lazyfree = |world: &mut World<'_, F>| {
         let anon = world.anon();
         let folio = world.folio(anon, 2, 0);
-        let guard = world.maps.folio(folio).try_lock().expect("free");
+        let guard = world.maps.folio(folio).expect("it lives").try_lock().expect("free");
         guard.test_and_clear(FolioFlags::SWAPBACKED);
         (anon, folio)
     };
@@ -184,13 +184,13 @@ fn a_reference_ends_idle_tracking_and_its_absence_does_not<F: Format>(algorithm:
     let folio = world.folio(file, 2, 0);
     let mm = mapper(&mut world, file, folio, VmFlags::READ);
     world.flag(folio, FolioFlags::IDLE);
-    world.maps.folio(folio).note_use(Recency::REFERENCED, Recency::NONE);
+    world.maps.folio(folio).expect("it lives").note_use(Recency::REFERENCED, Recency::NONE);
     world.referenced(folio, algorithm);
     assert_eq!(world.flags(folio), FolioFlags::IDLE);
     world.touch(mm, 3);
     world.referenced(folio, algorithm);
     assert_eq!(world.flags(folio), FolioFlags::empty());
-    let recency = world.maps.folio(folio).recency();
+    let recency = world.maps.folio(folio).expect("it lives").recency();
     assert_eq!(recency, Recency::REFERENCED, "left to the decision");
 }
 

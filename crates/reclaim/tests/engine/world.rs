@@ -219,17 +219,18 @@ impl<'a, F: Format> World<'a, F> {
     }
 
     pub(crate) fn zap(&mut self, vma: VmaId, folio: FolioId) -> Zapped {
-        self.engine().zap_folio(vma, folio)
+        self.engine().zap_folio(vma, folio).expect("it lives")
     }
 
     pub(crate) fn munmap(&mut self, vma: VmaId) {
-        self.engine().munmap(vma);
+        self.engine().munmap(vma).expect("it lives");
     }
 
     /// Checks the folio for use, with its lock free.
     pub(crate) fn referenced(&mut self, folio: FolioId, algorithm: YoungAlgorithm) -> Referenced {
         self.tuned(Tuning { aging: aging(algorithm), ..tuning() })
             .folio_referenced(folio, None, None)
+            .expect("it lives")
     }
 
     /// Ends the late transfers, which fail unless `ok`. Returns their number.
@@ -252,16 +253,16 @@ impl<'a, F: Format> World<'a, F> {
     }
 
     pub(crate) fn flag(&self, folio: FolioId, flags: FolioFlags) {
-        let guard = self.maps.folio(folio).try_lock();
+        let guard = self.maps.folio(folio).expect("it lives").try_lock();
         guard.expect("no one holds the folio").set(flags);
     }
 
     pub(crate) fn flags(&self, folio: FolioId) -> FolioFlags {
-        self.maps.folio(folio).flags()
+        self.maps.folio(folio).expect("it lives").flags()
     }
 
     pub(crate) fn mapcount(&self, folio: FolioId) -> u32 {
-        self.maps.folio(folio).mapcount()
+        self.maps.folio(folio).expect("it lives").mapcount()
     }
 
     pub(crate) fn secondary(&self, mm: MmId) -> &Secondary {

@@ -26,9 +26,9 @@ fn what_is_stored_meanwhile_is_written_another_time<F: Format>(_: YoungAlgorithm
             world.fill(mm, 0..4, 100);
         }
         let folio = world.folio_at(sharers[0], 0);
-        let pages = world.maps.folio(folio).nr_pages() as u64;
+        let pages = world.maps.folio(folio).expect("it lives").nr_pages() as u64;
         world.env.memory().storage.answers(Answer::Late);
-        let written = world.engine().write_back(folio);
+        let written = world.engine().write_back(folio).expect("it lives");
         assert_eq!(written, Some(Submitted::Pending));
         for mm in sharers {
             for number in 0..pages {
@@ -36,15 +36,15 @@ fn what_is_stored_meanwhile_is_written_another_time<F: Format>(_: YoungAlgorithm
                 assert!(F::is_valid(entry) && !F::is_write(entry) && !F::is_dirty(entry));
             }
         }
-        let again = world.engine().write_back(folio);
+        let again = world.engine().write_back(folio).expect("it lives");
         assert_eq!(again, None, "it is being written");
         assert_eq!(world.finish_io(true), 1);
         let clean = FolioFlags::DIRTY | FolioFlags::WRITEBACK;
         assert!(!world.flags(folio).intersects(clean));
-        assert_eq!(world.engine().write_back(folio), None, "it is clean");
+        assert_eq!(world.engine().write_back(folio).expect("it lives"), None, "it is clean");
         // A CPU that could store before has to read the entry again.
         world.fill(sharers[1], 0..1, 200);
-        let written = world.engine().write_back(folio);
+        let written = world.engine().write_back(folio).expect("it lives");
         assert_eq!(written, Some(Submitted::Pending), "it is dirty again");
         assert_eq!(world.finish_io(true), 1);
         assert_eq!(world.env.memory().storage.content(Place::File(file, 0)), 200);
@@ -64,17 +64,17 @@ fn a_write_that_fails_leaves_the_page_dirty<F: Format>(_: YoungAlgorithm) {
     world.fill(mm, 0..1, 7);
     let folio = world.folio_at(mm, 0);
     world.env.memory().storage.answers(Answer::Failure);
-    let written = world.engine().write_back(folio);
+    let written = world.engine().write_back(folio).expect("it lives");
     assert_eq!(written, Some(Submitted::Failed(IoError::Device)));
     assert!(world.flags(folio).contains(FolioFlags::DIRTY | FolioFlags::ERROR));
     world.env.memory().storage.answers(Answer::Late);
-    assert_eq!(world.engine().write_back(folio), Some(Submitted::Pending));
+    assert_eq!(world.engine().write_back(folio).expect("it lives"), Some(Submitted::Pending));
     assert_eq!(world.finish_io(false), 1);
     let mapping = world.maps.mapping(file).expect("it lives");
     let errors = [0; 3].map(|_| mapping.take_write_error());
     assert_eq!(errors, [Some(IoError::Device), None, None], "one for fsync, once");
     world.env.memory().storage.answers(Answer::AtOnce);
-    let written = world.engine().write_back(folio);
+    let written = world.engine().write_back(folio).expect("it lives");
     assert_eq!(written, Some(Submitted::Done));
     assert_eq!(world.env.memory().storage.content(Place::File(file, 0)), 7);
 }
@@ -107,16 +107,19 @@ fn a_flusher_finds_what_was_stored_to_and_nothing_else<F: Format>(_: YoungAlgori
     let (second, fifth, ninth) = (at(&mut world, 2), at(&mut world, 5), at(&mut world, 9));
     assert_eq!(dirty(&mut world, file), [second, fifth], "by page");
     assert_eq!(dirty(&mut world, other), [ninth]);
-    assert_eq!(world.engine().write_back(second), Some(Submitted::Done));
+    assert_eq!(world.engine().write_back(second).expect("it lives"), Some(Submitted::Done));
     world.env.memory().storage.answers(Answer::Failure);
-    assert_eq!(world.engine().write_back(fifth), Some(Submitted::Failed(IoError::Device)));
+    assert_eq!(
+        world.engine().write_back(fifth).expect("it lives"),
+        Some(Submitted::Failed(IoError::Device))
+    );
     assert_eq!(dirty(&mut world, file), [fifth], "its write failed");
     world.env.memory().storage.answers(Answer::Late);
-    assert_eq!(world.engine().write_back(fifth), Some(Submitted::Pending));
+    assert_eq!(world.engine().write_back(fifth).expect("it lives"), Some(Submitted::Pending));
     assert_eq!(dirty(&mut world, file), []);
     world.fill(mm, 5..6, 8);
     assert_eq!(dirty(&mut world, file), [fifth], "it was stored to meanwhile");
-    assert_eq!(world.engine().write_back(fifth), None, "it is being written");
+    assert_eq!(world.engine().write_back(fifth).expect("it lives"), None, "it is being written");
     assert_eq!(world.finish_io(false), 1);
     assert_eq!(dirty(&mut world, file), [fifth]);
     assert_eq!(dirty(&mut world, other), [ninth]);
@@ -135,7 +138,7 @@ fn dirty_folios_of_a_sparse_file_are_found<F: Format>(_: YoungAlgorithm) {
     let folios = [0, 2, 4, 6].map(|page| world.folio_at(mm, page));
     assert_eq!(dirty(&mut world, file).len(), 4);
     assert!(folios.iter().all(|id| dirty(&mut world, file).contains(id)));
-    assert_eq!(world.engine().write_back(folios[1]), Some(Submitted::Done));
+    assert_eq!(world.engine().write_back(folios[1]).expect("it lives"), Some(Submitted::Done));
     assert!(!dirty(&mut world, file).contains(&folios[1]));
 }
 

@@ -26,7 +26,7 @@ fn read(world: &mut W<'_>, file: MappingId, pages: u64) -> Vec<FolioId> {
     };
     let folios: Vec<_> = (0..pages).map(one).collect();
     for id in folios.iter().rev() {
-        world.engine().lru_add(*id);
+        world.engine().lru_add(*id).expect("it lives");
         world.engine().release(*id, 1).expect("the caller has it");
     }
     folios
@@ -50,8 +50,10 @@ fn folios_of_higher_zones_are_examined_and_left() {
         world.maps.set_zone_start(2, Pfn::new(200));
         let file = world.file();
         let folios = read(&mut world, file, 300);
-        let zones: Vec<_> =
-            folios.iter().map(|id| world.maps.zone_of(world.maps.folio(*id))).collect();
+        let zones: Vec<_> = folios
+            .iter()
+            .map(|id| world.maps.zone_of(world.maps.folio(*id).expect("it lives")))
+            .collect();
         let mut got = 0;
         loop {
             match world.engine().try_to_free_pages_of(highest) {

@@ -114,7 +114,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         assert!(F::is_present(raw), "page {page}: {raw:?}");
         let (pfn, nr) = (F::pfn(raw), F::PTES as u64);
         let id = self.maps.folio_of(pfn).expect("a leaf maps a folio");
-        let folio = self.maps.folio(id);
+        let folio = self.maps.folio(id).expect("it lives");
         assert_eq!((folio.pfn(), folio.nr_pages() as u64), (pfn, nr), "a leaf of {id:?}");
         let alike = |k| process.pages[&(page + k)].flags == process.pages[&page].flags;
         assert!((0..nr).all(alike), "a leaf at page {page} lies in one VMA");
@@ -176,7 +176,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             let id = self.maps.folio_of(pfn);
             assert_eq!(id.is_some(), frame.used, "{pfn:?} is free, or has a folio: {id:?}");
             if let Some(id) = id {
-                let folio = self.maps.folio(id);
+                let folio = self.maps.folio(id).expect("it lives");
                 assert!(pfn.offset_from(folio.pfn()) < folio.nr_pages() as u64, "{pfn:?}: {id:?}");
                 *folios.entry(id).or_default() += 1;
             }
@@ -185,7 +185,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
     }
 
     fn audit_folio(&self, id: FolioId, frames: u64, found: &Found) {
-        let folio = self.maps.folio(id);
+        let folio = self.maps.folio(id).expect("it lives");
         let (flags, nr) = (folio.flags(), folio.nr_pages() as u64);
         assert_eq!(frames, nr, "{id:?} has all its frames: {folio:?}");
         let mut entries = 0;
@@ -235,12 +235,12 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             let mut next = || self.with_engine(|engine| engine.next_dirty(&mut walk));
             while let Some(id) = next().expect("it lives") {
                 self.with_engine(|engine| engine.release(id, 1)).expect("it was given");
-                assert_eq!(self.maps.mapping_of(self.maps.folio(id)), *file);
+                assert_eq!(self.maps.mapping_of(self.maps.folio(id).expect("it lives")), *file);
                 assert!(flushed.insert(id), "{id:?} is found once");
             }
         }
         for (id, nr) in folios {
-            let folio = self.maps.folio(*id);
+            let folio = self.maps.folio(*id).expect("it lives");
             let used = self.maps.mapping_is_used(self.maps.mapping_of(folio));
             assert_eq!(used, Ok(true), "{id:?} names its mapping");
             let indexed = FolioFlags::INDEXED | FolioFlags::SWAPBACKED;
@@ -255,7 +255,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
 
     /// Returns true if the file's index leads to the folio from each of its pages.
     fn is_indexed(&self, id: FolioId) -> bool {
-        let folio = self.maps.folio(id);
+        let folio = self.maps.folio(id).expect("it lives");
         let mut cpu = pageout_reclaim::CpuCtx::new();
         let mut leads = |k: u64| {
             let index = folio.index() + k;
@@ -302,7 +302,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
     /// kinds are.
     fn audit_cgroups(&self, folios: &BTreeMap<FolioId, u64>) {
         for (memcg, _) in self.memcgs.borrow().iter() {
-            let of = |id: &FolioId, memcg| self.maps.folio(*id).memcg() == memcg;
+            let of = |id: &FolioId, memcg| self.maps.folio(*id).expect("it lives").memcg() == memcg;
             let within = self.below(*memcg);
             let charged = folios.iter().filter(|(id, _)| within.iter().any(|of_it| of(id, *of_it)));
             let pages: u64 = charged.map(|(_, nr)| nr).sum();
@@ -318,7 +318,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
                 }),
             ];
             for (counter, is) in kinds {
-                let kind = |id: &FolioId| is(self.maps.folio(*id).flags());
+                let kind = |id: &FolioId| is(self.maps.folio(*id).expect("it lives").flags());
                 let own = folios.iter().filter(|(id, _)| of(id, *memcg) && kind(id));
                 let pages: u64 = own.map(|(_, nr)| nr).sum();
                 let counted = self.maps.memcg(*memcg).vmstat().get(counter);
@@ -332,7 +332,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
     fn audit_slots(&self, folios: &BTreeMap<FolioId, u64>, found: &Found) {
         let mut cached = BTreeMap::new();
         for id in folios.keys() {
-            let folio = self.maps.folio(*id);
+            let folio = self.maps.folio(*id).expect("it lives");
             if folio.flags().contains(FolioFlags::SWAPCACHE) {
                 for k in 0..folio.nr_pages() {
                     let before = cached.insert(folio.swap().nth(k), (*id, k as u64));
@@ -344,21 +344,21 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         let (mut free, mut places) = (0, HashSet::new());
         for slot in (0..all as u32).map(SwapSlot) {
             let (mut entries, exclusive) = found.swapped.get(&slot).copied().unwrap_or_default();
-            if let Some(place) = self.maps.slot_shmem(slot) {
+            if let Some(place) = self.maps.slot_shmem(slot).expect("in range") {
                 assert_eq!(entries, 0, "{slot:?} is shared memory's, and no page table's");
                 assert!(places.insert(place), "{place:?} is in one slot");
                 assert!(!self.has_folio(place), "{place:?} is in memory, and in {slot:?}");
                 entries = 1;
                 if let Some((id, k)) = cached.get(&slot) {
-                    let folio = self.maps.folio(*id);
+                    let folio = self.maps.folio(*id).expect("it lives");
                     let there = (self.maps.mapping_of(folio), folio.index() + k);
                     assert_eq!(there, place, "{id:?} is what {slot:?} holds: {folio:?}");
                 }
             }
-            assert_eq!(self.maps.slot_entries(slot), entries, "entries that name {slot:?}");
+            assert_eq!(self.maps.slot_entries(slot), Ok(entries), "entries that name {slot:?}");
             assert!(!exclusive || entries == 1, "{slot:?} is exclusive and shared");
             if let (true, Some((id, k))) = (exclusive, cached.get(&slot)) {
-                let pfn = self.maps.folio(*id).pfn().add(*k);
+                let pfn = self.maps.folio(*id).expect("it lives").pfn().add(*k);
                 let mapped = found.mapped.get(&pfn).copied().unwrap_or_default().0;
                 assert_eq!(mapped, 0, "{slot:?} is exclusive, and {id:?} mapped");
             }

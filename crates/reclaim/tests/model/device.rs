@@ -70,7 +70,7 @@ impl Notifier for Mirror<'_, '_> {
         for reached in all.extract_if(.., |reached| pages.contains(&reached.by.page)) {
             if reached.stored {
                 let id = self.maps.folio_of(reached.by.pfn).expect("a page that is lent");
-                self.maps.note_dirty(self.maps.folio(id));
+                self.maps.note_dirty(self.maps.folio(id).expect("it lives"));
             }
         }
     }
@@ -88,7 +88,10 @@ impl<'g, 'm, F: Format, R: Rules> Model<'g, 'm, F, R> {
             return;
         };
         let pfn = F::pfn(F::decode(self.raw_entry(alive.root, page), F::index(Level::Pte, addr)));
-        let Some(guard) = self.maps.folio_of(pfn).and_then(|id| self.maps.folio(id).try_lock())
+        let Some(guard) = self
+            .maps
+            .folio_of(pfn)
+            .and_then(|id| self.maps.folio(id).expect("it lives").try_lock())
         else {
             return;
         };

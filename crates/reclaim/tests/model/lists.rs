@@ -23,7 +23,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             let mut sizes = self.audit_generations(*memcg, &mut listed);
             for list in LruList::ALL {
                 for id in self.maps.lru_folios(*memcg, list) {
-                    let folio = self.maps.folio(id);
+                    let folio = self.maps.folio(id).expect("it lives");
                     assert_eq!(LruList::of(folio), list, "{id:?}: {folio:?}");
                     assert_eq!(folio.recency().generation(), None, "{id:?} of {list:?} is in one");
                     assert_eq!(folio.listed_in(), None, "{id:?} of {list:?} is listed in one");
@@ -40,7 +40,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             }
         }
         for id in folios.keys() {
-            let folio = self.maps.folio(*id);
+            let folio = self.maps.folio(*id).expect("it lives");
             assert!(listed.contains_key(id), "{id:?} is on a list: {folio:?}");
         }
         assert!(listed.keys().all(|id| folios.contains_key(id)), "no free folio is on a list");
@@ -48,7 +48,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
 
     /// Checks a folio that was found on a list of `memcg`.
     fn audit_listed(&self, memcg: MemcgId, id: FolioId, listed: &mut Listed) {
-        let folio = self.maps.folio(id);
+        let folio = self.maps.folio(id).expect("it lives");
         assert_eq!(folio.memcg(), memcg, "{id:?}: {folio:?}");
         assert!(folio.lru().contains(LruFlags::LRU), "{id:?} is on a list and knows: {folio:?}");
         assert_eq!(listed.insert(id, folio.lru()), None, "{id:?} is on one list");
@@ -68,7 +68,8 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
                 for id in self.maps.lru_gen_folios(memcg, generation, kind, zone) {
                     self.audit_listed(memcg, id, listed);
                     let is_in = self.audit_place(id, (generation, kind, zone));
-                    found[is_in][kind][zone] += self.maps.folio(id).nr_pages() as i64;
+                    found[is_in][kind][zone] +=
+                        self.maps.folio(id).expect("it lives").nr_pages() as i64;
                 }
             }
         }
@@ -102,7 +103,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
     /// generation as it is, which becomes the youngest. Folios that were in another generation then
     /// follow when that is the youngest.
     fn audit_place(&self, id: FolioId, (generation, kind, zone): (usize, usize, usize)) -> usize {
-        let folio = self.maps.folio(id);
+        let folio = self.maps.folio(id).expect("it lives");
         assert_eq!(folio.listed_in(), Some(generation), "{id:?}: {folio:?}");
         assert_eq!(usize::from(!folio.flags().contains(FolioFlags::SWAPBACKED)), kind, "{id:?}");
         assert_eq!(self.maps.zone_of(folio), zone, "{id:?}: {folio:?}");

@@ -103,11 +103,12 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             Entry::Swap(entry) if entry.kind == SwapKind::Migration => true,
             Entry::Swap(entry) if entry.lent().is_some() => {
                 let id = entry.lent().and_then(|pfn| self.maps.folio_of(pfn));
-                id.is_some_and(|id| self.maps.folio(id).try_lock().is_none())
+                id.is_some_and(|id| self.maps.folio(id).expect("it lives").try_lock().is_none())
             }
             Entry::Swap(entry) if entry.kind != SwapKind::Marker => {
                 let slot = SwapSlot::named_by(entry).expect("an entry of a swap slot");
-                let found = self.with_engine(|engine| engine.swap_cache_get_folio(slot));
+                let found =
+                    self.with_engine(|engine| engine.swap_cache_get_folio(slot).expect("it lives"));
                 self.is_locked(found)
             }
             Entry::Present | Entry::ProtNone => false,
@@ -126,8 +127,8 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
     /// Returns the folio, with a reference, that the swap cache has for a page of shared memory.
     fn swapped_out(&self, place: (MappingId, u64)) -> Option<FolioId> {
         let mut slots = (0..self.slots as u32).map(SwapSlot);
-        let slot = slots.find(|slot| self.maps.slot_shmem(*slot) == Some(place))?;
-        self.with_engine(|engine| engine.swap_cache_get_folio(slot))
+        let slot = slots.find(|slot| self.maps.slot_shmem(*slot) == Ok(Some(place)))?;
+        self.with_engine(|engine| engine.swap_cache_get_folio(slot).expect("it lives"))
     }
 
     /// Returns true if the file's folio that was found makes a fault wait.
@@ -140,7 +141,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         let Some(id) = found else {
             return false;
         };
-        let locked = self.maps.folio(id).try_lock().is_none();
+        let locked = self.maps.folio(id).expect("it lives").try_lock().is_none();
         self.with_engine(|engine| engine.release(id, 1).expect("the caller has it"));
         locked
     }

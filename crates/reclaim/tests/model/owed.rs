@@ -27,12 +27,13 @@ fn owing(forget: bool, check: impl Fn(&Test<'_, '_>, FolioId)) {
                 .filemap_get_folio(file, 0)
                 .expect("it lives")
                 .expect("the page is in memory");
-            let guard = model.maps.folio(id).try_lock().expect("no one holds the folio");
+            let guard =
+                model.maps.folio(id).expect("it lives").try_lock().expect("no one holds the folio");
             let mut tlb_batch = TlbBatch::new(engine);
             let done = engine.try_to_unmap(&guard, &mut tlb_batch);
             assert!(done.all);
             drop(guard);
-            tlb_batch.put_after(engine, id, done.refs);
+            tlb_batch.put_after(engine, id, done.refs).expect("it lives");
             if forget {
                 std::mem::forget(tlb_batch);
             } else {
@@ -51,7 +52,7 @@ fn owing(forget: bool, check: impl Fn(&Test<'_, '_>, FolioId)) {
 fn a_dropped_gather_pays_and_is_counted() {
     owing(false, |model, id| {
         assert_eq!(model.maps.dropped_tlb_batches(), 1);
-        assert_eq!(model.maps.folio(id).refs(), 1, "the index's");
+        assert_eq!(model.maps.folio(id).expect("it lives").refs(), 1, "the index's");
         assert!(
             model.hardware.tlbs().cpus.iter().all(|tlb| tlb.held.is_empty()),
             "no CPU holds the page"
@@ -62,7 +63,11 @@ fn a_dropped_gather_pays_and_is_counted() {
 #[test]
 fn what_waits_for_a_forgotten_gather_is_never_used_anew() {
     owing(true, |model, id| {
-        assert_eq!(model.maps.folio(id).refs(), 2, "the index's and one that leaked");
+        assert_eq!(
+            model.maps.folio(id).expect("it lives").refs(),
+            2,
+            "the index's and one that leaked"
+        );
         (0..4).for_each(|_| model.run(&Op::ReclaimAll));
         assert_eq!(model.hardware.memory().freed, [], "the frame is not given back");
         model.audit_tlbs();

@@ -111,7 +111,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         let file = self.files.borrow()[file];
         self.with_engine(|engine| {
             if let Some(id) = engine.filemap_get_folio(file, page).expect("it lives") {
-                engine.mark_accessed(id);
+                engine.mark_accessed(id).expect("it lives");
                 engine.release(id, 1).expect("the caller has it");
             }
         });

@@ -555,7 +555,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         self.with_engine(|engine| {
             if let Some(id) = engine.filemap_get_folio(file, page).expect("it lives") {
                 // A folio that is clean, or in a transfer, stays as it is.
-                let _ = engine.write_back(id);
+                let _ = engine.write_back(id).expect("it lives");
                 engine.release(id, 1).expect("the caller has it");
             }
         });

@@ -51,7 +51,7 @@ fn end<F: Format, R: Rules>(model: &Model<'_, '_, F, R>) -> End {
     let memcgs = model.memcgs.borrow();
     let all = || memcgs.iter().flat_map(|(id, _)| LruList::ALL.map(|list| (*id, list)));
     let lists = all().flat_map(|(memcg, list)| model.maps.lru_folios(memcg, list));
-    let known = |id| (id, format!("{:?}", model.maps.folio(id)));
+    let known = |id| (id, format!("{:?}", model.maps.folio(id).expect("it lives")));
     let counted = memcgs.iter().flat_map(|(id, _)| {
         Counter::ALL.iter().map(|counter| model.maps.memcg(*id).vmstat().get(*counter))
     });

@@ -219,7 +219,7 @@ impl<'a, F: Arch> Process<'a, F> {
         let cpu = &mut CpuCtx::new();
         let engine = &mut self.maps.on(&self.hardware, cpu, self.tuning);
         let id = engine.filemap_get_folio(self.file, page).expect("it lives")?;
-        let generation = self.maps.folio(id).recency().generation();
+        let generation = self.maps.folio(id).expect("it lives").recency().generation();
         engine.release(id, 1).expect("the caller has it");
         let youngest = self.maps.lru_gen_seqs(self.memcg).0;
         let gens = MAX_NR_GENS as u64;

@@ -237,7 +237,7 @@ impl<'a, F: Arch> Setup<'a, F> {
         let cpu = &mut CpuCtx::new();
         let tuning = Variant::BEFORE.tuning(F::FLUSH);
         for folio in folios {
-            let folio = maps.folio(*folio);
+            let folio = maps.folio(*folio).expect("it lives");
             let half = folio.nr_pages() as u64 / 2;
             let at = |index: u64| start.add(index << F::PAGE_SHIFT);
             let range = at(folio.index() + half)..at(folio.index() + 2 * half);
@@ -257,9 +257,9 @@ impl<'a, F: Arch> Setup<'a, F> {
             fastrand::Rng::with_seed(seed).shuffle(&mut folios);
         }
         for folio in folios {
-            engine.mark_accessed(folio);
-            engine.lru_add(folio);
-            maps.folio(folio).note_use(Recency::NONE, Recency::REFERENCED);
+            engine.mark_accessed(folio).expect("it lives");
+            engine.lru_add(folio).expect("it lives");
+            maps.folio(folio).expect("it lives").note_use(Recency::NONE, Recency::REFERENCED);
             engine.release(folio, 1).expect("the caller has it");
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::engine::Engine;
 use crate::folio::{Folio, FolioFlags, LruFlags, MAX_NR_ZONES};
-use crate::id::{FolioId, MemcgId};
+use crate::id::{FolioId, FolioNr, MemcgId};
 use crate::lock::WriteGuard;
 use crate::lru::lru_list::{LruList, Zones, kind_of};
 use crate::lru::mglru::gen_from_seq;
@@ -36,7 +36,8 @@ impl MmState<'_> {
     /// Returns the folios on a list of a cgroup itself, head first. The caller keeps others from
     /// changing the list meanwhile.
     pub fn lru_folios(&self, memcg: MemcgId, list: LruList) -> impl Iterator<Item = FolioId> {
-        self.memcg(memcg).lruvec.lists[list as usize].iter(self.folios.table)
+        let listed = self.memcg(memcg).lruvec.lists[list as usize].iter(self.folios.table);
+        listed.map(|nr| self.folio_id(nr))
     }
 }
 
@@ -66,23 +67,23 @@ impl<'e, E: Env> Engine<'e, E> {
 impl MmState<'_> {
     /// Puts a folio that is on no list at the head of the list of its flags.
     #[inline]
-    pub(in crate::lru) fn lru_link(&self, guard: &LruGuard<'_>, id: FolioId) {
+    pub(in crate::lru) fn lru_link(&self, guard: &LruGuard<'_>, id: FolioNr) {
         let list = self.lru_place(guard, id);
-        self.resize(guard, list, &self.in_zones(self.folio(id)));
+        self.resize(guard, list, &self.in_zones(self.folio_at(id)));
     }
 
     /// Places a folio like `lru_link`, but leaves the list's sizes to the caller.
     #[inline]
-    pub(in crate::lru) fn lru_place(&self, guard: &LruGuard<'_>, id: FolioId) -> LruList {
-        let folio = self.folio(id);
+    pub(in crate::lru) fn lru_place(&self, guard: &LruGuard<'_>, id: FolioNr) -> LruList {
+        let folio = self.folio_at(id);
         self.settle(folio);
         let list = self.lru_gen_add(guard, id, false);
         list.unwrap_or_else(|| self.lru_place_classic(guard, id))
     }
 
     #[inline]
-    fn lru_place_classic(&self, guard: &LruGuard<'_>, id: FolioId) -> LruList {
-        let list = LruList::of(self.folio(id));
+    fn lru_place_classic(&self, guard: &LruGuard<'_>, id: FolioNr) -> LruList {
+        let list = LruList::of(self.folio_at(id));
         self.memcg(guard.memcg).lruvec.lists[list as usize].push_head(self.folios.table, id);
         list
     }
@@ -90,8 +91,8 @@ impl MmState<'_> {
     /// Places a folio of a generation, like `lru_place`. It joins the generation that is `age`
     /// before the youngest, or the oldest one, at the tail.
     #[inline]
-    pub(crate) fn lru_place_aged(&self, guard: &LruGuard<'_>, id: FolioId, age: u64) -> LruList {
-        let folio = self.folio(id);
+    pub(crate) fn lru_place_aged(&self, guard: &LruGuard<'_>, id: FolioNr, age: u64) -> LruList {
+        let folio = self.folio_at(id);
         self.settle(folio);
         if folio.lru().contains(LruFlags::UNEVICTABLE) {
             return self.lru_place_classic(guard, id);
@@ -104,8 +105,8 @@ impl MmState<'_> {
     /// Puts a folio that is on no list at the tail of the list of its flags, where reclaim takes it
     /// next.
     #[inline]
-    pub(in crate::lru) fn lru_link_tail(&self, guard: &LruGuard<'_>, id: FolioId) {
-        let folio = self.folio(id);
+    pub(in crate::lru) fn lru_link_tail(&self, guard: &LruGuard<'_>, id: FolioNr) {
+        let folio = self.folio_at(id);
         self.settle(folio);
         let list = self.lru_gen_add(guard, id, true).unwrap_or_else(|| {
             let list = LruList::of(folio);
@@ -128,15 +129,15 @@ impl MmState<'_> {
 
     /// Takes a folio off the list it is on.
     #[inline]
-    pub(in crate::lru) fn lru_unlink(&self, guard: &LruGuard<'_>, id: FolioId) {
+    pub(in crate::lru) fn lru_unlink(&self, guard: &LruGuard<'_>, id: FolioNr) {
         let list = self.lru_displace(guard, id);
-        self.resize(guard, list, &self.in_zones(self.folio(id)).map(|nr| -nr));
+        self.resize(guard, list, &self.in_zones(self.folio_at(id)).map(|nr| -nr));
     }
 
     /// Takes a folio off like `lru_unlink`, but leaves the list's sizes to the caller.
     #[inline]
-    pub(in crate::lru) fn lru_displace(&self, guard: &LruGuard<'_>, id: FolioId) -> LruList {
-        let folio = self.folio(id);
+    pub(in crate::lru) fn lru_displace(&self, guard: &LruGuard<'_>, id: FolioNr) -> LruList {
+        let folio = self.folio_at(id);
         debug_assert!(folio.lru().contains(LruFlags::LRU), "a folio to take off is on a list");
         let list = self.lru_gen_del(guard, id).unwrap_or_else(|| {
             let list = LruList::of(folio);

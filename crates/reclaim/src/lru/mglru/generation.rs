@@ -3,7 +3,7 @@
 use super::lrugen::LruGen;
 use super::{MAX_NR_GENS, PerGeneration, gen_from_seq};
 use crate::folio::{Folio, FolioFlags, LruFlags};
-use crate::id::{FolioId, MemcgId};
+use crate::id::{FolioNr, MemcgId};
 use crate::lru::lru_list::{LruList, Zones, kind_of};
 use crate::lru::lruvec::place::LruGuard;
 use crate::mm::VmFlags;
@@ -32,10 +32,10 @@ impl MmState<'_> {
     pub(in crate::lru) fn lru_gen_add(
         &self,
         guard: &LruGuard<'_>,
-        id: FolioId,
+        id: FolioNr,
         reclaiming: bool,
     ) -> Option<LruList> {
-        let (folio, lrugen) = (self.folio(id), self.lru_gen(guard.memcg));
+        let (folio, lrugen) = (self.folio_at(id), self.lru_gen(guard.memcg));
         if folio.lru().contains(LruFlags::UNEVICTABLE) || !guard.generations {
             return None;
         }
@@ -48,11 +48,11 @@ impl MmState<'_> {
     pub(in crate::lru) fn lru_gen_join(
         &self,
         guard: &LruGuard<'_>,
-        id: FolioId,
+        id: FolioNr,
         generation: usize,
         end: End,
     ) -> LruList {
-        let (folio, lrugen) = (self.folio(id), self.lru_gen(guard.memcg));
+        let (folio, lrugen) = (self.folio_at(id), self.lru_gen(guard.memcg));
         let _ = folio.update_recency(|now| Some(now.in_generation(Some(generation))));
         folio.update_lru(LruFlags::empty(), LruFlags::ACTIVE);
         self.lru_gen_list(guard, id, generation, end);
@@ -66,8 +66,8 @@ impl MmState<'_> {
     /// counted as, whose sizes the caller changes. The folio stays active if its generation was
     /// (`lru_gen_del_folio`).
     #[inline]
-    pub(in crate::lru) fn lru_gen_del(&self, guard: &LruGuard<'_>, id: FolioId) -> Option<LruList> {
-        let (folio, lrugen) = (self.folio(id), self.lru_gen(guard.memcg));
+    pub(in crate::lru) fn lru_gen_del(&self, guard: &LruGuard<'_>, id: FolioNr) -> Option<LruList> {
+        let (folio, lrugen) = (self.folio_at(id), self.lru_gen(guard.memcg));
         let generation = self.lru_gen_unlink(guard, id, false)?;
         let (kind, zone) = (kind_of(folio), self.zone_of(folio));
         lrugen.grow(generation, kind, zone, -(folio.nr_pages() as i64));
@@ -81,10 +81,10 @@ impl MmState<'_> {
     pub(crate) fn lru_gen_unlink(
         &self,
         guard: &LruGuard<'_>,
-        id: FolioId,
+        id: FolioNr,
         reclaiming: bool,
     ) -> Option<usize> {
-        let (folio, lrugen) = (self.folio(id), self.lru_gen(guard.memcg));
+        let (folio, lrugen) = (self.folio_at(id), self.lru_gen(guard.memcg));
         folio.recency().generation()?;
         self.lru_gen_unlist(guard, id);
         let before = folio.update_recency(|now| Some(now.in_generation(None)));
@@ -113,7 +113,7 @@ impl MmState<'_> {
     pub(crate) fn lru_gen_move(
         &self,
         guard: &LruGuard<'_>,
-        id: FolioId,
+        id: FolioNr,
         generation: usize,
         end: End,
     ) {
@@ -121,8 +121,8 @@ impl MmState<'_> {
         self.lru_gen_list(guard, id, generation, end);
     }
 
-    fn lru_gen_list(&self, guard: &LruGuard<'_>, id: FolioId, generation: usize, end: End) {
-        let folio = self.folio(id);
+    fn lru_gen_list(&self, guard: &LruGuard<'_>, id: FolioNr, generation: usize, end: End) {
+        let folio = self.folio_at(id);
         folio.set_listed_in(Some(generation));
         let (kind, zone) = (kind_of(folio), self.zone_of(folio));
         let list = &self.lru_gen(guard.memcg).lists[generation][kind][zone];
@@ -132,8 +132,8 @@ impl MmState<'_> {
         }
     }
 
-    fn lru_gen_unlist(&self, guard: &LruGuard<'_>, id: FolioId) {
-        let folio = self.folio(id);
+    fn lru_gen_unlist(&self, guard: &LruGuard<'_>, id: FolioNr) {
+        let folio = self.folio_at(id);
         let generation = folio.listed_in().expect("a folio of a generation is on a list");
         let (kind, zone) = (kind_of(folio), self.zone_of(folio));
         self.lru_gen(guard.memcg).lists[generation][kind][zone].remove(self.folios.table, id);
@@ -147,10 +147,10 @@ impl MmState<'_> {
     pub(crate) fn folio_inc_gen(
         &self,
         guard: &LruGuard<'_>,
-        id: FolioId,
+        id: FolioNr,
         sizes: &mut PerGeneration<i64>,
     ) -> usize {
-        let folio = self.folio(id);
+        let folio = self.folio_at(id);
         let oldest = gen_from_seq(self.lru_gen(guard.memcg).min_seq(kind_of(folio)));
         let next = (oldest + 1) % MAX_NR_GENS;
         let changed = folio.update_recency(|now| {

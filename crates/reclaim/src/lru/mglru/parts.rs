@@ -1,7 +1,7 @@
 //! The parts of an address space that a walk reads: the VMAs whose accesses predict use.
 
 use crate::folio::MappingKind;
-use crate::id::VmaId;
+use crate::id::VmaNr;
 use crate::mm::{Mm, VmFlags, Vma};
 use crate::mm_state::MmState;
 use core::cmp::{max, min};
@@ -30,7 +30,7 @@ pub(crate) struct Parts<'a, 'm> {
     mm: &'a Mm,
     swappiness: u8,
     /// The first VMA that may hold the next range.
-    vma: Option<VmaId>,
+    vma: Option<VmaNr>,
 }
 
 impl<'a, 'm> Parts<'a, 'm> {
@@ -40,14 +40,14 @@ impl<'a, 'm> Parts<'a, 'm> {
 
     /// Returns the flags of the VMA of the part found last.
     pub(crate) fn vm_flags(&self) -> VmFlags {
-        self.vma.map_or(VmFlags::empty(), |id| self.maps.vma(id).flags())
+        self.vma.map_or(VmFlags::empty(), |id| self.maps.vma_at(id).flags())
     }
 
     /// Returns the first part of a VMA in `range`. The range begins no earlier than that of the
     /// call before (Linux 7.3.4, `get_next_vma`).
     pub(crate) fn next_in(&mut self, range: VirtRange) -> Option<VirtRange> {
         while let Some(id) = self.vma {
-            let vma = self.maps.vma(id);
+            let vma = self.maps.vma_at(id);
             let part = max(vma.start(), range.start)..min(vma.end(), range.end);
             if part.start >= range.end {
                 return None;

@@ -89,16 +89,16 @@ mod tests {
     fn come_back(ground: &mut Ground, kind: usize, before: Recency) -> (usize, Recency) {
         let [old, new] = [(); 2].map(|()| ground.folio(kind, 0, 2, ROOT));
         let (maps, world, cpu) = (&ground.maps, &ground.world, &mut ground.cpu);
-        maps.folio(old).note_use(before, Recency::NONE);
-        let shadow = maps.lru_gen_eviction(maps.folio(old));
-        maps.on(world, cpu, TUNING).lru_gen_refault(maps.folio(new), shadow);
+        maps.folio_at(old).note_use(before, Recency::NONE);
+        let shadow = maps.lru_gen_eviction(maps.folio_at(old));
+        maps.on(world, cpu, TUNING).lru_gen_refault(maps.folio_at(new), shadow);
         let lrugen = maps.lru_gen(ROOT);
         let tiers = [&lrugen.evicted, &lrugen.refaulted].map(|of| {
             let counted = |n: &core::sync::atomic::AtomicU64| n.swap(0, Relaxed) == 4;
             of[kind].iter().position(counted).expect("a tier has its four pages")
         });
         assert_eq!(tiers[0], tiers[1], "{before:?}");
-        (tiers[0], maps.folio(new).recency())
+        (tiers[0], maps.folio_at(new).recency())
     }
 
     #[test]
@@ -144,20 +144,20 @@ mod tests {
             let elsewhere = ground.folio(FILE, 0, 1, ROOT);
             let (maps, world, cpu) = (&ground.maps, &ground.world, &mut ground.cpu);
             if workingset {
-                maps.folio(old).note_use(Recency::WORKINGSET, Recency::NONE);
+                maps.folio_at(old).note_use(Recency::WORKINGSET, Recency::NONE);
             }
-            let shadow = maps.workingset_eviction(maps.folio(old), None);
-            maps.on(world, cpu, TUNING).workingset_refault(elsewhere, shadow);
-            maps.on(world, cpu, TUNING).workingset_refault(recent, shadow);
+            let shadow = maps.workingset_eviction(maps.folio_at(old), None);
+            maps.on(world, cpu, TUNING).workingset_refault_at(elsewhere, shadow);
+            maps.on(world, cpu, TUNING).workingset_refault_at(recent, shadow);
             let active = u64::from(in_fault && workingset);
             let wanted = [2, 2 * active, 2 * u64::from(workingset)];
             assert_eq!(counters(&ground, child), wanted);
             assert_eq!(counters(&ground, ROOT), [0; 3]);
             let (maps, world, cpu) = (&ground.maps, &ground.world, &mut ground.cpu);
             assert!(maps.on(world, cpu, TUNING).inc_max_seq(child, 3, 60));
-            maps.on(world, cpu, TUNING).workingset_refault(late, shadow);
+            maps.on(world, cpu, TUNING).workingset_refault_at(late, shadow);
             assert_eq!(counters(&ground, child), [4, wanted[1], wanted[2]], "long ago");
-            assert_eq!(ground.maps.folio(late).recency(), Recency::NONE);
+            assert_eq!(ground.maps.folio_at(late).recency(), Recency::NONE);
         }
     }
 
@@ -177,20 +177,20 @@ mod tests {
             let [old, new, locked] = [(); 3].map(|()| ground.folio(FILE, 0, 0, ROOT));
             let (maps, world, cpu) = (&ground.maps, &ground.world, &mut ground.cpu);
             if workingset {
-                maps.folio(old).note_use(set, Recency::NONE);
+                maps.folio_at(old).note_use(set, Recency::NONE);
             }
-            let shadow = maps.workingset_eviction(maps.folio(old), None);
+            let shadow = maps.workingset_eviction(maps.folio_at(old), None);
             cpu.state.in_fault = in_fault;
             for id in [new, locked] {
-                maps.on(world, cpu, TUNING).workingset_refault(id, shadow);
+                maps.on(world, cpu, TUNING).workingset_refault_at(id, shadow);
             }
-            maps.folio(locked).update_flags(FolioFlags::MLOCKED, FolioFlags::empty());
-            maps.on(world, cpu, TUNING).lru_add(new);
-            maps.on(world, cpu, TUNING).lru_add(locked);
+            maps.folio_at(locked).update_flags(FolioFlags::MLOCKED, FolioFlags::empty());
+            maps.on(world, cpu, TUNING).lru_add_at(new);
+            maps.on(world, cpu, TUNING).lru_add_at(locked);
             let (generation, marks) = wanted;
             let joined = marks.in_generation(Some(generation));
-            assert_eq!(maps.folio(new).recency(), joined, "{in_fault} {workingset}");
-            let unlisted = maps.folio(locked).recency();
+            assert_eq!(maps.folio_at(new).recency(), joined, "{in_fault} {workingset}");
+            let unlisted = maps.folio_at(locked).recency();
             assert_eq!(unlisted, if workingset { set } else { Recency::NONE });
         }
     }

@@ -33,7 +33,7 @@ impl<W: World> Engine<'_, W> {
         let mut found = None;
         // From the head on, since each folio joins behind the one before it.
         for id in lists.iter().flat_map(|list| list.iter(maps.folios.table)) {
-            let folio = maps.folio(id);
+            let folio = maps.folio_at(id);
             let generation = folio.recency().generation();
             if out.len as u64 == SWAP_CLUSTER_MAX || found.is_some_and(|of| of != generation) {
                 break;
@@ -86,7 +86,7 @@ mod tests {
                     let engine = maps.on(world, cpu, TUNING);
                     let guard = engine.lock_lruvec(child);
                     let list = maps.lru_place_aged(&guard, id, *age);
-                    maps.resize(&guard, list, &maps.in_zones(maps.folio(id)));
+                    maps.resize(&guard, list, &maps.in_zones(maps.folio_at(id)));
                     drop(guard);
                     ids.push(id);
                 }

@@ -5,7 +5,7 @@ use super::lrugen::LruGen;
 use super::tier::{is_lazily_promoted, reset_ctrl_pos, tier_of};
 use super::{MAX_LRU_BATCH, MAX_NR_GENS, MIN_NR_GENS, PerGeneration, gen_from_seq};
 use crate::engine::Engine;
-use crate::id::{FolioId, MemcgId};
+use crate::id::{FolioNr, MemcgId};
 use crate::lru::lru_list::{ANON, FILE, LruList, Zones};
 use crate::lru::lruvec::place::LruGuard;
 use crate::mm_state::MmState;
@@ -150,11 +150,11 @@ impl MmState<'_> {
     fn carry_on(
         &self,
         guard: &LruGuard<'_>,
-        id: FolioId,
+        id: FolioNr,
         kind: usize,
         sizes: &mut PerGeneration<i64>,
     ) {
-        let folio = self.folio(id);
+        let folio = self.folio_at(id);
         let recency = folio.recency();
         let to = self.folio_inc_gen(guard, id, sizes);
         self.lru_gen_move(guard, id, to, End::Tail);

@@ -111,7 +111,7 @@ impl MmState<'_> {
         };
         let to = self.lru_gen_add(guard, id, false);
         let to = to.expect("generations are in use, and it is evictable");
-        let pages = self.in_zones(self.folio(id));
+        let pages = self.in_zones(self.folio_at(id));
         self.resize(guard, from, &pages.map(|nr| -nr));
         self.resize(guard, to, &pages);
         true
@@ -125,7 +125,7 @@ impl MmState<'_> {
             return false;
         };
         let list = self.lru_gen_del(guard, id).expect("it is on a generation's list");
-        debug_assert_eq!(LruList::of(self.folio(id)), list, "it counts there already");
+        debug_assert_eq!(LruList::of(self.folio_at(id)), list, "it counts there already");
         self.memcg(guard.memcg).lruvec.lists[list as usize].push_head(self.folios.table, id);
         true
     }
@@ -159,14 +159,14 @@ mod tests {
         assert_eq!(ground.check(MemcgId::ROOT).len(), 24);
         assert_eq!(sizes(&ground), before);
         for (seq, kind, id) in &made {
-            let list = LruList::of(ground.maps.folio(*id));
+            let list = LruList::of(ground.maps.folio_at(*id));
             assert_eq!((list.is_active(), list.is_file()), (*seq > 1, *kind == FILE));
         }
         ground.engine().set_lru_gen_caps(off | LruGenCaps::CORE);
         assert_eq!(ground.check(MemcgId::ROOT).len(), 24);
         for (seq, kind, id) in made {
             let generation = if seq > 1 || kind == ANON { 2 } else { 0 };
-            assert_eq!(ground.maps.folio(id).recency().generation(), Some(generation));
+            assert_eq!(ground.maps.folio_at(id).recency().generation(), Some(generation));
         }
     }
 
@@ -180,7 +180,7 @@ mod tests {
             let child = maps.on(world, cpu, TUNING).add_memcg(MemcgId::ROOT).expect("room");
             for _ in 0..folios {
                 let id = ground.folio(FILE, 0, 0, child);
-                ground.engine().lru_add(id);
+                ground.engine().lru_add_at(id);
             }
             for caps in [LruGenCaps::empty(), LruGenCaps::CORE] {
                 ground.world.relaxed.store(0, Relaxed);
@@ -198,7 +198,7 @@ mod tests {
         for caps in [LruGenCaps::all(), LruGenCaps::CORE, LruGenCaps::CORE] {
             ground.engine().set_lru_gen_caps(caps);
             assert_eq!(ground.maps.lru_gen_caps(), caps);
-            assert_eq!(ground.maps.folio(id).recency().generation(), Some(1));
+            assert_eq!(ground.maps.folio_at(id).recency().generation(), Some(1));
             assert!(ground.maps.lru_gen_settled());
         }
     }

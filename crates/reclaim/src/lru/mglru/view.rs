@@ -24,7 +24,8 @@ impl MmState<'_> {
         kind: usize,
         zone: usize,
     ) -> impl Iterator<Item = FolioId> {
-        self.lru_gen(memcg).lists[generation][kind][zone].iter(self.folios.table)
+        let listed = self.lru_gen(memcg).lists[generation][kind][zone].iter(self.folios.table);
+        listed.map(|nr| self.folio_id(nr))
     }
 
     /// Returns the pages counted in a generation, whatever list they are on; see

@@ -124,8 +124,8 @@ impl Trial {
         if done {
             let mut from = at.start;
             while let Some(id) = maps.first_vma_after(of, from, at.end) {
-                maps.vma(id).set_flags(flags);
-                from = maps.vma(id).end();
+                maps.vma_at(id).set_flags(flags);
+                from = maps.vma_at(id).end();
             }
             engine.merge_range(of, &at);
         }
@@ -157,7 +157,8 @@ impl Trial {
             .maps
             .find_vma(self.maps.mm(area.mm).expect("it lives"), addr(area.start))
             .expect("it is mapped");
-        self.engine().munmap(id);
+        let id = self.maps.vma_id(id);
+        self.engine().munmap(id).expect("it lives");
     }
 
     fn sort(&mut self) {
@@ -185,14 +186,14 @@ impl Trial {
             let of = maps.mm(mm).expect("it lives");
             let found = successors(maps.first_vma(of), |id| maps.next_vma(of, *id));
             let expected = || self.model.iter().copied().filter(move |area| area.mm == mm);
-            assert!(found.map(|id| self.area(maps.vma(id))).eq(expected()));
+            assert!(found.map(|id| self.area(maps.vma_at(id))).eq(expected()));
             for page in 0..PAGES {
                 let holds = expected().find(|area| (area.start..area.end).contains(&page));
                 let id = maps.find_vma(of, addr(page));
-                assert_eq!(id.map(|id| self.area(maps.vma(id))), holds);
+                assert_eq!(id.map(|id| self.area(maps.vma_at(id))), holds);
                 let next = expected().find(|area| area.end > page && area.start < page + 5);
                 let id = maps.first_vma_after(of, addr(page), addr(page + 5));
-                assert_eq!(id.map(|id| self.area(maps.vma(id))), next);
+                assert_eq!(id.map(|id| self.area(maps.vma_at(id))), next);
             }
         }
         for mapping in self.mappings {

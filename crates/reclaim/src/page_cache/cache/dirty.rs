@@ -8,7 +8,7 @@
 use super::index::{Key, nr_buckets};
 use crate::engine::Engine;
 use crate::folio::{Folio, FolioFlags};
-use crate::id::{FolioId, MappingId, MappingNr};
+use crate::id::{FolioId, FolioNr, MappingId, MappingNr};
 use crate::memory::BadId;
 use crate::mm_state::MmState;
 use core::sync::atomic::Ordering::Relaxed;
@@ -101,8 +101,8 @@ impl<E: Env> Engine<'_, E> {
             if orders & 1 << walk.order != 0 {
                 while let Some(bucket) = walk.next_tag(maps) {
                     let found = self.take_dirty_in(bucket, walk);
-                    if found.is_some() {
-                        return Ok(found);
+                    if let Some(nr) = found {
+                        return Ok(Some(maps.folio_id(nr)));
                     }
                     (walk.at, walk.from) = (walk.at + 1, 0);
                 }
@@ -114,14 +114,14 @@ impl<E: Env> Engine<'_, E> {
 
     /// Finds the next dirty folio of a walk in a bucket, and clears the bucket's tag if it has no
     /// dirty folio at all.
-    fn take_dirty_in(&mut self, bucket: u64, walk: &mut DirtyFolios) -> Option<FolioId> {
+    fn take_dirty_in(&mut self, bucket: u64, walk: &mut DirtyFolios) -> Option<FolioNr> {
         let maps = self.maps;
         let locked = self.lock_index();
         maps.stored.tags.clear(bucket);
-        let mut next: Option<(u64, FolioId)> = None;
+        let mut next: Option<(u64, FolioNr)> = None;
         let mut some = false;
         for id in maps.folios_in(bucket, &locked) {
-            let folio = maps.folio(id);
+            let folio = maps.folio_at(id);
             if folio.flags().contains(FolioFlags::SWAPBACKED) || !folio.may_be_dirty() {
                 continue;
             }
@@ -137,7 +137,7 @@ impl<E: Env> Engine<'_, E> {
         }
         let (number, id) = next?;
         walk.from = number + 1;
-        maps.folio(id).get(1);
+        maps.folio_at(id).get(1);
         drop(locked);
         Some(id)
     }

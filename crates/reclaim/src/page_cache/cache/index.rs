@@ -4,10 +4,11 @@ use super::shadow::Shadow;
 use super::{Exists, SLOT, ShadowEntry};
 use crate::engine::Engine;
 use crate::folio::{Folio, FolioFlags};
-use crate::id::{FolioId, MappingId, MappingNr, NONE, SwapSlot};
+use crate::id::{FolioId, FolioNr, MappingId, MappingNr, NONE, SwapSlot};
 use crate::lock::WriteGuard;
 use crate::memory::BadId;
 use crate::mm_state::MmState;
+use crate::page_cache::cache::IndexError;
 use crate::page_cache::swap::Slot;
 use crate::rank::{Rank, Ranked};
 use crate::vmstat::Counter;
@@ -19,7 +20,7 @@ use pageout_paging::Env;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Found {
     /// The folio that holds it.
-    Folio(FolioId),
+    Folio(FolioNr),
     /// The slot it was swapped out to.
     Slot(SwapSlot),
 }
@@ -90,16 +91,17 @@ impl<E: Env> Engine<'_, E> {
         index: u64,
     ) -> Result<Option<FolioId>, BadId> {
         self.maps.mapping(mapping)?;
-        Ok(self.filemap_get(MappingNr(mapping.nr), index))
+        let found = self.filemap_get(MappingNr(mapping.nr), index);
+        Ok(found.map(|nr| self.maps.folio_id(nr)))
     }
 
     /// Finds a folio like `filemap_get_folio`, in a mapping that lives at least as long as the
     /// call.
-    pub(crate) fn filemap_get(&mut self, mapping: MappingNr, index: u64) -> Option<FolioId> {
+    pub(crate) fn filemap_get(&mut self, mapping: MappingNr, index: u64) -> Option<FolioNr> {
         let maps = self.maps;
         let locked = self.lock_index();
         let found = match find(maps, &locked, mapping, index) {
-            Some(Found::Folio(id)) if maps.folio(id).try_get() => Some(id),
+            Some(Found::Folio(id)) if maps.folio_at(id).try_get() => Some(id),
             _ => None,
         };
         drop(locked);
@@ -111,10 +113,16 @@ impl<E: Env> Engine<'_, E> {
     /// forgets that shadow if the new folio covers all of its pages.
     ///
     /// # Errors
-    /// [`Exists`] if the index has one of its pages already; nothing is changed then.
-    pub fn filemap_add_folio(&mut self, id: FolioId) -> Result<Option<Shadow>, Exists> {
+    /// [`IndexError::Exists`] if the index has one of its pages already, and
+    /// [`IndexError::BadId`]; nothing is changed then.
+    pub fn filemap_add_folio(&mut self, id: FolioId) -> Result<Option<Shadow>, IndexError> {
+        Ok(self.filemap_add_at(self.maps.folio_nr(id)?)?)
+    }
+
+    /// Puts a folio into its file's index, by its entry.
+    pub(crate) fn filemap_add_at(&mut self, id: FolioNr) -> Result<Option<Shadow>, Exists> {
         let maps = self.maps;
-        let folio = maps.folio(id);
+        let folio = maps.folio_at(id);
         let key = Key::of(folio);
         let locked = self.lock_index();
         let known = Orders(maps.mapping_at(key.mapping).orders.load(Relaxed));
@@ -138,19 +146,25 @@ impl<E: Env> Engine<'_, E> {
     /// passes to the caller. The caller holds the folio's lock. [`contract`](crate::contract) says
     /// how a file is truncated.
     ///
-    /// # Panics
-    /// If the folio is not in the index.
-    pub fn filemap_remove_folio(&mut self, id: FolioId) {
+    /// # Errors
+    /// [`IndexError::Absent`] if the folio is not in the index, and [`IndexError::BadId`]; nothing
+    /// is changed then.
+    pub fn filemap_remove_folio(&mut self, id: FolioId) -> Result<(), IndexError> {
+        let nr = self.maps.folio_nr(id)?;
         let locked = self.lock_index();
-        unlink(self.maps, &locked, id, None);
+        let indexed = self.maps.folio_at(nr).flags().contains(FolioFlags::INDEXED);
+        if indexed {
+            unlink(self.maps, &locked, nr, None);
+        }
         drop(locked);
+        indexed.then_some(()).ok_or(IndexError::Absent)
     }
 }
 
 /// Puts a locked folio into its file's index, which has nothing for its pages. The caller gives the
 /// index a reference to it.
-pub(in crate::page_cache) fn link(maps: &MmState<'_>, _: &Locked<'_>, id: FolioId) {
-    let folio = maps.folio(id);
+pub(in crate::page_cache) fn link(maps: &MmState<'_>, _: &Locked<'_>, id: FolioNr) {
+    let folio = maps.folio_at(id);
     let (key, mapping) = (Key::of(folio), maps.mapping_at(folio.mapping()));
     chain(maps, key, &folio.chain, id.0);
     let past = folio.range().end;
@@ -164,8 +178,8 @@ pub(in crate::page_cache) fn link(maps: &MmState<'_>, _: &Locked<'_>, id: FolioI
 
 /// Takes a locked folio out of its file's index and leaves a shadow.
 #[inline]
-pub(crate) fn unlink(maps: &MmState<'_>, _: &Locked<'_>, id: FolioId, shadow: Option<Shadow>) {
-    let folio = maps.folio(id);
+pub(crate) fn unlink(maps: &MmState<'_>, _: &Locked<'_>, id: FolioNr, shadow: Option<Shadow>) {
+    let folio = maps.folio_at(id);
     let key = Key::of(folio);
     unchain(maps, key, id.0);
     count_shmem(maps, folio, false);
@@ -247,7 +261,7 @@ fn unchain(maps: &MmState<'_>, key: Key, number: u32) {
 #[inline]
 fn next_of<'a>(maps: &'a MmState<'_>, number: u32) -> &'a AtomicU32 {
     match number & SLOT {
-        0 => &maps.folio(FolioId(number)).chain,
+        0 => &maps.folio_at(FolioNr(number)).chain,
         _ => &maps.slot(SwapSlot(number & !SLOT)).chain,
     }
 }
@@ -302,8 +316,8 @@ impl IndexWalk {
             let found = match self.buckets {
                 true => self.in_bucket(maps),
                 false => match find(maps, locked, self.mapping, self.next) {
-                    Some(Found::Folio(id)) if maps.folio(id).index() < self.from => {
-                        next = maps.folio(id).range().end;
+                    Some(Found::Folio(id)) if maps.folio_at(id).index() < self.from => {
+                        next = maps.folio_at(id).range().end;
                         None
                     }
                     Some(_) => Some(self.next),
@@ -332,7 +346,7 @@ impl IndexWalk {
         let mut at = maps.folios.table[self.next as usize].bucket.load(Relaxed);
         while at != NONE {
             let key = match at & SLOT {
-                0 => Key::of(maps.folio(FolioId(at))),
+                0 => Key::of(maps.folio_at(FolioNr(at))),
                 _ => Key::of_slot(maps.slot(SwapSlot(at & !SLOT))),
             };
             let first = key.number << key.order;
@@ -369,7 +383,7 @@ pub(crate) fn forget_shadows(maps: &MmState<'_>, _: &Locked<'_>, mapping: Mappin
 pub(crate) fn set_past(maps: &MmState<'_>, locked: &Locked<'_>, mapping: MappingNr, from: u64) {
     let last = from.checked_sub(1).and_then(|last| find(maps, locked, mapping, last));
     let end = match last {
-        Some(Found::Folio(id)) => maps.folio(id).range().end,
+        Some(Found::Folio(id)) => maps.folio_at(id).range().end,
         _ => from,
     };
     let past = &maps.mapping_at(mapping).past;
@@ -409,11 +423,11 @@ fn bucket<'a>(maps: &'a MmState<'_>, key: Key) -> &'a AtomicU32 {
 
 impl MmState<'_> {
     /// Returns the folios in a bucket.
-    pub(super) fn folios_in(&self, bucket: u64, _: &Locked<'_>) -> impl Iterator<Item = FolioId> {
+    pub(super) fn folios_in(&self, bucket: u64, _: &Locked<'_>) -> impl Iterator<Item = FolioNr> {
         let named = |link: &AtomicU32| Some(link.load(Relaxed)).filter(|at| *at != NONE);
         let first = named(&self.folios.table[bucket as usize].bucket);
         let chain = core::iter::successors(first, move |at| named(next_of(self, *at)));
-        chain.filter(|at| at & SLOT == 0).map(FolioId)
+        chain.filter(|at| at & SLOT == 0).map(FolioNr)
     }
 }
 
@@ -430,7 +444,7 @@ fn lookup(maps: &MmState<'_>, key: Key) -> Option<Found> {
     let mut at = bucket(maps, key).load(Relaxed);
     while at != NONE {
         let (here, found) = match at & SLOT {
-            0 => (Key::of(maps.folio(FolioId(at))), Found::Folio(FolioId(at))),
+            0 => (Key::of(maps.folio_at(FolioNr(at))), Found::Folio(FolioNr(at))),
             _ => {
                 let slot = SwapSlot(at & !SLOT);
                 (Key::of_slot(maps.slot(slot)), Found::Slot(slot))

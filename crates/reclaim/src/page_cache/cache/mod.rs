@@ -11,6 +11,7 @@ pub(super) mod index;
 pub(super) mod shadow;
 pub(super) mod tags;
 
+use crate::memory::BadId;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// The shadow of an evicted folio of a file, in 24 bytes. The table of shadows is bounded: a new
@@ -33,10 +34,29 @@ impl ShadowEntry {
     }
 }
 
-/// The error that the index already has a page of the file (EEXIST).
+/// The error that there is another folio already.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Exists;
+
+/// The reason why the index of a file, or the swap cache, was not changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("the file index already has a folio there")]
-pub struct Exists;
+pub enum IndexError {
+    /// The index has a folio there already, or the slots no longer have the folio's pages (EEXIST).
+    #[error("there is another folio already")]
+    Exists,
+    /// The folio is not in the index (ENOENT).
+    #[error("the folio is not in the index")]
+    Absent,
+    /// The folio was freed, or the slots are out of range.
+    #[error(transparent)]
+    BadId(#[from] BadId),
+}
+
+impl From<Exists> for IndexError {
+    fn from(_: Exists) -> Self {
+        Self::Exists
+    }
+}
 
 /// The bit that the numbers of slots have in the chains of the index, and those of folios have not.
 pub(crate) const SLOT: u32 = 1 << 31;

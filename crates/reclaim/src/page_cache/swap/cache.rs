@@ -3,14 +3,29 @@
 use super::Slot;
 use crate::engine::Engine;
 use crate::folio::{FolioFlags, FolioGuard};
-use crate::id::{FolioId, MappingId, MappingNr, MemcgId, NONE, SwapSlot};
+use crate::id::{FolioId, FolioNr, MappingId, MappingNr, MemcgId, NONE, SwapSlot};
+use crate::memory::{BadId, TableKind};
 use crate::mm_state::MmState;
-use crate::page_cache::cache::Exists;
 use crate::page_cache::cache::index::Locked;
 use crate::page_cache::cache::shadow::Shadow;
+use crate::page_cache::cache::{Exists, IndexError};
 use core::num::NonZeroU64;
 use core::sync::atomic::Ordering::Relaxed;
 use pageout_paging::Env;
+
+/// The reason why the entries of a swap slot were not counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum SlotError {
+    /// A slot is out of range.
+    #[error(transparent)]
+    BadId(#[from] BadId),
+    /// A slot is free, or no entry names it.
+    #[error("a slot is free, or no entry names it")]
+    Free,
+    /// A slot is named by as many entries as can be counted (ENOMEM).
+    #[error("the number of entries that name a swap slot is at its maximum")]
+    Full,
+}
 
 impl MmState<'_> {
     /// Returns the number of free swap slots (the kernel's `get_nr_swap_pages`).
@@ -20,21 +35,42 @@ impl MmState<'_> {
     }
 
     /// Returns the cgroup that the page in a slot was charged to.
-    pub fn slot_memcg(&self, slot: SwapSlot) -> MemcgId {
+    pub(crate) fn slot_memcg(&self, slot: SwapSlot) -> MemcgId {
         MemcgId(self.stored.slots[slot.0 as usize].memcg.load(Relaxed))
     }
 
     /// Returns the number of page-table entries that name a slot, or 1 if the index of shared
     /// memory does.
-    pub fn slot_entries(&self, slot: SwapSlot) -> u32 {
-        self.stored.slots[slot.0 as usize].entries.load(Relaxed).into()
+    ///
+    /// # Errors
+    /// [`BadId`] if it is out of range.
+    pub fn slot_entries(&self, slot: SwapSlot) -> Result<u32, BadId> {
+        self.check_slots(slot, 1)?;
+        Ok(self.nr_slot_entries(slot))
+    }
+
+    #[inline]
+    pub(crate) fn nr_slot_entries(&self, slot: SwapSlot) -> u32 {
+        self.slot(slot).entries.load(Relaxed).into()
     }
 
     /// Returns the page of shared memory that is in a slot, if one is.
-    pub fn slot_shmem(&self, slot: SwapSlot) -> Option<(MappingId, u64)> {
+    ///
+    /// # Errors
+    /// [`BadId`] if it is out of range.
+    pub fn slot_shmem(&self, slot: SwapSlot) -> Result<Option<(MappingId, u64)>, BadId> {
+        self.check_slots(slot, 1)?;
         let slot = self.slot(slot);
         let mapping = slot.mapping.load(Relaxed);
-        (mapping != NONE).then(|| (self.mapping_id(MappingNr(mapping)), slot.index.load(Relaxed)))
+        let page = || (self.mapping_id(MappingNr(mapping)), slot.index.load(Relaxed));
+        Ok((mapping != NONE).then(page))
+    }
+
+    /// Checks that a caller's slots are in the table.
+    fn check_slots(&self, first: SwapSlot, nr: usize) -> Result<(), BadId> {
+        let left = self.stored.slots.len().checked_sub(first.0 as usize);
+        let there = left.is_some_and(|left| nr <= left && left > 0);
+        there.then_some(()).ok_or(BadId(TableKind::Slots))
     }
 
     #[inline]
@@ -74,7 +110,7 @@ impl<E: Env> Engine<'_, E> {
     /// Allocates slots for a locked anonymous folio and puts it into the swap cache, where it is
     /// not yet. The cache takes a reference, and the folio is dirty, since its slots have no
     /// content yet. Returns false if there are not enough free slots in a row.
-    pub fn add_to_swap(&mut self, guard: &FolioGuard<'_>, id: FolioId) -> bool {
+    pub(crate) fn add_to_swap(&mut self, guard: &FolioGuard<'_>, id: FolioNr) -> bool {
         let locked = self.lock_index();
         let first = alloc_slots(self.maps, &locked, guard, id);
         if first.is_some() {
@@ -91,7 +127,7 @@ pub(in crate::page_cache) fn alloc_slots(
     maps: &MmState<'_>,
     _: &Locked<'_>,
     guard: &FolioGuard<'_>,
-    id: FolioId,
+    id: FolioNr,
 ) -> Option<SwapSlot> {
     let folio = guard.folio();
     debug_assert!(!folio.flags().contains(FolioFlags::SWAPCACHE), "in the swap cache once");
@@ -123,9 +159,21 @@ fn find_free(maps: &MmState<'_>, nr: usize) -> Option<SwapSlot> {
 }
 
 impl<E: Env> Engine<'_, E> {
-    /// Counts one more entry for each of `nr` slots that are in use. Returns false and changes
-    /// nothing if one of them already has as many as can be counted (ENOMEM).
-    pub fn swap_dup_entries(&mut self, slot: SwapSlot, nr: usize) -> bool {
+    /// Counts one more entry for each of `nr` slots that are in use.
+    ///
+    /// # Errors
+    /// [`SlotError::BadId`], [`SlotError::Free`] and [`SlotError::Full`]; nothing is changed then.
+    pub fn swap_dup_entries(&mut self, slot: SwapSlot, nr: usize) -> Result<(), SlotError> {
+        self.maps.check_slots(slot, nr)?;
+        if self.maps.slots_at(slot, nr).iter().any(Slot::is_free) {
+            return Err(SlotError::Free);
+        }
+        self.dup_entries(slot, nr).then_some(()).ok_or(SlotError::Full)
+    }
+
+    /// Counts one more entry for each of `nr` slots. Returns false and changes nothing if one of
+    /// them already has as many as can be counted (ENOMEM).
+    pub(crate) fn dup_entries(&mut self, slot: SwapSlot, nr: usize) -> bool {
         let locked = self.lock_index();
         let slots = self.maps.slots_at(slot, nr);
         let room = slots.iter().all(|slot| slot.entries.load(Relaxed) < u16::MAX);
@@ -140,7 +188,22 @@ impl<E: Env> Engine<'_, E> {
     }
 
     /// Counts one entry less for each of `nr` slots, and frees those that are no longer used.
-    pub fn swap_put_entries(&mut self, slot: SwapSlot, nr: usize) {
+    ///
+    /// # Errors
+    /// [`SlotError::BadId`], and [`SlotError::Free`] if no entry names one of the slots; nothing is
+    /// changed then.
+    pub fn swap_put_entries(&mut self, slot: SwapSlot, nr: usize) -> Result<(), SlotError> {
+        self.maps.check_slots(slot, nr)?;
+        let named = |slot: &Slot| slot.entries.load(Relaxed) > 0;
+        if !self.maps.slots_at(slot, nr).iter().all(named) {
+            return Err(SlotError::Free);
+        }
+        self.put_entries(slot, nr);
+        Ok(())
+    }
+
+    /// Counts one entry less for each of `nr` slots that entries name.
+    pub(crate) fn put_entries(&mut self, slot: SwapSlot, nr: usize) {
         let maps = self.maps;
         let locked = self.lock_index();
         for slot in maps.slots_at(slot, nr) {
@@ -157,11 +220,20 @@ impl<E: Env> Engine<'_, E> {
     /// Returns the folio that the swap cache has for a slot, with a reference that the caller
     /// drops. The slot's page in it is at the slot's distance from
     /// [`Folio::swap`](crate::Folio::swap).
-    pub fn swap_cache_get_folio(&mut self, slot: SwapSlot) -> Option<FolioId> {
+    ///
+    /// # Errors
+    /// [`BadId`] if the slot is out of range.
+    pub fn swap_cache_get_folio(&mut self, slot: SwapSlot) -> Result<Option<FolioId>, BadId> {
+        self.maps.check_slots(slot, 1)?;
+        Ok(self.swap_cache_get(slot).map(|nr| self.maps.folio_id(nr)))
+    }
+
+    /// Finds a folio in the swap cache, by a slot that is in range.
+    pub(crate) fn swap_cache_get(&mut self, slot: SwapSlot) -> Option<FolioNr> {
         let maps = self.maps;
         let locked = self.lock_index();
-        let id = maps.stored.slots[slot.0 as usize].folio.load(Relaxed);
-        let found = (id != NONE && maps.folio(FolioId(id)).try_get()).then_some(FolioId(id));
+        let id = maps.slot(slot).folio.load(Relaxed);
+        let found = (id != NONE && maps.folio_at(FolioNr(id)).try_get()).then_some(FolioNr(id));
         drop(locked);
         found
     }
@@ -171,12 +243,25 @@ impl<E: Env> Engine<'_, E> {
     /// last evicted there, and forgets it.
     ///
     /// # Errors
-    /// [`Exists`] if the cache already has a folio for one of the slots, if no entry names a slot
-    /// any more, or if it now has another page. Nothing is changed then.
+    /// [`IndexError::Exists`] if the cache already has a folio for one of the slots, if no entry
+    /// names a slot any more, or if it now has another page; [`IndexError::BadId`] also if `id` is
+    /// not the folio that `guard` has locked. Nothing is changed then.
     pub fn swap_cache_add_folio(
         &mut self,
         guard: &FolioGuard<'_>,
         id: FolioId,
+        slot: SwapSlot,
+    ) -> Result<Option<Shadow>, IndexError> {
+        let nr = self.maps.locked_nr(guard, id)?;
+        self.maps.check_slots(slot, guard.folio().nr_pages())?;
+        Ok(self.swap_cache_add_at(guard, nr, slot)?)
+    }
+
+    /// Puts a locked folio into the swap cache, by its entry and by slots that are in range.
+    pub(crate) fn swap_cache_add_at(
+        &mut self,
+        guard: &FolioGuard<'_>,
+        id: FolioNr,
         slot: SwapSlot,
     ) -> Result<Option<Shadow>, Exists> {
         let folio = guard.folio();

@@ -139,7 +139,7 @@ mod tests {
         let id = ground.engine().add_memcg(ROOT).expect("room");
         for _ in 0..pages {
             let folio = ground.folio(FILE, 0, 0, id);
-            ground.engine().lru_add(folio);
+            ground.engine().lru_add_at(folio);
         }
         id
     }

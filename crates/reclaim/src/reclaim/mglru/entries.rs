@@ -2,7 +2,7 @@
 //! look-arounds.
 
 use crate::folio::{Folio, FolioFlags};
-use crate::id::{FolioId, MemcgId};
+use crate::id::{FolioNr, MemcgId};
 use crate::lru::kind_of;
 use crate::lru::mglru::{MmWalk, folio_update_gen};
 use crate::mm::{VmFlags, max_batch};
@@ -30,9 +30,9 @@ impl<'e, 'm, E: Env> Look<'_, 'e, 'm, E> {
     /// cgroup (Linux 7.3.4, `get_pfn_folio`). The lock of the entry's table keeps the folio from
     /// being freed.
     #[inline]
-    pub(super) fn folio(&self, pfn: Pfn) -> Option<(FolioId, &'m Folio)> {
-        let id = self.maps.folio_of(pfn)?;
-        let folio = self.maps.folio(id);
+    pub(super) fn folio(&self, pfn: Pfn) -> Option<(FolioNr, &'m Folio)> {
+        let id = self.maps.folio_nr_of(pfn)?;
+        let folio = self.maps.folio_at(id);
         let ours = folio.recency().generation().is_some() && folio.memcg() == self.memcg;
         ours.then_some((id, folio))
     }
@@ -44,7 +44,7 @@ impl<'e, 'm, E: Env> Look<'_, 'e, 'm, E> {
         &self,
         pt: &LockedTable<'e, E>,
         range: &VirtRange,
-        mut used: impl FnMut(FolioId, &Folio, bool),
+        mut used: impl FnMut(FolioNr, &Folio, bool),
     ) -> usize {
         let first = E::Format::index(Level::Pte, range.start);
         let run = Run { first, nr: entries::<E::Format>(range) };

@@ -4,7 +4,7 @@
 use crate::engine::Engine;
 use crate::folio::{FolioFlags, LruFlags, MAX_NR_ZONES};
 use crate::folio_list::FolioList;
-use crate::id::{FolioId, MemcgId};
+use crate::id::{FolioNr, MemcgId};
 use crate::lru::mglru::{
     End, MAX_LRU_BATCH, MIN_LRU_BATCH, MIN_NR_GENS, PerGeneration, evictable_types, gen_from_seq,
     get_tier_idx, get_type_to_scan, is_lazily_promoted, tier_of,
@@ -45,12 +45,12 @@ impl MmState<'_> {
     fn sort_folio(
         &self,
         guard: &LruGuard<'_>,
-        id: FolioId,
+        id: FolioNr,
         sc: &ScanControl,
         tier_idx: usize,
         sizes: &mut PerGeneration<i64>,
     ) -> bool {
-        let (folio, lrugen) = (self.folio(id), self.lru_gen(guard.memcg));
+        let (folio, lrugen) = (self.folio_at(id), self.lru_gen(guard.memcg));
         let (kind, recency) = (kind_of(folio), folio.recency());
         if folio.flags().contains(FolioFlags::MLOCKED) {
             return false;
@@ -79,8 +79,8 @@ impl MmState<'_> {
     /// Takes a folio off its generation's list, with a reference, and returns the generation it was
     /// in, whose sizes the caller changes. Returns `None` if the folio is being freed
     /// (`isolate_folio`).
-    fn isolate_folio(&self, guard: &LruGuard<'_>, id: FolioId) -> Option<usize> {
-        let folio = self.folio(id);
+    fn isolate_folio(&self, guard: &LruGuard<'_>, id: FolioNr) -> Option<usize> {
+        let folio = self.folio_at(id);
         if !folio.try_get() {
             return None;
         }
@@ -121,7 +121,7 @@ impl MmState<'_> {
                 let Some(id) = list.tail().filter(|id| Some(*id) != first_skipped) else {
                     break;
                 };
-                let nr = self.folio(id).nr_pages() as u64;
+                let nr = self.folio_at(id).nr_pages() as u64;
                 scan.scanned += nr;
                 remaining -= 1;
                 if self.sort_folio(guard, id, sc, tier_idx, &mut sizes) {
@@ -260,7 +260,7 @@ impl MmState<'_> {
         let (mut clean, mut settled) = (FolioList::default(), FolioList::default());
         let lrugen = self.lru_gen(memcg);
         while let Some(id) = rejects.pop(self) {
-            let (folio, flags) = (self.folio(id), self.folio(id).flags());
+            let (folio, flags) = (self.folio_at(id), self.folio_at(id).flags());
             let evictable = !flags.contains(FolioFlags::MLOCKED);
             let idle = !folio.lru().contains(LruFlags::ACTIVE)
                 && folio.mapcount() == 0

@@ -48,7 +48,7 @@ impl<'e, E: Env> Engine<'e, E> {
                     } else if lru_gen_set_refs(near, vma.flags()) {
                         let generation = near.recency().generation();
                         if generation.is_some_and(|generation| generation != youngest) {
-                            self.activate(id);
+                            self.activate_at(id);
                         }
                     }
                 });

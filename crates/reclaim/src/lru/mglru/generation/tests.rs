@@ -84,7 +84,7 @@ struct Model {
     ground: Ground,
     /// The cgroups and their parents.
     memcgs: Vec<(MemcgId, MemcgId)>,
-    folios: Vec<(FolioId, MemcgId)>,
+    folios: Vec<(FolioNr, MemcgId)>,
     made: usize,
 }
 
@@ -107,7 +107,7 @@ impl Model {
         self.made += 1;
         let id = self.ground.folio(kind, zone, order, memcg);
         let (maps, world, cpu) = (&self.ground.maps, &self.ground.world, &mut self.ground.cpu);
-        let folio = maps.folio(id);
+        let folio = maps.folio_at(id);
         let chosen = [FolioFlags::MLOCKED, FolioFlags::DIRTY, FolioFlags::WRITEBACK];
         for (bit, flag) in chosen.into_iter().enumerate() {
             // Few are mlocked.
@@ -115,7 +115,7 @@ impl Model {
                 folio.update_flags(flag, FolioFlags::empty());
             }
         }
-        maps.on(world, cpu, TUNING).lru_add(id);
+        maps.on(world, cpu, TUNING).lru_add_at(id);
         self.folios.push((id, memcg));
     }
 
@@ -125,11 +125,11 @@ impl Model {
         maps.on(world, cpu, TUNING).reset_batch_size(memcg);
     }
 
-    fn young(&mut self, id: FolioId, memcg: MemcgId) {
+    fn young(&mut self, id: FolioNr, memcg: MemcgId) {
         if self.ground.cpu.state.walk.as_ref().is_some_and(|walk| walk.memcg != memcg) {
             self.hand_in();
         }
-        let (maps, folio) = (&self.ground.maps, self.ground.maps.folio(id));
+        let (maps, folio) = (&self.ground.maps, self.ground.maps.folio_at(id));
         let youngest = gen_from_seq(maps.lru_gen(memcg).max_seq());
         let walk = self.ground.cpu.state.walk.as_mut().expect("there is one");
         walk.memcg = memcg;
@@ -146,18 +146,18 @@ impl Model {
         let at = at % self.folios.len();
         let (id, memcg) = self.folios[at];
         let (maps, world, cpu) = (&self.ground.maps, &self.ground.world, &mut self.ground.cpu);
-        let folio = maps.folio(id);
+        let folio = maps.folio_at(id);
         match step {
             Step::Activate(_) => {
-                maps.on(world, cpu, TUNING).activate(id);
+                maps.on(world, cpu, TUNING).activate_at(id);
             }
             Step::Deactivate(_) => {
-                maps.on(world, cpu, TUNING).deactivate(id);
+                maps.on(world, cpu, TUNING).deactivate_at(id);
             }
-            Step::Access(_) => maps.on(world, cpu, TUNING).mark_accessed(id),
+            Step::Access(_) => maps.on(world, cpu, TUNING).mark_accessed_at(id),
             Step::Lazyfree(_) => {
                 let guard = folio.try_lock().expect("no one else");
-                maps.on(world, cpu, TUNING).lazyfree(&guard, id);
+                maps.on(world, cpu, TUNING).lazyfree_at(&guard, id);
             }
             Step::Rotate(_) => maps.on(world, cpu, TUNING).rotate(id),
             Step::Lock(_) => folio.update_flags(FolioFlags::MLOCKED, FolioFlags::empty()),
@@ -168,7 +168,7 @@ impl Model {
                 maps.on(world, cpu, TUNING).putback(&mut list);
             }
             Step::Release(_) => {
-                maps.on(world, cpu, TUNING).release(id, 1).expect("the caller has it");
+                maps.on(world, cpu, TUNING).put_folio(id, 1);
                 self.folios.swap_remove(at);
             }
             _ => self.young(id, memcg),
@@ -245,7 +245,7 @@ impl Model {
             }
         }
         for (id, _) in &self.folios {
-            let folio = self.ground.maps.folio(*id);
+            let folio = self.ground.maps.folio_at(*id);
             let evictable = !folio.lru().contains(LruFlags::UNEVICTABLE);
             let generation = folio.recency().generation();
             assert_eq!(generation.is_some(), enabled && evictable, "{id:?}");

@@ -61,7 +61,7 @@ fn a_new_generation_takes_the_place_of_the_oldest_of_four() {
         for (kind, seq, id) in made {
             let went_on = seq == 0 && evictable_types(swappiness).contains(&kind);
             let generation = if went_on { 1 } else { gen_from_seq(seq) };
-            let folio = ground.maps.folio(id);
+            let folio = ground.maps.folio_at(id);
             assert_eq!(folio.recency().generation(), Some(generation), "{from:?} {swappiness}");
             assert_eq!(folio.listed_in(), Some(generation));
         }
@@ -83,7 +83,7 @@ fn what_a_generation_gives_up_counts_as_protected_and_loses_its_uses() {
         .chain([full])
         .map(|recency| {
             let id = ground.folio_in(0, FILE, 0, 2);
-            ground.maps.folio(id).note_use(recency.union(Recency::RECLAIM), Recency::NONE);
+            ground.maps.folio_at(id).note_use(recency.union(Recency::RECLAIM), Recency::NONE);
             id
         })
         .collect();
@@ -96,7 +96,7 @@ fn what_a_generation_gives_up_counts_as_protected_and_loses_its_uses() {
     let found = averages.each_ref().map(|n| n.load(Relaxed));
     assert_eq!(found, [4, 2, 2, 2], "pages, and half of them: the last was not protected");
     for (id, before) in ids.iter().zip(kept.into_iter().chain([full])) {
-        let now = ground.maps.folio(*id).recency();
+        let now = ground.maps.folio_at(*id).recency();
         let kept = Recency::RECLAIM.in_generation(Some(1));
         assert_eq!(now.with(Recency::NONE, Recency::WORKINGSET), kept);
         assert_eq!(now.contains(Recency::WORKINGSET), before.contains(Recency::WORKINGSET));
@@ -113,13 +113,13 @@ fn a_folio_that_a_walk_moved_goes_to_the_list_of_its_generation() {
         let mut ground = Ground::new(2);
         let [moved, left] = [(); 2].map(|()| ground.folio_in(0, ANON, 1, 1));
         let word = Recency::WORKINGSET.union(Recency::REFERENCED).in_generation(Some(to));
-        let _ = ground.maps.folio(moved).update_recency(|_| Some(word));
+        let _ = ground.maps.folio_at(moved).update_recency(|_| Some(word));
         let engine = ground.engine();
         let (maps, guard) = (engine.maps, engine.lock_lruvec(ROOT));
         let before = maps.lru_gen(ROOT).counted(0, ANON);
         let mut sizes = PerGeneration::default();
         assert_eq!(maps.folio_inc_gen(&guard, moved, &mut sizes), to);
-        assert_eq!(maps.folio(moved).recency(), word);
+        assert_eq!(maps.folio_at(moved).recency(), word);
         assert_eq!(sizes, PerGeneration::default(), "the walk's to count");
         assert_eq!(maps.folio_inc_gen(&guard, left, &mut sizes), 1);
         maps.lru_gen_add_sizes(&guard, &sizes);

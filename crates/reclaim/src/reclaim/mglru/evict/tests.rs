@@ -89,9 +89,9 @@ fn recency(refs: u32, workingset: bool) -> Recency {
 }
 
 /// Puts such a folio into the oldest generation, between others of the next one.
-fn meet(ground: &mut Ground, met: Met) -> FolioId {
+fn meet(ground: &mut Ground, met: Met) -> FolioNr {
     let id = ground.folio_in(0, met.kind, if met.too_high { 2 } else { 1 }, 1);
-    let folio = ground.maps.folio(id);
+    let folio = ground.maps.folio_at(id);
     let generation = if met.promoted { 2 } else { 0 };
     let word = recency(met.refs, met.workingset).in_generation(Some(generation));
     let _ = folio.update_recency(|_| Some(word));
@@ -134,7 +134,7 @@ fn sort_each(is_protected: fn(usize, usize) -> bool) {
     for met in all_met() {
         let sc = ScanControl { reclaim_idx: 1, ..control() };
         let id = meet(&mut ground, met);
-        let folio = ground.maps.folio(id);
+        let folio = ground.maps.folio_at(id);
         let engine = ground.engine();
         let (maps, guard) = (engine.maps, engine.lock_lruvec(ROOT));
         let mut sizes = PerGeneration::default();
@@ -165,7 +165,7 @@ fn sort_each(is_protected: fn(usize, usize) -> bool) {
 }
 
 /// Makes folios of files in the oldest generation, and returns them, the oldest first.
-fn oldest(ground: &mut Ground, nr: usize, order: u8) -> Vec<FolioId> {
+fn oldest(ground: &mut Ground, nr: usize, order: u8) -> Vec<FolioNr> {
     let mut made: Vec<_> = (0..nr).map(|_| ground.folio_in(0, FILE, 1, order)).collect();
     made.reverse();
     made
@@ -173,7 +173,7 @@ fn oldest(ground: &mut Ground, nr: usize, order: u8) -> Vec<FolioId> {
 
 /// Scans a type with all tiers open. Returns the scan's result, and the folios isolated, first to
 /// last.
-fn scan(ground: &mut Ground, sc: &ScanControl, nr: u64, kind: usize) -> (Scan, Vec<FolioId>) {
+fn scan(ground: &mut Ground, sc: &ScanControl, nr: u64, kind: usize) -> (Scan, Vec<FolioNr>) {
     let engine = ground.engine();
     let (maps, guard) = (engine.maps, engine.lock_lruvec(ROOT));
     let mut out = FolioList::default();
@@ -243,7 +243,7 @@ fn a_scan_ends_with_64_pages_or_so_many_folios() {
         let counted = [Counter::PgscanDirect, Counter::PgscanFile, Counter::Pgrefill];
         assert_eq!(counted.map(|counter| stat.get(counter)), [pages, pages, 0]);
         for id in taken {
-            let folio = ground.maps.folio(id);
+            let folio = ground.maps.folio_at(id);
             assert_eq!((folio.refs(), folio.recency().generation()), (2, None));
             assert_eq!(folio.lru(), LruFlags::empty(), "not active, wherever it was");
         }
@@ -288,7 +288,7 @@ fn folios_about_to_be_freed_are_passed_over_once() {
     let mut ground = Ground::new(10);
     let made = oldest(&mut ground, 10, 0);
     for id in made.iter().step_by(2) {
-        assert!(ground.maps.folio(*id).freeze(1));
+        assert!(ground.maps.folio_at(*id).freeze(1));
     }
     let (seen, taken) = scan(&mut ground, &control(), 100, FILE);
     assert!(taken.iter().eq(made.iter().skip(1).step_by(2)));
@@ -312,7 +312,7 @@ fn isolation_forgets_uses_that_no_first_one_marks() {
     ] {
         let mut ground = Ground::new(1);
         let id = ground.folio_in(0, ANON, 0, 0);
-        let folio = ground.maps.folio(id);
+        let folio = ground.maps.folio_at(id);
         let _ = folio.update_recency(|_| Some(word.in_generation(Some(0))));
         let engine = ground.engine();
         let (maps, guard) = (engine.maps, engine.lock_lruvec(ROOT));
@@ -331,7 +331,7 @@ fn the_other_type_is_tried_when_the_first_has_nothing_at_all() {
             let mut ground = Ground::new(100);
             for _ in 0..files {
                 let id = ground.folio_in(0, FILE, 0, 0);
-                assert!(ground.maps.folio(id).freeze(1));
+                assert!(ground.maps.folio_at(id).freeze(1));
             }
             ground.folio_in(0, ANON, 0, 0);
             let sc = ScanControl { priority, ..control() };
@@ -357,7 +357,7 @@ fn rejects_are_tried_again_or_kept_out_of_the_oldest_generation() {
         let bit = |n: u32| number >> n & 1 == 1;
         let [active, mapped, dirty, writeback, mlocked, retry] = [0, 1, 2, 3, 4, 5].map(bit);
         let id = ground.folio(FILE, 0, 0, ROOT);
-        let folio = ground.maps.folio(id);
+        let folio = ground.maps.folio_at(id);
         // It is not used, so that it would join the oldest generation.
         let word = Recency::REFS;
         let _ = folio.update_recency(|_| Some(word));
@@ -395,7 +395,7 @@ fn rejects_that_join_a_younger_generation_stay_as_they_are() {
         [(Recency::NONE, true), (Recency::REFERENCED, false), (Recency::WORKINGSET, false)]
     {
         let id = ground.folio(FILE, 0, 0, ROOT);
-        let folio = ground.maps.folio(id);
+        let folio = ground.maps.folio_at(id);
         let _ = folio.update_recency(|_| Some(word));
         let mut rejects = FolioList::default();
         rejects.push(&ground.maps, id);

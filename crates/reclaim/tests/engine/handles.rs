@@ -1,0 +1,282 @@
+//! Random calls with the ids of folios and VMAs that were freed, that never were, and that are of a
+//! larger engine: each is an error, and changes nothing.
+
+use crate::cpu::{ROOM, RW, SHARED};
+use crate::world::{Arena, World, pages};
+use pageout_paging::pte::SmallX86;
+use pageout_reclaim::{
+    Advice, BadId, ChargeError, FolioId, IndexError, IoError, MapAs, MapError, MappingId, MemcgId,
+    MmId, ReleaseError, SlotError, SwapSlot, TableKind, TlbBatch, TransferError, VmaId,
+};
+use std::collections::BTreeSet;
+
+type W<'a> = World<'a, SmallX86>;
+
+const NO_FOLIO: BadId = BadId(TableKind::Folios);
+const NO_VMA: BadId = BadId(TableKind::Vmas);
+const NO_SLOT: BadId = BadId(TableKind::Slots);
+/// The pages that the process maps: some of a file, then anonymous ones.
+const PAGES: u64 = 16;
+
+/// Numbers by xorshift.
+struct Draws(u64);
+
+impl Draws {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) % limit
+    }
+}
+
+/// The ids that calls are made with.
+struct Ids<I> {
+    /// Ids that were given out, whether what they name lives or not.
+    given: Vec<I>,
+    from_bits: fn(u64) -> Option<I>,
+}
+
+impl<I: Copy + Ord> Ids<I> {
+    fn note(&mut self, id: I, draws: &mut Draws) {
+        match self.given.len() {
+            256 => self.given[draws.below(256) as usize] = id,
+            _ => self.given.push(id),
+        }
+    }
+
+    /// Returns an id that names nothing: one of the past, one with another generation, one of a
+    /// larger table, or any number.
+    fn bad(&self, live: &BTreeSet<I>, draws: &mut Draws) -> I {
+        loop {
+            let id = match draws.below(4) {
+                0 if !self.given.is_empty() => {
+                    Some(self.given[draws.below(self.given.len() as u64) as usize])
+                }
+                1 => (self.from_bits)((draws.below(1 << 21) << 32) | draws.below(256)),
+                2 => (self.from_bits)(1 << 32 | (256 + draws.below(1 << 20))),
+                _ => (self.from_bits)(draws.below(u64::MAX)),
+            };
+            if let Some(id) = id.filter(|id| !live.contains(id)) {
+                return id;
+            }
+        }
+    }
+}
+
+/// A process that maps a file and anonymous memory, and ids of the past.
+struct Ground<'a> {
+    world: W<'a>,
+    mm: MmId,
+    maps: [MappingId; 2],
+    vmas: [VmaId; 2],
+    folios: Ids<FolioId>,
+    past: Ids<VmaId>,
+    draws: Draws,
+}
+
+impl<'a> Ground<'a> {
+    fn new(mut world: W<'a>, seed: u64) -> Self {
+        let mm = world.process();
+        let maps = [world.file(), world.anon()];
+        let vmas = [world.vma(mm, 0..8, SHARED, maps[0], 0), world.vma(mm, 8..16, RW, maps[1], 8)];
+        let folios = Ids { given: Vec::new(), from_bits: FolioId::from_bits };
+        let past = Ids { given: vmas.to_vec(), from_bits: VmaId::from_bits };
+        Self { world, mm, maps, vmas, folios, past, draws: Draws(seed) }
+    }
+
+    /// Returns the folios that frames belong to.
+    fn live(&self) -> BTreeSet<FolioId> {
+        (0..ROOM.frames as u64)
+            .filter_map(|pfn| self.world.maps.folio_of(pageout_paging::Pfn::new(pfn)))
+            .collect()
+    }
+
+    /// Makes and frees folios and VMAs, so that ids get old.
+    fn churn(&mut self) {
+        let page = self.draws.below(PAGES);
+        match self.draws.below(8) {
+            0 => {
+                let at = pages::<SmallX86>(0..PAGES);
+                let done = self.world.engine().madvise(self.mm, &at, Advice::PageOut);
+                assert_eq!(done, Ok(()));
+            }
+            1 => assert_eq!(self.world.engine().truncate(self.maps[0], 0), Ok(())),
+            2 => {
+                let at = pages::<SmallX86>(8..PAGES);
+                assert_eq!(self.world.engine().madvise(self.mm, &at, Advice::DontNeed), Ok(()));
+            }
+            3 => {
+                // The VMA is unmapped, and mapped anew.
+                let k = usize::from(page >= 8);
+                let (first, flags) = if k == 0 { (0, SHARED) } else { (8, RW) };
+                assert_eq!(self.world.unmap_range(self.mm, first..first + 8), Ok(()));
+                self.vmas[k] =
+                    self.world.vma(self.mm, first..first + 8, flags, self.maps[k], first);
+                self.past.note(self.vmas[k], &mut self.draws);
+            }
+            _ => {
+                assert_eq!(self.world.store(0, self.mm, page, page), Ok(()));
+                let id = self.world.folio_at(self.mm, page);
+                self.folios.note(id, &mut self.draws);
+            }
+        }
+    }
+
+    /// Makes all calls that take a folio with one that names nothing.
+    fn with_bad_folio(&mut self, live: &BTreeSet<FolioId>) {
+        let bad = self.folios.bad(live, &mut self.draws);
+        let vma = self.vmas[0];
+        let (mapped, zapped) =
+            (self.world.try_map(vma, bad, MapAs::Ptes), self.world.engine().zap_folio(vma, bad));
+        assert_eq!((mapped, zapped), (Err(MapError::BadId(NO_FOLIO)), Err(NO_FOLIO)));
+        let maps = self.world.maps.folio(bad).err();
+        assert_eq!(maps, Some(NO_FOLIO));
+        assert!(!self.world.maps.transfer_is_pending(bad));
+        let mut engine = self.world.engine();
+        assert_eq!(engine.lru_add(bad), Err(NO_FOLIO));
+        assert_eq!(engine.activate(bad), Err(NO_FOLIO));
+        assert_eq!(engine.deactivate(bad), Err(NO_FOLIO));
+        assert_eq!(engine.mark_accessed(bad), Err(NO_FOLIO));
+        assert_eq!(engine.charge(bad, MemcgId::ROOT), Err(ChargeError::BadId(NO_FOLIO)));
+        assert_eq!(engine.filemap_add_folio(bad), Err(IndexError::BadId(NO_FOLIO)));
+        assert_eq!(engine.filemap_remove_folio(bad), Err(IndexError::BadId(NO_FOLIO)));
+        assert_eq!(engine.remove_folio(bad), Err(ReleaseError::BadId(NO_FOLIO)));
+        assert_eq!(engine.folio_referenced(bad, None, None), Err(NO_FOLIO));
+        assert_eq!(engine.write_back(bad), Err(NO_FOLIO));
+        for result in [Ok(()), Err(IoError::Device)] {
+            assert_eq!(engine.read_done(bad, result), Err(TransferError::BadId(NO_FOLIO)));
+            assert_eq!(engine.write_done(bad, result), Err(TransferError::BadId(NO_FOLIO)));
+        }
+        for refs in [0, 1, u32::MAX] {
+            assert_eq!(engine.release(bad, refs), Err(ReleaseError::BadId(NO_FOLIO)));
+            let mut tlb_batch = TlbBatch::new(&engine);
+            assert_eq!(tlb_batch.put_after(&mut engine, bad, refs), Err(NO_FOLIO));
+            tlb_batch.finish(&mut engine);
+        }
+    }
+
+    /// Makes the calls that take a folio and its guard, with a guard and a folio that is not the
+    /// guard's.
+    fn with_other_guard(&mut self, live: &BTreeSet<FolioId>) {
+        let Some(own) = live.iter().nth(self.draws.below(live.len().max(1) as u64) as usize) else {
+            return;
+        };
+        let other = live.iter().find(|id| *id != own).filter(|_| self.draws.below(2) == 0);
+        let bad = other.copied().unwrap_or_else(|| self.folios.bad(live, &mut self.draws));
+        let maps = &self.world.maps;
+        let engine = &mut maps.on(&self.world.env, &mut self.world.cpu, crate::world::tuning());
+        let guard = maps.folio(*own).expect("it lives").try_lock().expect("no one else is here");
+        assert_eq!(engine.folio_referenced(bad, Some(&guard), None), Err(NO_FOLIO));
+        assert_eq!(engine.lazyfree(&guard, bad), Err(NO_FOLIO));
+        let added = engine.swap_cache_add_folio(&guard, bad, SwapSlot(0));
+        assert_eq!(added, Err(IndexError::BadId(NO_FOLIO)));
+        let mut tlb_batch = TlbBatch::new(engine);
+        assert_eq!(tlb_batch.write_out(&guard, bad), Err(NO_FOLIO));
+        drop(guard);
+        tlb_batch.finish(engine);
+    }
+
+    /// Makes all calls that take a VMA with one that names nothing.
+    fn with_bad_vma(&mut self, live: &BTreeSet<FolioId>) {
+        let bad = self.past.bad(&self.vmas.into(), &mut self.draws);
+        assert_eq!(self.world.maps.vma(bad).err(), Some(NO_VMA));
+        assert_eq!(self.world.engine().munmap(bad), Err(NO_VMA));
+        if let Some(folio) = live.first() {
+            let mapped = self.world.try_map(bad, *folio, MapAs::Ptes);
+            assert_eq!(mapped, Err(MapError::BadId(NO_VMA)));
+            assert_eq!(self.world.engine().zap_folio(bad, *folio), Err(NO_VMA));
+        }
+    }
+
+    /// Makes all calls that take swap slots with some that are out of range, and counts entries of
+    /// free ones.
+    fn with_bad_slots(&mut self) {
+        let first = ROOM.slots as u64 - self.draws.below(4);
+        let nr = (ROOM.slots as u64 - first) as usize + 1 + self.draws.below(1 << 20) as usize;
+        let past = SwapSlot(ROOM.slots as u32 + self.draws.below(u64::from(u32::MAX / 2)) as u32);
+        assert_eq!(self.world.maps.slot_entries(past), Err(NO_SLOT));
+        assert_eq!(self.world.maps.slot_shmem(past), Err(NO_SLOT));
+        let mut engine = self.world.engine();
+        assert_eq!(engine.swap_cache_get_folio(past), Err(NO_SLOT));
+        for (slot, nr) in [(SwapSlot(first as u32), nr), (past, 0), (past, usize::MAX)] {
+            assert_eq!(engine.swap_dup_entries(slot, nr), Err(SlotError::BadId(NO_SLOT)));
+            assert_eq!(engine.swap_put_entries(slot, nr), Err(SlotError::BadId(NO_SLOT)));
+        }
+        let unnamed = (0..ROOM.slots as u32)
+            .map(SwapSlot)
+            .find(|slot| engine.maps().slot_entries(*slot) == Ok(0));
+        if let Some(slot) = unnamed {
+            assert_eq!(engine.swap_put_entries(slot, 1), Err(SlotError::Free));
+        }
+    }
+
+    /// Ends everything, and checks that nothing is left.
+    fn end(mut self) {
+        self.world.exit(self.mm);
+        assert_eq!(self.world.engine().truncate(self.maps[0], 0), Ok(()));
+        for mapping in self.maps {
+            assert_eq!(self.world.engine().remove_mapping(mapping), Ok(()));
+        }
+        self.world.all_is_free_but(0);
+        assert!(self.live().is_empty());
+    }
+}
+
+/// Makes about this many calls. Returns the number of them.
+fn random_calls(seed: u64, most: u64) -> u64 {
+    let mut arena = Arena::new::<SmallX86>(&ROOM);
+    let mut ground = Ground::new(arena.world(), seed);
+    let mut calls = 0;
+    while calls < most {
+        ground.churn();
+        let live = ground.live();
+        for _ in 0..8 {
+            ground.with_bad_folio(&live);
+            ground.with_other_guard(&live);
+            ground.with_bad_vma(&live);
+            ground.with_bad_slots();
+            calls += 44;
+        }
+        assert_eq!(ground.live(), live, "no call with a bad id changed anything");
+    }
+    ground.end();
+    calls
+}
+
+#[test]
+fn ids_that_name_nothing_are_errors_and_nothing_is_lost() {
+    let calls: u64 = (1..=40).map(|seed| random_calls(seed, 25_000)).sum();
+    assert!(calls >= 1_000_000);
+}
+
+#[test]
+fn an_entry_used_anew_has_another_id() {
+    let mut arena = Arena::new::<SmallX86>(&ROOM);
+    let mut world: W<'_> = arena.world();
+    let file = world.file();
+    let mut seen = BTreeSet::new();
+    for _ in 0..1000 {
+        let id = world.folio(file, 0, 0);
+        assert_eq!(id.index(), 0, "the free entry that was used last");
+        assert!(seen.insert(id.to_bits()), "{id:?} was given out before");
+        assert_eq!(FolioId::from_bits(id.to_bits()), Some(id));
+        assert_eq!(world.engine().release(id, 1), Ok(()));
+        assert_eq!(world.engine().release(id, 1), Err(ReleaseError::BadId(NO_FOLIO)));
+    }
+}
+
+#[test]
+fn a_folio_that_others_use_is_not_removed() {
+    let mut arena = Arena::new::<SmallX86>(&ROOM);
+    let mut world: W<'_> = arena.world();
+    let file = world.file();
+    let id = world.folio(file, 0, 0);
+    assert_eq!(world.engine().filemap_remove_folio(id), Err(IndexError::Absent));
+    assert_eq!(world.engine().filemap_add_folio(id), Ok(None));
+    assert_eq!(world.engine().filemap_add_folio(id), Err(IndexError::Exists));
+    assert_eq!(world.engine().remove_folio(id), Err(ReleaseError::InUse));
+    assert_eq!(world.engine().filemap_remove_folio(id), Ok(()));
+    assert_eq!(world.engine().release(id, 2), Ok(()));
+    world.all_pages_free();
+}
