@@ -101,7 +101,7 @@ mod tests {
     #[test]
     fn tests_are_left_out_without_a_warning() {
         assert!(!is_warning("warning: ignoring test `walk` as `tests/walk.rs` is not included"));
-        assert!(!is_warning("   Packaging pageout-capi v0.1.0"));
+        assert!(!is_warning("   Packaging pageout-capi v0.3.0"));
         assert!(is_warning("warning: manifest has no documentation, homepage or repository"));
     }
 

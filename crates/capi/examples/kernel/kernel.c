@@ -222,6 +222,7 @@ void kernel_main(void)
     uint64_t first = memory_init(), root, mm, anon, file, reclaimed;
     uint32_t memcg;
     uint64_t folio;
+    stack_mark();
     boot(first);
     root = memory_take_table();
     good(pageout_add_mm(cpu, root, 1, &mm));
@@ -256,7 +257,8 @@ void kernel_main(void)
     print_number("swapped out ", counts.swapped_out, "");
     print_number(", in ", counts.swapped_in, "");
     print_number("; file pages read ", counts.file_reads, "");
-    print_number("; fewest free frames ", counts.fewest_free, "\n");
+    print_number("; fewest free frames ", counts.fewest_free, "");
+    print_number("; stack ", stack_used(), " bytes\n");
     if (counts.fewest_free != 0 || counts.swapped_out < PAGES || counts.swapped_in < PAGES || counts.file_reads < FILE_PAGES)
         stop("there was little reclaim");
     print("all is well\n");

@@ -44,6 +44,26 @@ _Noreturn void stop(const char *why)
     power_off(1);
 }
 
+#define UNUSED_WORD 0x5aa55aa55aa55aa5
+
+extern uint64_t stack_bottom[], stack_top[];
+
+void stack_mark(void)
+{
+    volatile uint64_t *here = (volatile uint64_t *)__builtin_frame_address(0);
+    /* The frame of this function itself is left alone. */
+    for (volatile uint64_t *word = stack_bottom; word < here - 64; word++)
+        *word = UNUSED_WORD;
+}
+
+uint64_t stack_used(void)
+{
+    volatile uint64_t *word = stack_bottom;
+    while (*word == UNUSED_WORD)
+        word++;
+    return (uint64_t)((uintptr_t)stack_top - (uintptr_t)word);
+}
+
 uint32_t hardware(void)
 {
     uint64_t features;

@@ -30,6 +30,10 @@ _Noreturn void stop(const char *why);
 /* The abilities of this CPU, as pageout.h names them. */
 uint32_t hardware(void);
 
+/* Marks the part of the stack below its caller, and returns how many bytes were used since. */
+void stack_mark(void);
+uint64_t stack_used(void);
+
 /* Milliseconds since the machine was switched on. */
 uint64_t milliseconds(void);
 

@@ -150,5 +150,7 @@ boot_root:
 boot_gigabytes:
     .skip 4096
     .balign 16
+    .global stack_bottom, stack_top
+stack_bottom:
     .skip 0x40000
 stack_top:
