@@ -4,7 +4,9 @@ use crate::common::{refused, stderr};
 use crate::lab::{World, assert_failed};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
 
 const LOST_WRITE: &str = "schedule stock --workload lost-write --config x86-64-swap";
 
@@ -190,6 +192,32 @@ fn a_run_that_does_not_end_is_cut_off() {
     let text = String::from_utf8(output.stdout.clone()).expect("text");
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     assert!(text.contains("fails: it did not end in 1 s of the host's time"), "{text}");
+    assert!(world.is_quiet());
+}
+
+#[test]
+fn a_search_that_is_stopped_for_a_while_goes_on() {
+    let world = world();
+    world.file("tree/mm/vmscan.c", "stuck\n");
+    let words = format!("{LOST_WRITE} --time-limit 2 --seeds 0..1 --tries 0");
+    let mut command = world.command(&words);
+    command.env("SYMBOLS", SYMBOLS).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().expect("it runs");
+    let send = |signal: &str| {
+        let sent = Command::new("kill").args([signal, &child.id().to_string()]).status();
+        assert!(sent.expect("kill runs").success());
+    };
+    // As ^Z and fg of a shell: reads with a time limit are interrupted by that (signal(7)).
+    for _ in 0..30 {
+        sleep(Duration::from_millis(60));
+        send("-STOP");
+        sleep(Duration::from_millis(10));
+        send("-CONT");
+    }
+    let output = child.wait_with_output().expect("it ends");
+    let text = String::from_utf8(output.stdout.clone()).expect("text");
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(text.contains("fails: it did not end in 2 s of the host's time"), "{text}");
     assert!(world.is_quiet());
 }
 

@@ -68,9 +68,12 @@ impl Debugger {
                 return Ok(packet);
             }
             let mut bytes = [0; 4096];
-            match self.socket.read(&mut bytes)? {
-                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-                n => self.pending.extend_from_slice(&bytes[..n]),
+            match self.socket.read(&mut bytes) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(n) => self.pending.extend_from_slice(&bytes[..n]),
+                // A read with a time limit ends so when this process goes on after a stop.
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
             }
         }
     }
