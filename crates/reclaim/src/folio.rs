@@ -70,10 +70,13 @@ const PFN_SHIFT: u32 = 20;
 /// The bits of the word of the first frame that have the generation.
 const GENERATION: u64 = (1 << PFN_SHIFT) - 1;
 
+/// The number of frames that folios can be in, from frame 0 on.
+pub(crate) const MAX_FRAMES: u64 = 1 << (u64::BITS - PFN_SHIFT);
+
 /// Returns the place of a frame in its word.
 #[inline]
 pub(crate) fn placed(pfn: Pfn) -> u64 {
-    debug_assert!(pfn.get() >> (u64::BITS - PFN_SHIFT) == 0, "a frame's number has 44 bits");
+    debug_assert!(pfn.get() < MAX_FRAMES, "a frame's number has 44 bits");
     pfn.get() << PFN_SHIFT
 }
 

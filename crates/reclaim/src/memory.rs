@@ -230,7 +230,7 @@ impl<'m> Memory<'m> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum MemoryError {
     /// A slice has more entries than can be numbered: 2^32 − 1 at most; 2^31 − 1 for folios and
-    /// swap slots; 2^16 − 1 for cgroups.
+    /// swap slots; 2^16 − 1 for cgroups. Frames end before frame 2^44.
     #[error("the table of {0} is too long to number its entries")]
     TooLong(TableKind),
     /// The tables that the limits ask for do not fit into the bytes given.

@@ -1,7 +1,7 @@
 //! The freeing of folios.
 
 use crate::engine::Engine;
-use crate::folio::FolioFlags;
+use crate::folio::{FolioFlags, LruFlags};
 use crate::folio_list::FolioList;
 use crate::id::{FolioId, FolioNr};
 use crate::memory::ReleaseError;
@@ -62,13 +62,16 @@ impl<E: Env> Engine<'_, E> {
     /// keeps its frames.
     ///
     /// # Errors
-    /// [`ReleaseError::InUse`] if there are other references, such as that of an entry that maps
-    /// it, and [`ReleaseError::BadId`]; nothing is changed then.
+    /// [`ReleaseError::InUse`] if the reference is not the caller's or there are others, such as
+    /// that of an entry that maps it, and if it is on a list; [`ReleaseError::BadId`]. Nothing is
+    /// changed then.
     pub fn remove_folio(&mut self, id: FolioId) -> Result<(), ReleaseError> {
         let maps = self.maps;
         let nr = maps.folio_nr(id)?;
         let folio = maps.folio_at(nr);
-        if folio.refs() != 1 {
+        let cached = FolioFlags::INDEXED | FolioFlags::SWAPCACHE;
+        let used = folio.flags().intersects(cached) || folio.lru().contains(LruFlags::LRU);
+        if used || folio.refs() != 1 {
             return Err(ReleaseError::InUse);
         }
         maps.uncharge([folio].into_iter());

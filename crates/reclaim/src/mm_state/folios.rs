@@ -1,6 +1,6 @@
 //! Folios, and the frames that belong to them.
 
-use crate::folio::{Folio, MAX_NR_ZONES, placed};
+use crate::folio::{Folio, MAX_FRAMES, MAX_NR_ZONES, placed};
 use crate::id::{FolioNr, NONE};
 use crate::memory::{BadId, OutOfTable, TableKind};
 use crate::mm_state::free_list::FreeList;
@@ -127,6 +127,8 @@ impl<'m> Folios<'m> {
     }
 
     pub(super) fn set_zone_start(&self, zone: usize, first: Pfn) {
+        // A zone may begin past all frames.
+        let first = Pfn::new(first.get().min(MAX_FRAMES - 1));
         self.zone_starts[zone - 1].store(placed(first), Relaxed);
     }
 

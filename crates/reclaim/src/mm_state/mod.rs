@@ -7,7 +7,7 @@ mod free_list;
 
 use crate::cgroup::Cgroups;
 use crate::compaction::CompactionState;
-use crate::folio::{Folio, FolioGuard};
+use crate::folio::{Folio, FolioGuard, MAX_FRAMES};
 use crate::id::{FolioId, FolioNr, MemcgId, NONE};
 use crate::lock::Lock;
 use crate::lru::LruState;
@@ -43,7 +43,7 @@ impl<'m> MmState<'m> {
     /// Makes empty maps over `memory`. Their first frame is `base`.
     ///
     /// # Errors
-    /// [`MemoryError`] names a slice too long to number.
+    /// [`MemoryError`] names a slice too long to number. The last frame's number has 44 bits.
     pub fn new(memory: Memory<'m>, base: Pfn) -> Result<Self, MemoryError> {
         let Memory {
             frames,
@@ -75,6 +75,9 @@ impl<'m> MmState<'m> {
         let long = |(len, kind): &(usize, TableKind)| *len >= most(*kind) as usize;
         if let Some((_, kind)) = lengths.into_iter().find(long) {
             return Err(MemoryError::TooLong(kind));
+        }
+        if base.get().saturating_add(frames.len() as u64) > MAX_FRAMES {
+            return Err(MemoryError::TooLong(TableKind::Frames));
         }
         if memcgs.len() >= usize::from(MemcgId::NONE.0) {
             return Err(MemoryError::TooLong(TableKind::Memcgs));

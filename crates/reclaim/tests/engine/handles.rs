@@ -276,7 +276,11 @@ fn a_folio_that_others_use_is_not_removed() {
     assert_eq!(world.engine().filemap_add_folio(id), Ok(None));
     assert_eq!(world.engine().filemap_add_folio(id), Err(IndexError::Exists));
     assert_eq!(world.engine().remove_folio(id), Err(ReleaseError::InUse));
+    assert_eq!(world.engine().release(id, 1), Ok(()));
+    assert_eq!(world.engine().remove_folio(id), Err(ReleaseError::InUse), "the index has it");
     assert_eq!(world.engine().filemap_remove_folio(id), Ok(()));
-    assert_eq!(world.engine().release(id, 2), Ok(()));
+    assert_eq!(world.engine().lru_add(id), Ok(()));
+    assert_eq!(world.engine().remove_folio(id), Err(ReleaseError::InUse), "it is on a list");
+    assert_eq!(world.engine().release(id, 1), Ok(()));
     world.all_pages_free();
 }

@@ -8,9 +8,10 @@ use pageout_paging::{Order, Pfn, VirtAddr};
 use pageout_reclaim::mglru::BloomFilter;
 use pageout_reclaim::{
     AddFolioError, BadId, Folio, FolioFlags, FolioId, Limits, MapAs, Mapping, MappingId,
-    MappingKind, Memcg, Memory, Mm, MmState, MmapError, NewFolio, NewVma, OutOfTable, Recency,
-    Refs, RemoveError, ShadowEntry, Sizes, Slot, TableKind, VmFlags, Vma,
+    MappingKind, Memcg, Memory, MemoryError, Mm, MmState, MmapError, NewFolio, NewVma, OutOfTable,
+    Recency, Refs, RemoveError, ShadowEntry, Sizes, Slot, TableKind, VmFlags, Vma,
 };
+use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 
@@ -83,6 +84,20 @@ fn memory_is_overwritten() {
         let vma = world.vma(mm, 0..4, VmFlags::READ, file, 0);
         assert_eq!((mm.index(), file.index(), folio.index(), vma.index()), (0, 0, 0, 0));
         assert_eq!(folios_of(&world).iter().flatten().count(), 4);
+    }
+}
+
+#[test]
+fn frames_past_the_last_number_are_refused() {
+    const FEW: Limits = Limits { frames: 16, ..Limits::NOTHING };
+    let made = |base: u64| {
+        let mut bytes = vec![MaybeUninit::uninit(); Memory::bytes_for(&FEW)];
+        let memory = Memory::carve(&mut bytes, &FEW).expect("as many bytes as they take");
+        MmState::new(memory, Pfn::new(base)).map(|_| ())
+    };
+    assert_eq!(made((1 << 44) - 16), Ok(()));
+    for base in [(1 << 44) - 15, 1 << 44, u64::MAX] {
+        assert_eq!(made(base), Err(MemoryError::TooLong(TableKind::Frames)));
     }
 }
 
