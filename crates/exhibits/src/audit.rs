@@ -74,7 +74,8 @@ pub fn audit<W: World>(
         let counted = maps.slot_entries(SwapSlot(slot)).expect("a slot in range");
         let named = tally.swapped.get(&slot);
         // The index of shared memory names a slot as an entry does.
-        let indexed = u32::from(maps.slot_shmem(SwapSlot(slot)).is_ok_and(|page| page.is_some()));
+        let indexed =
+            u32::from(maps.slot_shmem(SwapSlot(slot)).expect("a slot in range").is_some());
         let named = named.copied().unwrap_or(0) + indexed;
         if counted != named {
             return Err(format!("swap slot {slot} counts {counted} entries, and {named} name it"));

@@ -185,15 +185,17 @@ fn line(
     line
 }
 
+/// Returns a line of a machine's output without control characters, and not too long.
+pub(super) fn printable(line: &str) -> String {
+    line.chars().filter(|c| !c.is_control()).take(160).collect()
+}
+
 /// Returns the last lines of a machine's output, for messages.
 fn last(serial: &[u8]) -> String {
     let text = String::from_utf8_lossy(serial);
-    let clean = |line: &str| {
-        let line: String = line.chars().filter(|c| !c.is_control()).take(160).collect();
-        format!("  {line}")
-    };
+    let shown = |line: &str| format!("  {}", printable(line));
     let lines: Vec<String> =
-        text.lines().filter(|line| !line.trim().is_empty()).map(clean).collect();
+        text.lines().filter(|line| !line.trim().is_empty()).map(shown).collect();
     lines[lines.len().saturating_sub(SHOWN_LINES)..].join("\n")
 }
 

@@ -10,7 +10,7 @@ use super::super::cache::Cache;
 use super::super::parallel;
 use super::super::progress::{Progress, Task};
 use super::layout::{Listed, Orders, Verdict};
-use super::machine::{Machine, MachineError, Ran};
+use super::machine::{Machine, MachineError, Ran, printable};
 use super::small::Failure;
 use super::strategy::Strategy;
 use super::symbols::calls;
@@ -157,8 +157,7 @@ fn last_words(event: &str, serial: &str) -> String {
     let lines: Vec<&str> =
         serial.lines().map(str::trim).filter(|line| is_end && !line.is_empty()).collect();
     let shown = &lines[lines.len().saturating_sub(LAST_WORDS)..];
-    let clean = |line: &str| line.chars().filter(|c| !c.is_control()).take(160).collect::<String>();
-    shown.iter().map(|line| format!("; {}", clean(line))).collect()
+    shown.iter().map(|line| format!("; {}", printable(line))).collect()
 }
 
 /// Returns the reason for which a workload gave up, if it did.
