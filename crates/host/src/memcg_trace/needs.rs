@@ -10,7 +10,6 @@ use pageout_reclaim::Limits;
 use pageout_trace::recent::Recent;
 use pageout_trace::reference_string::PageStep;
 use pageout_trace::{Areas, Event, FileId, Kind, Mapping, Page, PageRange};
-use roaring::RoaringTreemap;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Frames, folios and slots beyond the limit: for folios that are charged only after others were
@@ -32,9 +31,9 @@ const BYTES_A_FRAME: usize = 4;
 #[derive(Debug, Default)]
 pub(super) struct Needs {
     /// The blocks of virtual pages that hold private memory, by number.
-    own: RoaringTreemap,
+    own: BTreeSet<u64>,
     /// The blocks of each file's pages.
-    files: BTreeMap<FileId, RoaringTreemap>,
+    files: BTreeMap<FileId, BTreeSet<u64>>,
     /// The tables, by level and number.
     tables: BTreeSet<(u32, u64)>,
     mapping_changes: usize,
@@ -109,7 +108,7 @@ impl Needs {
     /// Returns the limits that the engine must have room for if the program may use `limit` pages,
     /// in folios of at most `order`.
     pub(super) fn limits(&self, limit: u64, order: Order) -> Limits {
-        let blocks = |blocks: &RoaringTreemap| blocks.len() as usize;
+        let blocks = |blocks: &BTreeSet<u64>| blocks.len();
         let (own, files): (_, usize) = (blocks(&self.own), self.files.values().map(blocks).sum());
         let pages = (own + files) << order.get();
         let resident = pages.min(usize::try_from(limit).unwrap_or(usize::MAX)) + IN_FLIGHT;
@@ -167,9 +166,8 @@ impl Needs {
             return;
         };
         let ((start, end), (to, _)) = (canonical_range(pages), canonical_range(target));
-        let mut blocks = self.own.iter();
-        blocks.advance_to(start >> order);
-        let moved: Vec<u64> = blocks.take_while(|block| *block <= (end - 1) >> order).collect();
+        let blocks = start >> order..=(end - 1) >> order;
+        let moved: Vec<u64> = self.own.range(blocks).copied().collect();
         for block in moved {
             let first = (block << order).max(start);
             let last = (((block + 1) << order) - 1).min(end - 1);
