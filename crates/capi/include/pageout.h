@@ -904,6 +904,21 @@ struct pageout_world {
    */
   int32_t (*need_resched)(void *context);
   /*
+   Null, or takes the lock of the page table in a frame, waiting for it. Default:
+   `try_lock_table`, and `relax` between tries.
+   */
+  void (*lock_table)(void *context, uint64_t pfn);
+  /*
+   Null, like the one after it, if tasks do not sleep. Otherwise waits for a lock that may be
+   held long, until `*word` is no longer `seen`, or returns earlier, as futexes do. Read the
+   word atomically, under the lock of the queue to sleep in. Default: `relax`.
+   */
+  void (*sleep)(void *context, const uint32_t *word, uint32_t seen);
+  /*
+   Wakes all tasks that sleep until `*word` changes, which it has.
+   */
+  void (*wake)(void *context, const uint32_t *word);
+  /*
    Null, or returns 1 if the calling task is to end long calls, otherwise 0. Default: 0.
    */
   int32_t (*signal_pending)(void *context);

@@ -91,6 +91,8 @@ unsafe extern "C" fn free_table(context: *mut c_void, pfn: u64) {
 
 unsafe extern "C" fn copy(_: *mut c_void, _: u64, _: u64, _: usize) {}
 
+unsafe extern "C" fn wake(_: *mut c_void, _: *const u32) {}
+
 unsafe extern "C" fn free_pages(context: *mut c_void) -> usize {
     ram(context).free.borrow().len()
 }
@@ -157,6 +159,9 @@ fn world(ram: &Rc<Ram>) -> World {
         remote: None,
         defer: None,
         need_resched: None,
+        lock_table: None,
+        sleep: None,
+        wake: None,
         signal_pending: None,
         corrupted: None,
         block_at: None,
@@ -310,6 +315,7 @@ fn an_engine_is_made_only_of_good_parts() {
         (World { version: WORLD_VERSION + 1, ..good }, Error::Version),
         (World { write: None, ..good }, Error::Callback),
         (World { complete: None, ..good }, Error::Callback),
+        (World { wake: Some(wake), ..good }, Error::Callback),
         (World { low_watermark: Some(free_pages), ..good }, Error::Callback),
         (World { hardware: 32, ..good }, Error::Number),
         (World { cpus: 0, ..good }, Error::Number),

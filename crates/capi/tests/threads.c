@@ -149,6 +149,35 @@ static void relax(void *context)
     sched_yield();
 }
 
+static void lock_table(void *context, uint64_t pfn)
+{
+    (void)context;
+    lock(&locks[pfn - FIRST]);
+}
+
+/* One wait queue for all words: whoever is woken looks at its own again. */
+static pthread_mutex_t bed = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t woken = PTHREAD_COND_INITIALIZER;
+static atomic_ullong slept;
+
+static void sleep_until(void *context, const uint32_t *word, uint32_t seen)
+{
+    (void)context;
+    atomic_fetch_add(&slept, 1);
+    pthread_mutex_lock(&bed);
+    while (__atomic_load_n(word, __ATOMIC_RELAXED) == seen)
+        pthread_cond_wait(&woken, &bed);
+    pthread_mutex_unlock(&bed);
+}
+
+static void wake(void *context, const uint32_t *word)
+{
+    (void)context, (void)word;
+    pthread_mutex_lock(&bed);
+    pthread_cond_broadcast(&woken);
+    pthread_mutex_unlock(&bed);
+}
+
 static uint64_t now_ms(void *context)
 {
     static atomic_ullong ms;
@@ -252,6 +281,11 @@ static void *run(void *argument)
             good(pageout_balance(cpu));
         if (k % 1024 == 512)
             good(pageout_try_to_free_pages(cpu, &nr));
+        if (number == 0 && k % 16 == 0) { /* waits for all that reclaim */
+            uint32_t group;
+            good(pageout_add_memcg(cpu, 0, &group));
+            good(pageout_remove_memcg(cpu, group));
+        }
         if (number == 0 && k % 2048 == 0)
             good(pageout_lru_gen_enable(cpu, k % 4096 == 0 ? 3 : 0));
     }
@@ -273,6 +307,7 @@ int main(int argc, char **argv)
                    .vmas = 16,
                    .mms = THREADS,
                    .mappings = THREADS,
+                   .memcgs = 1,
                    .shadows = FRAMES,
                    .slots = SLOTS,
                    .filters = 2},
@@ -304,6 +339,9 @@ int main(int argc, char **argv)
         .hardware = PAGEOUT_HARDWARE_ACCESSED_FLAG | PAGEOUT_HARDWARE_DIRTY_BIT |
                     PAGEOUT_HARDWARE_INTERRUPTS,
         .cpus = THREADS,
+        .lock_table = lock_table,
+        .sleep = sleep_until,
+        .wake = wake,
     };
     pthread_t threads[THREADS];
     uint32_t numbers[THREADS];
@@ -330,6 +368,7 @@ int main(int argc, char **argv)
     good(pageout_engine_end(engine));
     if (nr_free != FRAMES)
         stop("frames are lost");
-    printf("%llu pages were written to swap\n", (unsigned long long)swapped);
-    return swapped > accesses / 20 ? 0 : 3;
+    printf("%llu pages were written to swap, and %llu times a thread slept\n",
+           (unsigned long long)swapped, (unsigned long long)slept);
+    return swapped > accesses / 20 && slept > 0 ? 0 : 3;
 }

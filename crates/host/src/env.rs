@@ -86,6 +86,11 @@ impl<'a, F: Arch, O: Observer> Env for HostEnv<'a, F, O> {
     fn relax(&self) {
         std::hint::spin_loop();
     }
+
+    /// Threads are preempted while they wait.
+    fn locks_in_order(&self) -> bool {
+        false
+    }
 }
 
 impl<F: Arch, O: Observer> Frames for HostEnv<'_, F, O> {

@@ -7,6 +7,7 @@ use crate::pte::Format;
 use crate::rules::Rules;
 use crate::table::Table;
 use crate::{Pfn, mmu::Asid};
+use core::sync::atomic::AtomicU32;
 
 /// A ground that the engine runs on: host memory, a modelled machine, a kernel.
 ///
@@ -35,11 +36,43 @@ pub trait Env {
     fn mmu(&self) -> &Self::Mmu;
     /// Takes the lock of the table in `frame` if it is free.
     fn try_lock_table(&self, frame: Pfn) -> Option<Self::TableGuard<'_>>;
+    /// Takes the lock of the table in `frame`, waiting for it. The default tries, and calls
+    /// [`Env::relax`] between tries; an environment whose lock has a queue enters it here.
+    #[inline]
+    fn lock_table(&self, frame: Pfn) -> Self::TableGuard<'_> {
+        loop {
+            if let Some(guard) = self.try_lock_table(frame) {
+                return guard;
+            }
+            self.relax();
+        }
+    }
+    /// Returns true if tasks that wait for a lock of the engine get it in the order in which they
+    /// came, as in kernels, where nobody is preempted who waits for one. Threads and virtual CPUs
+    /// may be preempted between two tries, and all behind would wait for them: false lets the first
+    /// have it that tries. The default is true.
+    fn locks_in_order(&self) -> bool {
+        true
+    }
     /// Returns the secondary MMUs that mirror the address space, if there are any.
     fn notifier(&self, asid: Asid) -> Option<&dyn Notifier>;
     /// Waits between two tries for a lock, or pauses in a long call that holds none: spins, waits
     /// for an event, or yields.
     fn relax(&self);
+    /// Waits for a lock that another task may hold long, until `word` is no longer `seen`. It may
+    /// return earlier, and is called again then. A kernel checks the word under the lock of a wait
+    /// queue that it finds by the word's address, and sleeps in it, as futexes do; then it has
+    /// [`Env::wake`] too. The default is [`Env::relax`].
+    #[inline]
+    fn sleep(&self, word: &AtomicU32, seen: u32) {
+        let _ = (word, seen);
+        self.relax();
+    }
+    /// Wakes all tasks that sleep until `word` changes, which it has. The default does nothing.
+    #[inline]
+    fn wake(&self, word: &AtomicU32) {
+        let _ = word;
+    }
     /// Returns true if another task waits for this CPU. A walk of page tables then stops at its
     /// next PUD, to be resumed (Linux 7.3.4, walk_pud_range). The default is false.
     #[inline]
@@ -67,12 +100,8 @@ impl<'e, E: Env> LockedTable<'e, E> {
     /// Takes the lock of the table in `frame`, waiting for it.
     #[inline]
     pub fn lock(env: &'e E, frame: Pfn) -> Self {
-        loop {
-            if let Some(locked) = Self::try_lock(env, frame) {
-                return locked;
-            }
-            env.relax();
-        }
+        let guard = env.lock_table(frame);
+        Self { table: env.table(frame), ahead: None, _guard: guard }
     }
 
     /// Takes the lock of the table in `frame` if it is free.

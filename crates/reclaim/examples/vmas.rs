@@ -9,7 +9,7 @@
 //! ```
 
 use core::mem::MaybeUninit;
-use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate};
 use pageout_paging::pte::X86_64;
 use pageout_paging::table::{HostTable, HostTables};
@@ -21,7 +21,7 @@ use pageout_reclaim::{
     Access, Advice, Backing, CpuCtx, Engine, Fault, Frames, Io, Limits, Lock, MappingKind, Memory,
     MmId, MmState, NewVma, Submitted, Tuning, VmFlags, World, WriteGuard,
 };
-use std::sync::{Barrier as Start, Mutex, MutexGuard};
+use std::sync::{Barrier as Start, Condvar, Mutex, MutexGuard};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -56,14 +56,34 @@ struct Machine<'m> {
     tables: HostTables<'m, X86_64>,
     locks: Vec<Lock>,
     free: Mutex<Vec<Pfn>>,
+    waiting: Waiting,
+}
+
+/// The way in which threads wait for a lock.
+enum Waiting {
+    /// They spin, and the first that finds it free has it.
+    Spinning,
+    /// They spin in a queue, as CPUs of a kernel do. A thread that is preempted lets all behind it
+    /// wait.
+    SpinningInOrder,
+    /// They sleep in a queue.
+    Sleeping(Bed),
+}
+
+/// A wait queue for the words of all locks.
+#[derive(Default)]
+struct Bed {
+    lock: Mutex<()>,
+    woken: Condvar,
 }
 
 impl<'m> Machine<'m> {
-    fn new(ram: &'m [AtomicU64]) -> Self {
+    fn new(ram: &'m [AtomicU64], waiting: Waiting) -> Self {
         Self {
             tables: HostTables::new(ram, Pfn::new(0)),
             locks: (0..FRAMES).map(|_| Lock::default()).collect(),
             free: Mutex::new((0..FRAMES as u64).map(Pfn::new).collect()),
+            waiting,
         }
     }
 
@@ -108,6 +128,23 @@ impl<'m> Env for Machine<'m> {
     }
     fn relax(&self) {
         core::hint::spin_loop();
+    }
+    fn locks_in_order(&self) -> bool {
+        !matches!(self.waiting, Waiting::Spinning)
+    }
+    fn sleep(&self, word: &AtomicU32, seen: u32) {
+        let Waiting::Sleeping(bed) = &self.waiting else { return self.relax() };
+        let mut awake = bed.lock.lock().expect("no thread panics");
+        while word.load(Ordering::Relaxed) == seen {
+            awake = bed.woken.wait(awake).expect("no thread panics");
+        }
+    }
+    fn wake(&self, _: &AtomicU32) {
+        if let Waiting::Sleeping(bed) = &self.waiting {
+            // No task is between its look at the word and its sleep.
+            drop(bed.lock.lock().expect("no thread panics"));
+            bed.woken.notify_all();
+        }
     }
 }
 
@@ -159,13 +196,14 @@ fn pages(first: u64, nr: u64) -> VirtRange {
 
 /// Calls `work` with the engine of a new machine, a process, and a file.
 fn on_new_machine<T>(
+    waiting: Waiting,
     work: impl FnOnce(&mut Engine<'_, Machine<'_>>, &Machine<'_>, NewVma) -> T,
 ) -> T {
     let mut bytes = vec![MaybeUninit::uninit(); Memory::bytes_for(&LIMITS)];
     let memory = Memory::carve(&mut bytes, &LIMITS).expect("as many bytes as they take");
     let maps = MmState::new(memory, Pfn::new(0)).expect("few enough to be numbered");
     let ram: Vec<AtomicU64> = (0..FRAMES * X86_64::PTES).map(|_| AtomicU64::new(0)).collect();
-    let machine = Machine::new(&ram);
+    let machine = Machine::new(&ram, waiting);
     let mut cpu = CpuCtx::new();
     let mut engine = maps.on(&machine, &mut cpu, TUNING);
     let root = machine.alloc_table().expect(ROOM);
@@ -194,7 +232,7 @@ fn least(rounds: impl Iterator<Item = f64>) -> f64 {
 /// Returns the nanoseconds of a fault on a page in memory, of advice that it is not needed, and of
 /// mapping and unmapping one more VMA, all at random in an address space of `nr` VMAs.
 fn in_address_space(nr: u64) -> [f64; 3] {
-    on_new_machine(|engine, _, new| {
+    on_new_machine(Waiting::Spinning, |engine, _, new| {
         // Pages two apart, in VMAs of one page each.
         for k in 0..nr {
             let vma = NewVma { range: pages(2 * k, 1), pgoff: k, ..new.clone() };
@@ -229,7 +267,7 @@ fn in_address_space(nr: u64) -> [f64; 3] {
 
 /// Returns the nanoseconds for each page of reclaiming a file of which `nr` VMAs map a part each.
 fn reclaim(nr: u64) -> f64 {
-    on_new_machine(|engine, machine, new| {
+    on_new_machine(Waiting::Spinning, |engine, machine, new| {
         let part = FILE / nr;
         for first in (0..nr).map(|k| k * part) {
             let vma = NewVma { range: pages(first, part), pgoff: first, ..new.clone() };
@@ -249,8 +287,8 @@ fn reclaim(nr: u64) -> f64 {
 
 /// Returns the microseconds of mapping and unmapping a VMA beside `nr` threads that fault in the
 /// same address space: the mean, and the most.
-fn beside_faults(nr: usize) -> [f64; 2] {
-    on_new_machine(|engine, machine, new| {
+fn beside_faults(nr: usize, waiting: Waiting) -> [f64; 2] {
+    on_new_machine(waiting, |engine, machine, new| {
         engine.mmap(&new).expect(ROOM);
         read(engine, new.mm, 0);
         let (maps, over, begin) = (engine.maps(), AtomicBool::new(false), Start::new(nr + 1));
@@ -298,9 +336,12 @@ fn main() {
     for nr in MAPPERS {
         println!("{nr:>8}{:>21.0}", reclaim(nr));
     }
-    println!("\n{:>8}{:>26}{:>15}", "faulting", "mmap+munmap us, mean", "longest us");
+    println!("\nmmap+munmap beside faults, us: mean, longest");
+    println!("{:>8}{:>20}{:>20}{:>20}", "faulting", "spin", "spin in order", "sleep in order");
     for nr in 0..=FAULTING {
-        let [mean, most] = beside_faults(nr);
-        println!("{nr:>8}{mean:>26.1}{most:>15.0}");
+        let ways = [Waiting::Spinning, Waiting::SpinningInOrder, Waiting::Sleeping(Bed::default())];
+        let times = ways.map(|waiting| beside_faults(nr, waiting));
+        let columns = times.map(|[mean, most]| format!("{mean:>12.1}{most:>8.0}"));
+        println!("{nr:>8}{}", columns.concat());
     }
 }

@@ -1,33 +1,73 @@
-//! The one lock, for readers or one writer. It guards atomics, so it needs no unsafe code.
+//! The one lock, for readers or one writer, and a queue before it. They guard atomics, so they need
+//! no unsafe code.
 
 use core::sync::atomic::{AtomicU32, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 
-const WRITER: u32 = u32::MAX;
-/// A writer waits for the readers inside to leave.
+/// A writer is inside.
+const WRITER: u32 = 1 << 30;
+/// A task waits that no other may overtake.
 const AWAITED: u32 = 1 << 31;
 
 /// A lock that only tries, and never waits inside. A caller that must wait loops with the
 /// environment's `relax`, so that a model can schedule it.
 ///
-/// Readers that keep coming do not starve a writer: while one waits in [`Lock::write`], no further
-/// reader enters. A thread that reads must therefore not take the same lock to read again.
+/// Nobody enters before a task that waits in [`Lock::read`] or [`Lock::write`]. A thread that reads
+/// must therefore not take the same lock to read again. Those that wait have no order among
+/// themselves.
 #[derive(Debug, Default)]
 pub struct Lock {
-    /// The number of readers inside, with [`AWAITED`] or without; or [`WRITER`].
+    /// The number of readers inside, or [`WRITER`]; with [`AWAITED`] or without.
     state: AtomicU32,
+}
+
+/// The tasks that wait while a guard exists, and the action when it is dropped.
+pub trait Wake {
+    /// The way in which they wait.
+    const WAITING: Waiting;
+    /// Wakes all that sleep until `word` changes.
+    fn wake(&self, _word: &AtomicU32) {}
+}
+
+/// The ways in which tasks wait for a lock.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Waiting {
+    /// They try again, and leave no mark.
+    Trying,
+    /// They mark the lock, and look at it again and again.
+    Looking,
+    /// They mark the lock, and sleep until they are woken: none may be missed.
+    Sleeping,
+}
+
+impl Wake for () {
+    const WAITING: Waiting = Waiting::Looking;
+}
+
+/// Tasks that only try.
+#[derive(Clone, Copy, Debug)]
+pub struct Tries;
+
+impl Wake for Tries {
+    const WAITING: Waiting = Waiting::Trying;
 }
 
 /// The guard of a reader. There may be any number of them.
 #[derive(Debug)]
 #[must_use = "the lock is released when this is dropped"]
-pub struct ReadGuard<'a>(&'a Lock);
+pub struct ReadGuard<'a, W: Wake = ()> {
+    lock: &'a Lock,
+    wake: W,
+}
 
 /// The guard of the only writer.
 #[derive(Debug)]
 #[must_use = "the lock is released when this is dropped"]
-pub struct WriteGuard<'a>(&'a Lock);
+pub struct WriteGuard<'a, W: Wake = ()> {
+    lock: &'a Lock,
+    wake: W,
+}
 
-impl WriteGuard<'_> {
+impl WriteGuard<'_, Tries> {
     /// Leaves the lock taken, for [`Lock::still_written`].
     #[inline]
     pub(crate) fn stay(self) {
@@ -36,87 +76,226 @@ impl WriteGuard<'_> {
 }
 
 impl Lock {
-    /// Takes the lock to read, unless a writer holds it or waits for it. Readers do not exclude
-    /// each other.
+    /// Takes the lock to read, unless a writer holds it or somebody waits for it. Readers do not
+    /// exclude each other.
     #[inline]
     pub fn try_read(&self) -> Option<ReadGuard<'_>> {
+        self.try_to_read(())
+    }
+
+    /// Takes the lock to write, unless anyone holds it or waits for it.
+    #[inline]
+    pub fn try_write(&self) -> Option<WriteGuard<'_>> {
+        self.try_to_write(())
+    }
+
+    /// Returns the guard of a lock that the caller left taken by [`WriteGuard::stay`].
+    #[inline]
+    pub(crate) fn still_written(&self) -> WriteGuard<'_, Tries> {
+        debug_assert_eq!(self.state.load(Relaxed), WRITER, "the lock was left taken");
+        WriteGuard { lock: self, wake: Tries }
+    }
+
+    /// Takes a lock that nobody waits for: all only try.
+    #[inline]
+    pub(crate) fn try_only(&self) -> Option<WriteGuard<'_, Tries>> {
+        self.try_to_write(Tries)
+    }
+
+    /// Takes the lock to read, calling `relax` between tries. Nobody who comes later enters before.
+    #[inline]
+    pub fn read(&self, relax: impl Fn()) -> ReadGuard<'_> {
+        self.try_read().unwrap_or_else(|| {
+            self.enter(Access::Read, || false, |_, _| relax());
+            ReadGuard { lock: self, wake: () }
+        })
+    }
+
+    /// Takes the lock to write, calling `relax` between tries. Nobody who comes later enters
+    /// before.
+    #[inline]
+    pub fn write(&self, relax: impl Fn()) -> WriteGuard<'_> {
+        self.try_write().unwrap_or_else(|| {
+            self.enter(Access::Write, || false, |_, _| relax());
+            WriteGuard { lock: self, wake: () }
+        })
+    }
+
+    #[inline]
+    fn try_to_read<W: Wake>(&self, wake: W) -> Option<ReadGuard<'_, W>> {
         let mut readers = self.state.load(Relaxed);
-        while readers < AWAITED - 1 {
+        while readers < WRITER - 1 {
             let taken = self.state.compare_exchange_weak(readers, readers + 1, Acquire, Relaxed);
             match taken {
-                Ok(_) => return Some(ReadGuard(self)),
+                Ok(_) => return Some(ReadGuard { lock: self, wake }),
                 Err(now) => readers = now,
             }
         }
         None
     }
 
-    /// Takes the lock to write, unless anyone holds it.
     #[inline]
-    pub fn try_write(&self) -> Option<WriteGuard<'_>> {
+    fn try_to_write<W: Wake>(&self, wake: W) -> Option<WriteGuard<'_, W>> {
         let taken = self.state.compare_exchange(0, WRITER, Acquire, Relaxed);
-        taken.ok().map(|_| WriteGuard(self))
+        taken.ok().map(|_| WriteGuard { lock: self, wake })
     }
 
-    /// Returns the guard of a lock that the caller left taken by [`WriteGuard::stay`].
-    #[inline]
-    pub(crate) fn still_written(&self) -> WriteGuard<'_> {
-        debug_assert_eq!(self.state.load(Relaxed), WRITER, "the lock was left taken");
-        WriteGuard(self)
-    }
-
-    /// Takes the lock to read, calling `relax` between tries.
-    #[inline]
-    pub fn read(&self, relax: impl Fn()) -> ReadGuard<'_> {
+    /// Waits until the lock can be taken, and takes it. While it waits, nobody enters who only
+    /// tries; nor after it if `others` wait then. `wait` gets the word that must change, and its
+    /// value.
+    #[cold]
+    fn enter(&self, access: Access, others: impl Fn() -> bool, wait: impl Fn(&AtomicU32, u32)) {
+        let (most, added) = match access {
+            Access::Read => (WRITER - 2, 1),
+            Access::Write => (0, WRITER),
+        };
         loop {
-            if let Some(guard) = self.try_read() {
-                return guard;
+            let now = self.state.load(Relaxed);
+            let inside = now & !AWAITED;
+            let (next, order) = match inside <= most {
+                true => (inside + added + if others() { AWAITED } else { 0 }, Acquire),
+                false => (now | AWAITED, Relaxed),
+            };
+            let changed =
+                now == next || self.state.compare_exchange(now, next, order, Relaxed).is_ok();
+            match (changed, inside <= most) {
+                (true, true) => return,
+                (true, false) => wait(&self.state, next),
+                // Somebody came or left meanwhile.
+                (false, _) => {}
             }
-            relax();
         }
     }
+}
 
-    /// Takes the lock to write, calling `relax` between tries. Readers that come later wait.
+/// The ways to hold a lock.
+#[derive(Clone, Copy)]
+enum Access {
+    Read,
+    Write,
+}
+
+impl<W: Wake> Drop for ReadGuard<'_, W> {
     #[inline]
-    pub fn write(&self, relax: impl Fn()) -> WriteGuard<'_> {
-        match self.try_write() {
-            Some(guard) => guard,
-            None => self.wait_to_write(relax),
+    fn drop(&mut self) {
+        let before = self.lock.state.fetch_sub(1, Release);
+        if W::WAITING == Waiting::Sleeping && before & AWAITED != 0 {
+            self.wake.wake(&self.lock.state);
         }
+    }
+}
+
+impl<W: Wake> Drop for WriteGuard<'_, W> {
+    #[inline]
+    fn drop(&mut self) {
+        let state = &self.lock.state;
+        match W::WAITING {
+            Waiting::Trying => state.store(0, Release),
+            // Cheaper than one operation. A mark that is set in between is lost, and whoever set it
+            // finds that when it looks next.
+            Waiting::Looking => state.store(state.load(Relaxed) & AWAITED, Release),
+            Waiting::Sleeping => {
+                if state.fetch_and(AWAITED, Release) & AWAITED != 0 {
+                    self.wake.wake(state);
+                }
+            }
+        }
+    }
+}
+
+/// A lock whose waiters enter in the order in which they came, if their environment asks for that.
+/// At most 65,535 may wait at once.
+///
+/// Waiters stand in a queue by tickets, and the first of them waits for the lock itself, as in
+/// queued locks of kernels. Without waiters it costs as much as a [`Lock`].
+#[derive(Debug, Default)]
+pub(crate) struct QueuedLock {
+    lock: Lock,
+    /// The number of tickets handed out, in the low half, and of those served, in the high one.
+    tickets: AtomicU32,
+}
+
+const SERVED: u32 = 16;
+const HANDED_OUT: u32 = (1 << SERVED) - 1;
+
+/// The behaviour of a task that waits for a [`QueuedLock`].
+pub(crate) struct Waiter<W, F> {
+    /// True if it stands in the queue.
+    pub(crate) in_order: bool,
+    /// The action of its guard.
+    pub(crate) wake: W,
+    /// Waits for a word to change that has the given value.
+    pub(crate) wait: F,
+}
+
+impl QueuedLock {
+    /// Returns the lock without its queue, to try it. Nobody gets it so while others wait.
+    #[inline]
+    pub(crate) fn unqueued(&self) -> &Lock {
+        &self.lock
+    }
+
+    /// Takes the lock to read, unless a writer holds it or somebody waits for it. Dropping the guard
+    /// calls `wake`.
+    #[inline]
+    pub(crate) fn try_read<W: Wake>(&self, wake: W) -> Option<ReadGuard<'_, W>> {
+        self.lock.try_to_read(wake)
+    }
+
+    /// Takes the lock to read.
+    #[inline]
+    pub(crate) fn read<W: Wake + Copy, F: Fn(&AtomicU32, u32)>(
+        &self,
+        waiter: Waiter<W, F>,
+    ) -> ReadGuard<'_, W> {
+        let wake = waiter.wake;
+        self.lock.try_to_read(wake).unwrap_or_else(|| {
+            self.queue(Access::Read, waiter);
+            ReadGuard { lock: &self.lock, wake }
+        })
+    }
+
+    /// Takes the lock to write.
+    #[inline]
+    pub(crate) fn write<W: Wake + Copy, F: Fn(&AtomicU32, u32)>(
+        &self,
+        waiter: Waiter<W, F>,
+    ) -> WriteGuard<'_, W> {
+        let wake = waiter.wake;
+        self.lock.try_to_write(wake).unwrap_or_else(|| {
+            self.queue(Access::Write, waiter);
+            WriteGuard { lock: &self.lock, wake }
+        })
     }
 
     #[cold]
-    fn wait_to_write(&self, relax: impl Fn()) -> WriteGuard<'_> {
+    fn queue<W: Wake, F: Fn(&AtomicU32, u32)>(&self, access: Access, waiter: Waiter<W, F>) {
+        let Waiter { in_order, wake, wait } = waiter;
+        if !in_order {
+            return self.lock.enter(access, || false, wait);
+        }
+        let hand_out = |tickets: u32| {
+            let handed_out = tickets.wrapping_add(1) & HANDED_OUT;
+            Some(tickets & !HANDED_OUT | handed_out)
+        };
+        let before = self.tickets.fetch_update(Acquire, Relaxed, hand_out);
+        let ticket = before.unwrap_or_else(|same| same) & HANDED_OUT;
         loop {
-            let now = self.state.load(Relaxed);
-            match now {
-                0 | AWAITED => {
-                    if self.state.compare_exchange(now, WRITER, Acquire, Relaxed).is_ok() {
-                        return WriteGuard(self);
-                    }
-                }
-                WRITER => {}
-                // A reader that came or left meanwhile is met at the next try.
-                readers => {
-                    let awaited = readers | AWAITED;
-                    let _ = self.state.compare_exchange(readers, awaited, Relaxed, Relaxed);
-                }
+            let now = self.tickets.load(Acquire);
+            if now >> SERVED == ticket {
+                break;
             }
-            relax();
+            wait(&self.tickets, now);
+        }
+        let after = (ticket + 1) & HANDED_OUT;
+        let others = || self.tickets.load(Relaxed) & HANDED_OUT != after;
+        self.lock.enter(access, others, wait);
+        let before = self.tickets.fetch_add(1 << SERVED, Release);
+        if before & HANDED_OUT != after {
+            wake.wake(&self.tickets);
         }
     }
 }
 
-impl Drop for ReadGuard<'_> {
-    #[inline]
-    fn drop(&mut self) {
-        self.0.state.fetch_sub(1, Release);
-    }
-}
-
-impl Drop for WriteGuard<'_> {
-    #[inline]
-    fn drop(&mut self) {
-        self.0.state.store(0, Release);
-    }
-}
+#[cfg(test)]
+mod tests;

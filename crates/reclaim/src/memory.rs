@@ -74,7 +74,7 @@ pub struct Sizes {
     pub vmas: usize,
     /// The length of [`Memory::mms`]: 64 bytes an address space.
     pub mms: usize,
-    /// The length of [`Memory::mappings`]: 48 bytes a mapping.
+    /// The length of [`Memory::mappings`]: 56 bytes a mapping.
     pub mappings: usize,
     /// The length of [`Memory::memcgs`], the root included.
     pub memcgs: usize,

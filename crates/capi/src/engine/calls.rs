@@ -5,7 +5,7 @@ use core::ffi::c_void;
 use core::fmt::{self, Write as _};
 use core::marker::PhantomData;
 use core::ops::Range;
-use core::sync::atomic::AtomicU64;
+use core::sync::atomic::{AtomicU32, AtomicU64};
 
 use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate, Shootdown};
 use pageout_paging::table::HostTable;
@@ -28,6 +28,13 @@ struct Blocks {
     alloc_at: unsafe extern "C" fn(Context, u64, u32) -> i32,
     has_block: unsafe extern "C" fn(Context, u32) -> i32,
     low_watermark: unsafe extern "C" fn(Context) -> usize,
+}
+
+/// The callbacks of tasks that sleep.
+#[derive(Clone, Copy)]
+struct Beds {
+    sleep: unsafe extern "C" fn(Context, *const u32, u32),
+    wake: unsafe extern "C" fn(Context, *const u32),
 }
 
 /// The callbacks of a world. Invariant: they do what [`world::World`] says.
@@ -57,6 +64,8 @@ pub(crate) struct Calls {
     remote: Option<unsafe extern "C" fn(Context, u32) -> i32>,
     defer: Option<unsafe extern "C" fn(Context, u32)>,
     need_resched: Option<unsafe extern "C" fn(Context) -> i32>,
+    lock_table: Option<unsafe extern "C" fn(Context, u64)>,
+    beds: Option<Beds>,
     signal_pending: Option<unsafe extern "C" fn(Context) -> i32>,
     corrupted: Option<unsafe extern "C" fn(Context, *const core::ffi::c_char, usize)>,
     blocks: Option<Blocks>,
@@ -90,6 +99,17 @@ impl Blocks {
             (Some(block_at), Some(alloc_at), Some(has_block), Some(low_watermark)) => {
                 Ok(Some(Self { block_at, alloc_at, has_block, low_watermark }))
             }
+            _ => Err(Error::Callback),
+        }
+    }
+}
+
+impl Beds {
+    /// Takes the two callbacks: both of them, or none.
+    fn of(of: &world::World) -> Result<Option<Self>, Error> {
+        match (of.sleep, of.wake) {
+            (None, None) => Ok(None),
+            (Some(sleep), Some(wake)) => Ok(Some(Self { sleep, wake })),
             _ => Err(Error::Callback),
         }
     }
@@ -131,6 +151,8 @@ impl Calls {
             remote: of.remote,
             defer: of.defer,
             need_resched: of.need_resched,
+            lock_table: of.lock_table,
+            beds: Beds::of(of)?,
             signal_pending: of.signal_pending,
             corrupted: of.corrupted,
             blocks: Blocks::of(of)?,
@@ -267,6 +289,36 @@ impl<F: Format> Env for World<F> {
         let locked = unsafe { (calls.try_lock_table)(calls.context, frame.get()) } != 0;
         // Only a lock that was taken has a guard, since the guard's end releases it.
         locked.then(|| TableGuard { calls, pfn: frame })
+    }
+
+    fn lock_table(&self, frame: Pfn) -> TableGuard<'_> {
+        let calls = &self.calls;
+        if let Some(lock) = calls.lock_table {
+            // SAFETY: the invariant of the callbacks.
+            unsafe { lock(calls.context, frame.get()) }
+            return TableGuard { calls, pfn: frame };
+        }
+        loop {
+            if let Some(guard) = self.try_lock_table(frame) {
+                return guard;
+            }
+            self.relax();
+        }
+    }
+
+    fn sleep(&self, word: &AtomicU32, seen: u32) {
+        match &self.calls.beds {
+            // SAFETY: the invariant of the callbacks; the word lives for the call.
+            Some(beds) => unsafe { (beds.sleep)(self.calls.context, word.as_ptr(), seen) },
+            None => self.relax(),
+        }
+    }
+
+    fn wake(&self, word: &AtomicU32) {
+        if let Some(beds) = &self.calls.beds {
+            // SAFETY: the invariant of the callbacks; the word lives for the call.
+            unsafe { (beds.wake)(self.calls.context, word.as_ptr()) }
+        }
     }
 
     fn notifier(&self, _: Asid) -> Option<&dyn Notifier> {

@@ -81,6 +81,15 @@ pub struct World {
     pub defer: Option<unsafe extern "C" fn(context: *mut c_void, asid: u32)>,
     /// Null, or returns 1 if another task waits for this CPU, otherwise 0. Default: 0.
     pub need_resched: Option<unsafe extern "C" fn(context: *mut c_void) -> i32>,
+    /// Null, or takes the lock of the page table in a frame, waiting for it. Default:
+    /// `try_lock_table`, and `relax` between tries.
+    pub lock_table: Option<unsafe extern "C" fn(context: *mut c_void, pfn: u64)>,
+    /// Null, like the one after it, if tasks do not sleep. Otherwise waits for a lock that may be
+    /// held long, until `*word` is no longer `seen`, or returns earlier, as futexes do. Read the
+    /// word atomically, under the lock of the queue to sleep in. Default: `relax`.
+    pub sleep: Option<unsafe extern "C" fn(context: *mut c_void, word: *const u32, seen: u32)>,
+    /// Wakes all tasks that sleep until `*word` changes, which it has.
+    pub wake: Option<unsafe extern "C" fn(context: *mut c_void, word: *const u32)>,
     /// Null, or returns 1 if the calling task is to end long calls, otherwise 0. Default: 0.
     pub signal_pending: Option<unsafe extern "C" fn(context: *mut c_void) -> i32>,
     /// Null, or takes note of damage that only broken callbacks cause, as a text of `len` bytes.

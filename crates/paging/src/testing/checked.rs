@@ -9,6 +9,7 @@ use crate::mmu::Asid;
 use crate::notifier::Notifier;
 use crate::pte::{Format, Level, Pte};
 use crate::table::{LINE, Operation, Table, Watch, WatchedTable, changed_by};
+use core::sync::atomic::AtomicU32;
 
 /// The environment of a [`Machine`]: the embedder's, with checked tables. All else is forwarded.
 pub struct Checked<'m, E: Env, const HELD: usize> {
@@ -60,6 +61,19 @@ impl<'m, E: Env, const HELD: usize> Env for Checked<'m, E, HELD> {
     fn relax(&self) {
         self.machine.step();
         self.machine.env().relax();
+    }
+
+    fn sleep(&self, word: &AtomicU32, seen: u32) {
+        self.machine.step();
+        self.machine.env().sleep(word, seen);
+    }
+
+    fn locks_in_order(&self) -> bool {
+        self.machine.env().locks_in_order()
+    }
+
+    fn wake(&self, word: &AtomicU32) {
+        self.machine.env().wake(word);
     }
 
     fn corrupted(&self, damage: &dyn core::error::Error) {

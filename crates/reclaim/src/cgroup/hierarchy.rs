@@ -2,10 +2,10 @@
 
 use super::memcg::Memcg;
 use crate::engine::Engine;
+use crate::guards::{LongRead, LongWrite};
 use crate::id::MemcgId;
-use crate::lock::{ReadGuard, WriteGuard};
 use crate::mm_state::MmState;
-use crate::rank::{Rank, Ranked};
+use crate::rank::Rank;
 use core::sync::atomic::{AtomicU16, Ordering::Relaxed};
 use pageout_paging::Env;
 
@@ -18,8 +18,8 @@ fn link(link: &AtomicU16) -> Option<MemcgId> {
 
 impl<'e, E: Env> Engine<'e, E> {
     /// Locks the tree against changes, to walk it.
-    pub(crate) fn lock_tree(&self) -> Ranked<'e, ReadGuard<'e>> {
-        self.lock_read(Rank::Memcgs, &self.maps.cgroups.tree.lock)
+    pub(crate) fn lock_tree(&self) -> LongRead<'e, E> {
+        self.lock_read_long(Rank::Memcgs, &self.maps.cgroups.tree.lock)
     }
 
     /// Returns true if a number names a cgroup that was added and not removed since, or the root.
@@ -33,8 +33,8 @@ impl<'e, E: Env> Engine<'e, E> {
     }
 
     /// Locks the tree to change it.
-    pub(crate) fn lock_tree_to_change(&self) -> Ranked<'e, WriteGuard<'e>> {
-        self.lock_write(Rank::Memcgs, &self.maps.cgroups.tree.lock)
+    pub(crate) fn lock_tree_to_change(&self) -> LongWrite<'e, E> {
+        self.lock_write_long(Rank::Memcgs, &self.maps.cgroups.tree.lock)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Memory cgroups: the owners of charges, with their limits and protections.
 
 use crate::id::MemcgId;
-use crate::lock::Lock;
+use crate::lock::QueuedLock;
 use crate::lru::Lruvec;
 use crate::lru::mglru::{MemcgLruLink, MmList};
 use crate::vmstat::VmStat;
@@ -42,7 +42,7 @@ pub struct Memcg {
 #[derive(Debug, Default)]
 pub(super) struct MemcgTree {
     /// The lock of the tree's shape: read to walk it, written to change it.
-    pub(super) lock: Lock,
+    pub(super) lock: QueuedLock,
     /// The first free entry.
     pub(super) free: AtomicU16,
     /// True if children share the part of their parent's protection that no child claims (the mount

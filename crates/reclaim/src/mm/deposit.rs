@@ -1,7 +1,7 @@
 //! Page tables in reserve: one for each PMD leaf of anonymous memory (the kernel's
 //! `pgtable_trans_huge_deposit`). The leaf can then be split even when no table can be allocated.
 
-use crate::lock::Lock;
+use crate::lock::QueuedLock;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use pageout_paging::pte::{Entry, SwapEntry, SwapKind};
 use pageout_paging::{Env, Format, Pfn, Pte, Table};
@@ -12,7 +12,7 @@ use pageout_paging::{Env, Format, Pfn, Pte, Table};
 #[derive(Debug, Default)]
 pub(crate) struct Deposits {
     /// The lock of all fields.
-    pub(super) lock: Lock,
+    pub(super) lock: QueuedLock,
     /// The frame of the first table, if there is one.
     head: AtomicU64,
     tables: AtomicU32,

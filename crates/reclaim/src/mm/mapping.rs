@@ -2,7 +2,7 @@
 
 use crate::folio::MappingKind;
 use crate::life::Generation;
-use crate::lock::Lock;
+use crate::lock::{Lock, QueuedLock};
 use crate::world::IoError;
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed};
 use pageout_paging::Order;
@@ -11,7 +11,7 @@ use pageout_paging::Order;
 /// offset.
 #[derive(Debug, Default)]
 pub struct Mapping {
-    pub(crate) lock: Lock,
+    pub(crate) lock: QueuedLock,
     /// The top of the tree of VMAs. A free mapping has none, so that a late reader finds none.
     pub(super) vmas: AtomicU32,
     /// The number of folios and of swap slots that name the mapping. Folios may outlive it: its
@@ -106,6 +106,6 @@ impl Mapping {
     /// Returns the lock of the reverse map, for a caller that changes the VMAs' mappings. Reclaim
     /// only tries this lock, and keeps a folio whose reverse map is locked.
     pub fn lock(&self) -> &Lock {
-        &self.lock
+        self.lock.unqueued()
     }
 }

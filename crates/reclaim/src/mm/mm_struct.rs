@@ -1,9 +1,9 @@
 //! Address spaces.
 use crate::id::{MappingNr, MemcgId, NONE};
 use crate::life::Generation;
-use crate::lock::Lock;
+use crate::lock::QueuedLock;
 use crate::lru::mglru::Membership;
-use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
+use core::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed};
 use pageout_paging::mmu::Asid;
 use pageout_paging::{FlushBatch, Pfn};
 
@@ -12,10 +12,9 @@ use pageout_paging::{FlushBatch, Pfn};
 pub struct Mm {
     root: AtomicU64,
     asid: AtomicU32,
-    /// Nonzero if it is exiting.
-    state: AtomicU32,
+    exiting: AtomicBool,
     /// The mmap lock: held to read VMAs, and for writing to change them.
-    pub(crate) lock: Lock,
+    pub(crate) lock: QueuedLock,
     /// The top of the tree of VMAs by address.
     pub(crate) vmas: AtomicU32,
     /// The VMA found last. In a free entry, the next free one.
@@ -37,7 +36,7 @@ impl Mm {
     pub(super) fn init(&self, root: Pfn, asid: Asid) {
         self.root.store(root.get(), Relaxed);
         self.asid.store(asid.0, Relaxed);
-        self.state.store(0, Relaxed);
+        self.exiting.store(false, Relaxed);
         self.vmas.store(NONE, Relaxed);
         self.found.store(NONE, Relaxed);
         self.anon.store(NONE, Relaxed);
@@ -61,13 +60,13 @@ impl Mm {
     /// Marks the process as exiting, or its memory as taken by the OOM reaper: its accesses no
     /// longer matter.
     pub fn set_exiting(&self) {
-        self.state.store(1, Relaxed);
+        self.exiting.store(true, Relaxed);
     }
 
     /// Returns true if the process is exiting.
     #[inline]
     pub fn is_exiting(&self) -> bool {
-        self.state.load(Relaxed) != 0
+        self.exiting.load(Relaxed)
     }
 
     /// Returns the cgroup that the address space's faults are charged to; the root at first.

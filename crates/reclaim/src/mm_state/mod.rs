@@ -9,7 +9,7 @@ use crate::cgroup::Cgroups;
 use crate::compaction::CompactionState;
 use crate::folio::{Folio, FolioGuard, MAX_FRAMES};
 use crate::id::{FolioId, FolioNr, MemcgId, NONE};
-use crate::lock::Lock;
+use crate::lock::QueuedLock;
 use crate::lru::LruState;
 use crate::memory::{BadId, Memory, MemoryError, TableKind};
 use crate::mm::{Deposits, Spaces};
@@ -31,7 +31,7 @@ pub struct MmState<'m> {
     pub(crate) cgroups: Cgroups<'m>,
     pub(crate) lru: LruState<'m>,
     /// The lock of the lists of free entries.
-    free: Lock,
+    free: QueuedLock,
     /// The number of gathers that were dropped, not finished.
     pub(crate) dropped_tlb_batches: AtomicU32,
     pub(crate) compaction: CompactionState,
@@ -95,7 +95,7 @@ impl<'m> MmState<'m> {
             stored: Stored::new(tags, shadows, slots),
             cgroups: Cgroups::new(memcgs),
             lru: LruState::new(memcgs, filters),
-            free: Lock::default(),
+            free: QueuedLock::default(),
             dropped_tlb_batches: AtomicU32::new(0),
             compaction: CompactionState::default(),
             deposits: Deposits::default(),

@@ -2,7 +2,7 @@
 
 use super::cache::ShadowEntry;
 use super::swap::Slot;
-use crate::lock::Lock;
+use crate::lock::QueuedLock;
 use crate::page_cache::cache::tags::Tags;
 use core::sync::atomic::AtomicU32;
 
@@ -10,7 +10,7 @@ use core::sync::atomic::AtomicU32;
 /// swap cache.
 #[derive(Debug)]
 pub(crate) struct Stored<'m> {
-    pub(super) lock: Lock,
+    pub(super) lock: QueuedLock,
     /// The tags of buckets of the index that lead to dirty folios.
     pub(super) tags: Tags<'m>,
     pub(super) shadows: &'m [ShadowEntry],
@@ -28,7 +28,7 @@ impl<'m> Stored<'m> {
         shadows.iter().for_each(ShadowEntry::clear);
         slots.iter().for_each(Slot::clear);
         Self {
-            lock: Lock::default(),
+            lock: QueuedLock::default(),
             tags,
             shadows,
             shadow_clock: AtomicU32::new(0),

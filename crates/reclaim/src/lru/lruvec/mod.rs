@@ -5,7 +5,7 @@ pub(super) mod place;
 use super::lru_list::LruList;
 use crate::folio::MAX_NR_ZONES;
 use crate::list::Ends;
-use crate::lock::Lock;
+use crate::lock::QueuedLock;
 use crate::lru::mglru::lrugen::LruGen;
 use core::ops::RangeToInclusive;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -24,7 +24,7 @@ pub(crate) struct LruCost {
 /// over the subtree change with any of its lists.
 #[derive(Debug, Default)]
 pub(crate) struct Lruvec {
-    lock: Lock,
+    lock: QueuedLock,
     pub(super) lists: [Ends; 5],
     /// The pages on each list, by zone.
     nr_pages: [[AtomicU64; MAX_NR_ZONES]; 5],

@@ -4,6 +4,7 @@
 use super::entries::{Look, entries, note_dirty, suitable_to_scan};
 use crate::engine::Engine;
 use crate::folio::Folio;
+use crate::guards::Sleepers;
 use crate::id::MemcgId;
 use crate::lru::mglru::{LruGenCaps, MAX_LRU_BATCH, MmWalk, Next, Parts, PmdEntry, gen_from_seq};
 use crate::mm::{Mm, VmFlags};
@@ -90,7 +91,7 @@ impl<E: Env> Engine<'_, E> {
         let mut goes_on = true;
         while goes_on && walk.seq == maps.lru_gen(walk.memcg).max_seq() {
             // The lock is only tried, so its rank does not matter: reclaim may run below it.
-            let guard = mm.lock.try_read();
+            let guard = mm.lock.try_read(Sleepers::of(env));
             // An address space that has ended has no tables any more.
             goes_on = guard.is_some()
                 && !mm.is_exiting()

@@ -10,7 +10,7 @@ mod visit;
 
 use crate::cgroup::Memcg;
 use crate::id::MemcgId;
-use crate::lock::Lock;
+use crate::lock::QueuedLock;
 use core::array;
 use core::sync::atomic::{
     AtomicBool, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed,
@@ -79,7 +79,7 @@ impl Default for BinEnds {
 /// All cgroups, in the order of reclaim. Everything in it changes under its lock.
 #[derive(Debug, Default)]
 pub(crate) struct MemcgLru {
-    lock: Lock,
+    lock: QueuedLock,
     /// The number of the oldest generation. It grows when that generation is empty.
     seq: AtomicU64,
     nr_memcgs: [AtomicU32; MEMCG_NR_GENS],

@@ -9,7 +9,7 @@ pub(super) mod iterate;
 use super::MIN_NR_GENS;
 use super::batch::MmStats;
 use crate::id::{MemcgId, NONE};
-use crate::lock::Lock;
+use crate::lock::QueuedLock;
 use core::sync::atomic::{
     AtomicBool, AtomicU16, AtomicU32, AtomicU64, Ordering::AcqRel, Ordering::Relaxed,
 };
@@ -26,7 +26,7 @@ const ALL: u32 = NONE - 1;
 /// under `lock`.
 #[derive(Debug, Default)]
 pub(crate) struct MmList {
-    lock: Lock,
+    lock: QueuedLock,
     first: AtomicU32,
     last: AtomicU32,
     /// The generation up to which iterations have ended.
