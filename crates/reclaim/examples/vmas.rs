@@ -61,12 +61,12 @@ struct Machine<'m> {
 
 /// The way in which threads wait for a lock.
 enum Waiting {
-    /// They spin, and the first that finds it free has it.
+    /// Spinning: the first that finds the lock free has it.
     Spinning,
-    /// They spin in a queue, as CPUs of a kernel do. A thread that is preempted lets all behind it
+    /// Spinning in a queue, as CPUs of a kernel do. A thread that is preempted lets all behind it
     /// wait.
     SpinningInOrder,
-    /// They sleep in a queue.
+    /// Sleeping in a queue.
     Sleeping(Bed),
 }
 

@@ -75,7 +75,7 @@ pub use lru::mglru;
 pub use page_cache::{cache, swap};
 
 pub use cgroup::Memcg;
-pub use compaction::{Compacted, Migrated, Targets};
+pub use compaction::{Compacted, Migrated, Offlined, Targets};
 pub use corruption::Corruption;
 pub use cpu::{CpuCtx, Events};
 pub use engine::Engine;

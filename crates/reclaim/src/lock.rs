@@ -31,11 +31,11 @@ pub trait Wake {
 /// The ways in which tasks wait for a lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Waiting {
-    /// They try again, and leave no mark.
+    /// Trying again, without a mark.
     Trying,
-    /// They mark the lock, and look at it again and again.
+    /// Looking again and again at the lock, which is marked.
     Looking,
-    /// They mark the lock, and sleep until they are woken: none may be missed.
+    /// Sleeping until they are woken: the lock is marked, and none may be missed.
     Sleeping,
 }
 
@@ -235,8 +235,8 @@ impl QueuedLock {
         &self.lock
     }
 
-    /// Takes the lock to read, unless a writer holds it or somebody waits for it. Dropping the guard
-    /// calls `wake`.
+    /// Takes the lock to read, unless a writer holds it or somebody waits for it. The guard calls
+    /// `wake` when it is dropped.
     #[inline]
     pub(crate) fn try_read<W: Wake>(&self, wake: W) -> Option<ReadGuard<'_, W>> {
         self.lock.try_to_read(wake)

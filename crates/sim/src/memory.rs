@@ -13,6 +13,8 @@ pub const GARBAGE: u64 = 0xdead_dead;
 pub struct Frame {
     /// True if the frame is allocated.
     pub used: bool,
+    /// True if the frame was taken away: it is handed out no more.
+    pub away: bool,
     /// The content of the page.
     pub content: u64,
     /// The number of the frame's last allocation among all. A translation from before has lost the
@@ -37,7 +39,7 @@ pub struct Memory {
 impl Memory {
     /// Returns memory of these frames, all of which are free.
     pub fn new(frames: Range<Pfn>) -> Self {
-        let free = Frame { used: false, content: GARBAGE, owner: 0, taken: false };
+        let free = Frame { used: false, away: false, content: GARBAGE, owner: 0, taken: false };
         Self {
             first: frames.start,
             frames: vec![free; frames.end.offset_from(frames.start) as usize],
@@ -112,13 +114,13 @@ impl Memory {
 
     fn is_free(&self, first: usize, nr: usize) -> bool {
         let run = self.frames.get(first..first + nr);
-        run.is_some_and(|run| run.iter().all(|frame| !frame.used))
+        run.is_some_and(|run| run.iter().all(|frame| !frame.used && !frame.away))
     }
 
     fn take(&mut self, first: usize, order: Order) -> Pfn {
         self.allocations += 1;
         let (owner, content) = (self.allocations, GARBAGE);
-        let new = Frame { used: true, content, owner, taken: false };
+        let new = Frame { used: true, away: false, content, owner, taken: false };
         self.frames[first..first + order.nr_pages()].fill(new);
         self.first.add(first as u64)
     }
@@ -134,6 +136,12 @@ impl Memory {
         let around = |order: &u8| self.is_free(first >> order << order, 1 << order);
         let largest = (0..=10).take_while(around).last()?;
         first.is_multiple_of(1 << largest).then(|| Order::new(largest)).flatten()
+    }
+
+    /// Takes frames away, or adds them again. Those in use stay so until they are freed.
+    pub fn set_away(&mut self, frames: Range<Pfn>, away: bool) {
+        let (first, end) = (self.number(frames.start), self.number(frames.end));
+        self.frames[first..end].iter_mut().for_each(|frame| frame.away = away);
     }
 
     /// Frees a run.
@@ -154,7 +162,7 @@ impl Memory {
 
     /// Returns the number of free frames.
     pub fn free_pages(&self) -> usize {
-        self.frames.iter().filter(|frame| !frame.used).count()
+        self.frames.iter().filter(|frame| !frame.used && !frame.away).count()
     }
 
     /// Fills `nr` frames with zeros.

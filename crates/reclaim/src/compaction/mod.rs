@@ -15,10 +15,12 @@ use pageout_paging::{Order, Pfn};
 use scan::Compaction;
 
 mod migrate;
+mod offline;
 mod scan;
 mod state;
 
 pub use migrate::{Migrated, Targets};
+pub use offline::Offlined;
 pub(crate) use state::CompactionState;
 
 /// The number of rounds of reclaim before compaction is tried without enough free memory

@@ -5,6 +5,7 @@ use crate::id::{FolioNr, NONE};
 use crate::memory::{BadId, OutOfTable, TableKind};
 use crate::mm_state::free_list::FreeList;
 use core::array;
+use core::ops::Range;
 use core::sync::atomic::{
     AtomicU8, AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
 };
@@ -82,6 +83,19 @@ impl<'m> Folios<'m> {
             true => Ok(()),
             false => Err(AddFolioError::FrameInUse),
         }
+    }
+
+    /// Returns the first frame of a range that belongs to a folio.
+    pub(crate) fn first_in_use(&self, range: Range<Pfn>) -> Option<Pfn> {
+        let end = self.base.add(self.frames.len() as u64).min(range.end);
+        let mut pfn = range.start.max(self.base);
+        while pfn < end {
+            if self.of(pfn).is_some() {
+                return Some(pfn);
+            }
+            pfn = pfn.add(1);
+        }
+        None
     }
 
     /// Returns the entries of `nr` frames, or `None` if some lie outside of the table.

@@ -9,7 +9,7 @@ use pageout_paging::young::YoungAlgorithm;
 use pageout_paging::{Env, Format, Order, Pfn, Pte};
 use pageout_reclaim::{
     Advice, Counter, FolioFlags, FolioId, Frames, LruFlags, LruList, MemcgId, Migrated, MmId,
-    Recency, Targets, Tuning, Unmapping, VmFlags,
+    Offlined, Recency, Targets, Tuning, Unmapping, VmFlags,
 };
 use std::ops::Range;
 
@@ -133,6 +133,43 @@ fn list<F: Format>(world: &mut World<'_, F>, folio: FolioId) {
     maps.on(env, cpu, tuning()).release(folio, 1).expect("the caller has it");
 }
 
+/// A range is emptied once the caller has given up its reference, and no target lies inside of it.
+fn memory_is_taken_away_once_nobody_uses_it<F: Format>(_: YoungAlgorithm) {
+    let mut arena = Arena::new::<F>(&ROOM);
+    let mut world = arena.world::<F>();
+    let (mm, file) = (world.process(), world.file_of(2));
+    world.vma(mm, 0..8, RW | VmFlags::SHARED, file, 0);
+    world.fill(mm, 0..8, 10);
+    let folio = world.folio_at(mm, 1);
+    let (maps, env) = (&world.maps, &world.env);
+    let pfn = maps.folio(folio).expect("it lives").pfn();
+    let range = pfn..pfn.add(4);
+    let held = maps.on(env, &mut world.cpu, tuning()).filemap_get_folio(file, 0);
+    assert_eq!(held.expect("it lives"), Some(folio));
+    env.memory().set_away(range.clone(), true);
+    let mut take_away = |targets: &mut dyn Targets| {
+        maps.on(env, &mut world.cpu, tuning()).offline_pages(range.clone(), targets)
+    };
+    let stays = Migrated { failed: 4, ..moved(0) };
+    let stays = Offlined { migrated: stays, in_use: Some(pfn) };
+    assert_eq!(take_away(&mut Anywhere(env)), stays);
+    let free = env.free_pages();
+    maps.on(env, &mut world.cpu, tuning()).release(folio, 1).expect("the caller has it");
+    let all = env.memory().range();
+    let done = maps.on(env, &mut world.cpu, tuning()).offline_pages(all, &mut Anywhere(env));
+    assert_eq!(done.migrated.moved, 0, "every target lies in the range");
+    assert!(done.migrated.bad_target.is_some());
+    assert_eq!(done.in_use, Some(pfn));
+    let mut take_away = |targets: &mut dyn Targets| {
+        maps.on(env, &mut world.cpu, tuning()).offline_pages(range.clone(), targets)
+    };
+    let done = take_away(&mut Anywhere(env));
+    assert_eq!((done.in_use, done.migrated.failed), (None, 0));
+    env.memory().set_away(range, false);
+    assert_eq!(env.free_pages(), free, "nothing is lost");
+    world.holds(mm, 0..8, 10);
+}
+
 fn a_folio_referred_to_by_someone_else_stays<F: Format>(_: YoungAlgorithm) {
     for how in ALL {
         let mut arena = Arena::new::<F>(&ROOM);
@@ -232,6 +269,7 @@ fn a_files_pmd_leaf_is_found_again_where_its_folio_went<F: Format>(_: YoungAlgor
 on_every_format!(
     shared_pages_move_under_both_processes,
     entries_keep_young_dirty_and_writable,
+    memory_is_taken_away_once_nobody_uses_it,
     a_folio_referred_to_by_someone_else_stays,
     what_is_swapped_out_in_part_moves_in_the_swap_cache,
     what_is_known_of_use_goes_along,

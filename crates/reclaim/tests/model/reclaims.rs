@@ -67,6 +67,27 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         self.with_engine(|engine| engine.migrate_range(range, targets));
     }
 
+    /// Takes the frames of a range away, and empties them.
+    pub(crate) fn offline(&self, at: u64, nr: u64) {
+        let all = self.hardware.memory().range();
+        let range = Pfn::new(at).min(all.end)..Pfn::new(at + nr).min(all.end);
+        self.hardware.memory().set_away(range.clone(), true);
+        let targets = &mut Runs { world: &self.ground(), take: |world, order| world.alloc(order) };
+        let done = self.with_engine(|engine| engine.offline_pages(range.clone(), targets));
+        assert_eq!(done.migrated.bad_target, None);
+        let memory = self.hardware.memory();
+        let mut frames = (range.start.get()..range.end.get()).map(Pfn::new);
+        let in_use = frames.find(|pfn| memory.frame(*pfn).used);
+        assert_eq!(done.in_use, in_use, "every frame in use has a folio");
+    }
+
+    /// Adds all frames that were taken away.
+    pub(crate) fn online(&self) {
+        let mut memory = self.hardware.memory();
+        let all = memory.range();
+        memory.set_away(all, false);
+    }
+
     fn reclaim_cgroup(&self, memcg: usize, pages: u64, swappiness: Option<u8>) {
         let request = ReclaimRequest { bytes: pages << F::PAGE_SHIFT, swappiness };
         let memcg = self.memcg(memcg);

@@ -83,6 +83,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
                 | Op::SwitchLruGen { .. }
                 | Op::WriteFile { .. }
                 | Op::Migrate { .. }
+                | Op::Offline { .. }
                 | Op::Compact
         );
         let next =
@@ -168,6 +169,8 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             | Op::AddCgroup { .. }
             | Op::RemoveCgroup { .. } => self.change_cgroups(op),
             Op::Migrate { at, nr, high } => self.migrate(at, nr, high),
+            Op::Offline { at, nr } => self.offline(at, nr),
+            Op::Online => self.online(),
             Op::Compact => self.with_engine(|engine| {
                 let done = engine.compact_memory();
                 assert_eq!(done, Compacted::Complete, "the scanners meet");

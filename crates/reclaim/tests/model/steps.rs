@@ -165,6 +165,13 @@ pub(crate) enum Op {
         nr: u64,
         high: bool,
     },
+    /// Takes the frames of a range away, and empties them.
+    Offline {
+        at: u64,
+        nr: u64,
+    },
+    /// Adds all frames that were taken away.
+    Online,
     /// Compacts memory.
     Compact,
     /// Sets the reactions of storage from now on.
@@ -393,6 +400,15 @@ fn migrate() -> BoxedStrategy<Op> {
     .boxed()
 }
 
+fn hotplug() -> BoxedStrategy<Op> {
+    let ranges = (0..80_u64, 1..17_u64);
+    prop_oneof![
+        2 => ranges.prop_map(|(at, nr)| Op::Offline { at, nr }),
+        1 => Just(Op::Online),
+    ]
+    .boxed()
+}
+
 fn moves() -> BoxedStrategy<Op> {
     (process(), 0..4_usize).prop_map(|(process, memcg)| Op::MoveProcess { process, memcg }).boxed()
 }
@@ -473,6 +489,7 @@ fn op() -> BoxedStrategy<Op> {
         4 => processes(),
         14 => reclaim(),
         5 => migrate(),
+        3 => hotplug(),
         4 => cgroups(),
         8 => storage(),
         6 => lend(),
