@@ -4,7 +4,8 @@
 //!
 //! The tables here lie in ordinary memory, and the guest is a loop that sets accessed bits as a
 //! processor would. They use the arm64 stage-1 format of the crate. A real stage 2 has its
-//! permission bits elsewhere, but the same accessed bit, contiguous blocks and levels. The example
+//! permission bits elsewhere, but the same accessed bit, contiguous blocks and levels: the recipe
+//! `second_stage` of `pageout-reclaim` has such a format, and an engine that asks it. The example
 //! only counts, and measures no time.
 
 use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate};
