@@ -4,34 +4,37 @@ use crate::engine::Engine;
 use crate::folio::FolioGuard;
 use crate::id::FolioNr;
 use crate::lock::{Lock, ReadGuard, WriteGuard};
+use crate::noted::{Noted, Reading, Writing};
 use crate::rank::{Rank, Ranked};
 use pageout_paging::walk::{MappedWalk, RmapTarget};
 use pageout_paging::{Env, LockedTable, Pfn};
 
+/// The guard of a lock for reading, with its rank.
+pub(crate) type Read<'e, E> = Noted<'e, E, Ranked<'e, ReadGuard<'e>>>;
+/// The guard of a lock for writing, with its rank.
+pub(crate) type Write<'e, E> = Noted<'e, E, Ranked<'e, WriteGuard<'e>>>;
+
 impl<'e, E: Env> Engine<'e, E> {
     /// Takes a lock to read.
     #[inline]
-    pub(crate) fn lock_read(&self, rank: Rank, lock: &'e Lock) -> Ranked<'e, ReadGuard<'e>> {
-        let rank = self.ranks.enter(rank);
-        rank.with(lock.read(|| self.world.relax()))
+    pub(crate) fn lock_read(&self, rank: Rank, lock: &'e Lock) -> Read<'e, E> {
+        let held = self.ranks.enter(rank);
+        Reading::read(self.world, rank, lock).map(|guard| held.with(guard))
     }
 
     /// Takes a lock to write.
     #[inline]
-    pub(crate) fn lock_write(&self, rank: Rank, lock: &'e Lock) -> Ranked<'e, WriteGuard<'e>> {
-        let rank = self.ranks.enter(rank);
-        rank.with(lock.write(|| self.world.relax()))
+    pub(crate) fn lock_write(&self, rank: Rank, lock: &'e Lock) -> Write<'e, E> {
+        let held = self.ranks.enter(rank);
+        Writing::write(self.world, rank, lock).map(|guard| held.with(guard))
     }
 
     /// Takes a lock to read, unless a writer holds it.
     #[inline]
-    pub(crate) fn try_lock_read(
-        &self,
-        rank: Rank,
-        lock: &'e Lock,
-    ) -> Option<Ranked<'e, ReadGuard<'e>>> {
-        let rank = self.ranks.enter(rank);
-        lock.try_read().map(|guard| rank.with(guard))
+    pub(crate) fn try_lock_read(&self, rank: Rank, lock: &'e Lock) -> Option<Read<'e, E>> {
+        let held = self.ranks.enter(rank);
+        let taken = Reading::try_read(self.world, rank, lock)?;
+        Some(taken.map(|guard| held.with(guard)))
     }
 
     /// Takes a folio's lock, and waits for it. No holder keeps it long.

@@ -2,10 +2,10 @@
 
 use super::memcg::Memcg;
 use crate::engine::Engine;
+use crate::guards::{Read, Write};
 use crate::id::MemcgId;
-use crate::lock::{ReadGuard, WriteGuard};
 use crate::mm_state::MmState;
-use crate::rank::{Rank, Ranked};
+use crate::rank::Rank;
 use core::sync::atomic::{AtomicU16, Ordering::Relaxed};
 use pageout_paging::Env;
 
@@ -18,7 +18,7 @@ fn link(link: &AtomicU16) -> Option<MemcgId> {
 
 impl<'e, E: Env> Engine<'e, E> {
     /// Locks the tree against changes, to walk it.
-    pub(crate) fn lock_tree(&self) -> Ranked<'e, ReadGuard<'e>> {
+    pub(crate) fn lock_tree(&self) -> Read<'e, E> {
         self.lock_read(Rank::Memcgs, &self.maps.cgroups.tree.lock)
     }
 
@@ -33,7 +33,7 @@ impl<'e, E: Env> Engine<'e, E> {
     }
 
     /// Locks the tree to change it.
-    pub(crate) fn lock_tree_to_change(&self) -> Ranked<'e, WriteGuard<'e>> {
+    pub(crate) fn lock_tree_to_change(&self) -> Write<'e, E> {
         self.lock_write(Rank::Memcgs, &self.maps.cgroups.tree.lock)
     }
 }

@@ -4,11 +4,11 @@ use super::mm_struct::Mm;
 use super::tree::{Entries, Links, Side, Tree};
 use super::vma::{NewVma, Vma};
 use crate::engine::Engine;
+use crate::guards::{Read, Write};
 use crate::id::{MmId, NONE, VmaId, VmaNr};
-use crate::lock::{ReadGuard, WriteGuard};
 use crate::memory::{BadId, OutOfTable};
 use crate::mm_state::MmState;
-use crate::rank::{Rank, Ranked};
+use crate::rank::Rank;
 use core::sync::atomic::Ordering::Relaxed;
 use pageout_paging::{Env, Format, VirtAddr, VirtRange};
 
@@ -86,7 +86,7 @@ impl<'e, E: Env> Engine<'e, E> {
     ///
     /// # Errors
     /// [`BadId`] if the address space has ended, or ends while this waits for its lock.
-    pub(crate) fn lock_mm(&self, id: MmId) -> Result<(&'e Mm, Ranked<'e, WriteGuard<'e>>), BadId> {
+    pub(crate) fn lock_mm(&self, id: MmId) -> Result<(&'e Mm, Write<'e, E>), BadId> {
         let guard = self.lock_mmap(self.maps.mm(id)?);
         Ok((self.maps.mm(id)?, guard))
     }
@@ -96,13 +96,13 @@ impl<'e, E: Env> Engine<'e, E> {
     /// # Errors
     /// As [`Engine::lock_mm`].
     #[inline]
-    pub(crate) fn read_mm(&self, id: MmId) -> Result<(&'e Mm, Ranked<'e, ReadGuard<'e>>), BadId> {
+    pub(crate) fn read_mm(&self, id: MmId) -> Result<(&'e Mm, Read<'e, E>), BadId> {
         let guard = self.lock_read(Rank::Mmap, &self.maps.mm(id)?.lock);
         Ok((self.maps.mm(id)?, guard))
     }
 
     /// Takes the mmap lock for writing.
-    pub(crate) fn lock_mmap(&self, mm: &'e Mm) -> Ranked<'e, WriteGuard<'e>> {
+    pub(crate) fn lock_mmap(&self, mm: &'e Mm) -> Write<'e, E> {
         self.lock_write(Rank::Mmap, &mm.lock)
     }
 }

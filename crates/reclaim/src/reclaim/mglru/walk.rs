@@ -8,6 +8,8 @@ use crate::id::MemcgId;
 use crate::lru::mglru::{LruGenCaps, MAX_LRU_BATCH, MmWalk, Next, Parts, PmdEntry, gen_from_seq};
 use crate::mm::{Mm, VmFlags};
 use crate::mm_state::MmState;
+use crate::noted::Reading;
+use crate::rank::Rank;
 use crate::tuning::Aging;
 use crate::world::World;
 use pageout_paging::mmu::Mmu;
@@ -90,7 +92,7 @@ impl<E: Env> Engine<'_, E> {
         let mut goes_on = true;
         while goes_on && walk.seq == maps.lru_gen(walk.memcg).max_seq() {
             // The lock is only tried, so its rank does not matter: reclaim may run below it.
-            let guard = mm.lock.try_read();
+            let guard = Reading::try_read(env, Rank::Mmap, &mm.lock);
             // An address space that has ended has no tables any more.
             goes_on = guard.is_some()
                 && !mm.is_exiting()
