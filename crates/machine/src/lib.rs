@@ -26,5 +26,5 @@ pub use machine::{Machine, Setup};
 pub use sched::{Body, TaskId, TaskSpec};
 pub use stale_access::StaleAccessHistogram;
 pub use storage::Transfer;
-pub use task::{ActivityGuard, LockGuard, LockId, Task, TaskTable};
+pub use task::{ActivityGuard, LockGuard, LockId, Task, TaskTable, WordId, WordUse};
 pub use time::Time;
