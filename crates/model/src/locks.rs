@@ -16,6 +16,8 @@ const PAGE_TABLE: &str = "page-table";
 /// The uses of all locks of one rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LockTally {
+    /// The number of tries to take such a lock.
+    pub tried: u64,
     /// The number of times that a task took such a lock.
     pub taken: u64,
     /// The number of times that another core gave up or shared the line of a word.
@@ -36,6 +38,7 @@ impl LockTally {
 
 impl AddAssign for LockTally {
     fn add_assign(&mut self, other: Self) {
+        self.tried += other.tried;
         self.taken += other.taken;
         self.moved += other.moved;
         self.access += other.access;
@@ -69,6 +72,11 @@ const fn word(lock: LockWord) -> WordId {
 }
 
 impl Locks {
+    /// Returns true if no lock is held.
+    pub fn are_free(&self) -> bool {
+        self.holds.borrow().values().all(|holds| holds.admit(false))
+    }
+
     /// Returns the uses by some tasks of all locks of some ranks.
     pub fn tally_of(&self, of: impl Fn(TaskId, &str) -> bool) -> LockTally {
         let mut sum = LockTally::default();
@@ -91,7 +99,10 @@ impl Locks {
             self.tally(task.id(), lock.rank, |tally| tally.note(used));
         };
         match event {
-            LockEvent::Try => change(),
+            LockEvent::Try => {
+                change();
+                self.tally(task.id(), lock.rank, |tally| tally.tried += 1);
+            }
             LockEvent::Wait => {}
             LockEvent::Hold => {
                 self.tally(task.id(), lock.rank, |tally| tally.taken += 1);
@@ -129,6 +140,7 @@ impl Locks {
     /// Tallies a try of a page table's lock, which the machine prices.
     pub(super) fn note_table(&self, task: TaskId, taken: bool, time: Time, atomic: Time) {
         self.tally(task, PAGE_TABLE, |tally| {
+            tally.tried += 1;
             tally.taken += u64::from(taken);
             tally.moved += u64::from(time > atomic);
             tally.access += time;

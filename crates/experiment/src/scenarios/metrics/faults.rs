@@ -63,6 +63,8 @@ metrics! {
     pub LOCKS = {
         /// locks taken, except those of folios
         TAKEN: "locks taken", "per fault", Counted, Lower;
+        /// tries to take them
+        TRIES: "tries to take locks", "per fault", Counted, Lower;
         /// lines of locks' words that another core gave up or shared
         LINES_MOVED: "lock lines moved", "per fault", Counted, Lower;
     }

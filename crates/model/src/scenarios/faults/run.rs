@@ -8,8 +8,8 @@ use pageout_experiment::formats::Arch;
 use pageout_experiment::metrics::MetricSpec;
 use pageout_experiment::scenarios::metrics::RECLAIMED;
 use pageout_experiment::scenarios::metrics::faults::{
-    EACH, FAULT, LINES_MOVED, RANKS, RECLAIM_OF_PAGE, TAKEN, THROUGHPUT, THROUGHPUT_OF_CORE, WAITS,
-    WORDS,
+    EACH, FAULT, LINES_MOVED, RANKS, RECLAIM_OF_PAGE, TAKEN, THROUGHPUT, THROUGHPUT_OF_CORE, TRIES,
+    WAITS, WORDS,
 };
 use pageout_experiment::scenarios::metrics::machine::{INSTRUCTION_TIME, TABLE_TIME};
 use pageout_experiment::scenarios::metrics::reclaim_file::{INSTRUCTIONS, TABLE_OPERATIONS};
@@ -141,6 +141,7 @@ pub(super) fn run<F: Arch>(
     let run = Run { of, memory: &memory, kernel: &kernel, tuning, progress: &progress };
     let before = machine.report();
     let after = machine.run(run.tasks());
+    debug_assert!(locks.are_free(), "every lock that was taken was released");
     let (first, last) = progress.span.get().expect("the tasks ended");
     let (reclaimed, time) = progress.reclaimed.get();
     let instructions = kernel.done().instructions();
@@ -205,6 +206,7 @@ pub(super) fn metrics(nominal: &[Outcome], drawn: &[Outcome]) -> Vec<Metric> {
     metrics.extend(times(WORDS, |tally| tally.access));
     let sum = |of: fn(&LockTally) -> u64| one.locks.iter().map(of).sum::<u64>();
     metrics.push(TAKEN.one(sum(|tally| tally.taken) as f64 / faults));
+    metrics.push(TRIES.one(sum(|tally| tally.tried) as f64 / faults));
     metrics.push(LINES_MOVED.one(sum(|tally| tally.moved) as f64 / faults));
     let (reclaimed, time) = one.reclaimed;
     if reclaimed > 0 {
