@@ -10,8 +10,6 @@ pub use lock::LockGuard;
 pub use locks::LockId;
 pub(crate) use locks::Locks;
 pub use table::TaskTable;
-pub(crate) use word::Words;
-pub use word::{WordId, WordUse};
 
 use crate::Time;
 use crate::account::{Activity, MachineActivity, NodeId, count};

@@ -54,7 +54,7 @@ fn sixty_four_cores_end_in_every_format() {
     }
 }
 
-/// One task meets no other: it takes as many locks as ever, tries each once and waits for none.
+/// A single task meets no other: it tries each lock once, and waits for none.
 #[test]
 fn a_task_alone_waits_for_no_lock() {
     for one in outcomes("size=256KiB tasks=1 memory=anon,file") {
