@@ -22,10 +22,12 @@ pub(crate) enum MachineActivity {
     Spin,
     /// Reading and writing page tables.
     Table,
+    /// Reading and changing words of locks.
+    Word,
 }
 
 impl MachineActivity {
-    const NAMES: [&str; 6] = ["walk", "trap", "invalidate", "wait", "spin", "table"];
+    const NAMES: [&str; 7] = ["walk", "trap", "invalidate", "wait", "spin", "table", "lock word"];
 }
 
 /// A place in the tree of activities.

@@ -25,6 +25,10 @@ impl CoreSet {
         self.0[usize::from(core.0 / 64)] &= !(1 << (core.0 % 64));
     }
 
+    pub(crate) fn contains(self, core: CoreId) -> bool {
+        self.without(core) != self
+    }
+
     /// Returns the set without one core.
     pub(crate) fn without(mut self, core: CoreId) -> Self {
         self.remove(core);

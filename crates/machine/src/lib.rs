@@ -18,6 +18,7 @@ mod storage;
 mod task;
 mod time;
 pub mod tlb;
+mod words;
 
 pub use account::{Activity, CoreTimes, Counts, Report, Spent};
 pub use core_set::CoreId;
@@ -28,3 +29,4 @@ pub use stale_access::StaleAccessHistogram;
 pub use storage::Transfer;
 pub use task::{ActivityGuard, LockGuard, LockId, Task, TaskTable};
 pub use time::Time;
+pub use words::{WordId, WordUse};

@@ -9,6 +9,7 @@ use crate::platform::{Invalidation, InvalidationPrices, Prices, Shape};
 use crate::sched::{Event, Queue, TaskId, TaskState};
 use crate::storage::Storage;
 use crate::tlb::Held;
+use crate::words::Words;
 use crate::{StaleAccessHistogram, Time};
 use pageout_paging::mmu::{Asid, Caps};
 use pageout_paging::table::HostTables;
@@ -72,6 +73,7 @@ pub struct Machine<'a, F: Format> {
     pub(crate) rounds: RefCell<Rounds>,
     load: RefCell<FabricLoad>,
     pub(crate) locks: RefCell<crate::task::Locks>,
+    pub(crate) words: RefCell<Words>,
     pub(crate) storage: RefCell<Storage>,
     pub(crate) account: RefCell<Account>,
     pub(crate) random: Cell<u64>,
@@ -118,6 +120,7 @@ impl<'a, F: Format> Machine<'a, F> {
             rounds: RefCell::default(),
             load: RefCell::new(FabricLoad::new(fabric)),
             locks: RefCell::default(),
+            words: RefCell::default(),
             storage: RefCell::new(Storage::new(setup.shape.storage)),
             account: RefCell::default(),
             random: Cell::new(setup.seed),

@@ -10,9 +10,9 @@ use pageout_experiment::formats::Arch;
 use pageout_machine::{Activity, ActivityGuard, LockGuard, LockId, Task, Time, Transfer};
 use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate, Mmu};
 use pageout_paging::table::WatchedTable;
-use pageout_paging::{Env, Notifier, Observer, Order, Pfn, Sound, Stage};
+use pageout_paging::{Env, LockEvent, LockWord, Notifier, Observer, Order, Pfn, Sound, Stage};
 use pageout_reclaim::{Backing, Frames, Io, Place, Submitted, World};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 /// A task of a modelled machine in kernel code. The engine runs unchanged: the machine prices what
 /// hardware does, and [`Software`](super::software::Software) prices the instructions around it.
@@ -22,6 +22,10 @@ pub struct ModelEnv<'e, 'a, F: Arch> {
     meter: &'e Meter<'e>,
     /// The frame of the current stage in the folded stack.
     frame: RefCell<Option<ActivityGuard<'e, 'a, F>>>,
+    /// The lock that the engine will wait for in its next pause.
+    awaited: Cell<Option<LockWord>>,
+    /// True if the last try of a page table's lock failed.
+    awaits_table: Cell<bool>,
     /// The notifiers of virtual machines.
     notifiers: Vec<VmNotifier<'e, 'a, F>>,
 }
@@ -32,9 +36,9 @@ impl<'e, 'a, F: Arch> ModelEnv<'e, 'a, F> {
         task: &'e Task<'e, 'a, F>,
         meter: &'e Meter<'e>,
     ) -> Self {
-        let frame = RefCell::default();
+        let (frame, awaited, awaits_table) = Default::default();
         let notifiers = kernel.vms.iter().map(|vm| VmNotifier::new(vm, task, meter)).collect();
-        Self { task, kernel, meter, frame, notifiers }
+        Self { task, kernel, meter, frame, awaited, awaits_table, notifiers }
     }
 
     /// Returns the task.
@@ -146,7 +150,15 @@ impl<'e, 'a, F: Arch> Env for ModelEnv<'e, 'a, F> {
     }
 
     fn try_lock_table(&self, frame: Pfn) -> Option<LockGuard<'e, 'a, F>> {
-        self.task.try_lock(LockId(frame.get()))
+        let begun = self.task.own_time();
+        let guard = self.task.try_lock(LockId(frame.get()));
+        if let Some(locks) = self.kernel.locks {
+            let time = self.task.own_time() - begun;
+            let atomic = self.task.machine().prices().rmw;
+            locks.note_table(self.task.id(), guard.is_some(), time, atomic);
+            self.awaits_table.set(guard.is_none());
+        }
+        guard
     }
 
     fn notifier(&self, asid: Asid) -> Option<&dyn Notifier> {
@@ -160,7 +172,15 @@ impl<'e, 'a, F: Arch> Env for ModelEnv<'e, 'a, F> {
     }
 
     fn relax(&self) {
+        let Some(locks) = self.kernel.locks else { return self.task.relax(LockId::ANY) };
+        if let Some(lock) = self.awaited.take() {
+            return locks.wait(self.task, lock);
+        }
+        let begun = self.task.own_time();
         self.task.relax(LockId::ANY);
+        if self.awaits_table.take() {
+            locks.note_table_wait(self.task.id(), self.task.own_time() - begun);
+        }
     }
 
     fn need_resched(&self) -> bool {
@@ -185,6 +205,15 @@ impl<F: Arch> Observer for ModelEnv<'_, '_, F> {
         let result = check();
         self.meter.end_run();
         result
+    }
+
+    fn lock(&self, event: LockEvent, lock: LockWord) {
+        if let Some(locks) = self.kernel.locks {
+            locks.note(self.task, event, lock);
+            if event == LockEvent::Wait {
+                self.awaited.set(Some(lock));
+            }
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 //! counts of all work.
 
 use super::env::ModelEnv;
+use super::locks::Locks;
 use super::secondary::Vm;
 use super::software::{Done, Meter, Software};
 use pageout_experiment::formats::Arch;
@@ -41,6 +42,7 @@ pub struct Kernel<'m> {
     pub(super) swap: Swap,
     pub(super) done: Done,
     pub(super) journal: Option<&'m Journal>,
+    pub(super) locks: Option<&'m Locks>,
     transfers: RefCell<Vec<Transfer>>,
 }
 
@@ -49,8 +51,8 @@ impl<'m> Kernel<'m> {
     pub fn new<F: Arch>(frames: &'m HostFrames, swap: Swap) -> Self {
         let software = Software::of::<F>();
         let (done, transfers) = (Done::default(), RefCell::default());
-        let (vms, journal) = (Vec::new(), None);
-        Self { frames, vms, software, swap, done, journal, transfers }
+        let (vms, journal, locks) = (Vec::new(), None, None);
+        Self { frames, vms, software, swap, done, journal, locks, transfers }
     }
 
     /// Returns the kernel with these instruction costs.
@@ -63,6 +65,13 @@ impl<'m> Kernel<'m> {
     #[must_use]
     pub fn with_journal(self, journal: &'m Journal) -> Self {
         Self { journal: Some(journal), ..self }
+    }
+
+    /// Returns the kernel with prices for the engine's locks. Without them, locks other than those
+    /// of page tables take no time, and no one waits for them.
+    #[must_use]
+    pub fn with_locks(self, locks: &'m Locks) -> Self {
+        Self { locks: Some(locks), ..self }
     }
 
     /// Returns the kernel with these virtual machines, which use memory of address spaces.

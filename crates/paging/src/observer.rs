@@ -1,5 +1,6 @@
 //! The observer, which is notified of the engine's stages.
 
+use crate::lock_event::{LockEvent, LockWord};
 use crate::stage::Stage;
 
 /// An observer that attributes time to the engine's stages, for profiles of an embedder's own.
@@ -18,6 +19,11 @@ pub trait Observer {
     fn check_run<R>(&self, check: impl FnOnce() -> R) -> R {
         check()
     }
+
+    /// Notes an event of one of the engine's locks, except those of folios. The default does
+    /// nothing.
+    #[inline]
+    fn lock(&self, _event: LockEvent, _lock: LockWord) {}
 }
 
 impl Observer for () {}

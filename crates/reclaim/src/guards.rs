@@ -4,6 +4,8 @@ use crate::engine::Engine;
 use crate::folio::FolioGuard;
 use crate::id::FolioNr;
 use crate::lock::{QueuedLock, ReadGuard, Waiter, Waiting, Wake, WriteGuard};
+use crate::mm::Mm;
+use crate::noted::{Note, Noted};
 use crate::rank::{Rank, Ranked};
 use core::sync::atomic::AtomicU32;
 use pageout_paging::walk::{MappedWalk, RmapTarget};
@@ -12,14 +14,6 @@ use pageout_paging::{Env, LockedTable, Pfn};
 /// The tasks that sleep until a lock is free, which the environment wakes.
 #[derive(Debug)]
 pub(crate) struct Sleepers<'e, E>(&'e E);
-
-impl<'e, E> Sleepers<'e, E> {
-    /// Names the environment that wakes them.
-    #[inline]
-    pub(crate) fn of(env: &'e E) -> Self {
-        Self(env)
-    }
-}
 
 impl<E> Clone for Sleepers<'_, E> {
     fn clone(&self) -> Self {
@@ -38,60 +32,73 @@ impl<E: Env> Wake for Sleepers<'_, E> {
 }
 
 #[inline]
-fn spinning<E: Env>(world: &E) -> Waiter<(), impl Fn(&AtomicU32, u32)> {
-    Waiter { in_order: world.locks_in_order(), wake: (), wait: |_: &AtomicU32, _| world.relax() }
+fn spinning<E: Env>(note: &Note<'_, E>) -> Waiter<(), impl Fn(&AtomicU32, u32)> {
+    let in_order = note.env.locks_in_order();
+    Waiter { in_order, wake: (), wait: |_: &AtomicU32, _| note.wait(|env| env.relax()) }
 }
 
 #[inline]
-fn sleeping<E: Env>(world: &E) -> Waiter<Sleepers<'_, E>, impl Fn(&AtomicU32, u32)> {
-    let (in_order, wake) = (world.locks_in_order(), Sleepers::of(world));
-    Waiter { in_order, wake, wait: |word: &AtomicU32, seen| world.sleep(word, seen) }
+fn sleeping<'e, E: Env>(note: &Note<'e, E>) -> Waiter<Sleepers<'e, E>, impl Fn(&AtomicU32, u32)> {
+    let (in_order, wake) = (note.env.locks_in_order(), Sleepers(note.env));
+    let wait = |word: &AtomicU32, seen| note.wait(|env| env.sleep(word, seen));
+    Waiter { in_order, wake, wait }
 }
 
-/// The guard of a reader of a lock that may be held long.
-pub(crate) type LongRead<'e, E> = Ranked<'e, ReadGuard<'e, Sleepers<'e, E>>>;
+/// The guard of a lock for reading, with its rank.
+pub(crate) type Read<'e, E> = Noted<'e, E, Ranked<'e, ReadGuard<'e>>>;
 
-/// The guard of the writer of a lock that may be held long.
-pub(crate) type LongWrite<'e, E> = Ranked<'e, WriteGuard<'e, Sleepers<'e, E>>>;
+/// The guard of a lock for writing, with its rank.
+pub(crate) type Write<'e, E> = Noted<'e, E, Ranked<'e, WriteGuard<'e>>>;
+
+/// The guard for reading of a lock that may be held long.
+pub(crate) type LongRead<'e, E> = Noted<'e, E, Ranked<'e, ReadGuard<'e, Sleepers<'e, E>>>>;
+
+/// The guard for writing of a lock that may be held long.
+pub(crate) type LongWrite<'e, E> = Noted<'e, E, Ranked<'e, WriteGuard<'e, Sleepers<'e, E>>>>;
 
 impl<'e, E: Env> Engine<'e, E> {
     /// Takes a lock to read.
     #[inline]
-    pub(crate) fn lock_read(&self, rank: Rank, lock: &'e QueuedLock) -> Ranked<'e, ReadGuard<'e>> {
-        self.ranks.enter(rank).with(lock.read(spinning(self.world)))
+    pub(crate) fn lock_read(&self, rank: Rank, lock: &'e QueuedLock) -> Read<'e, E> {
+        let held = self.ranks.enter(rank);
+        let note = Note::try_of(self.world, rank, lock, true);
+        let guard = lock.read(spinning(&note));
+        note.held(held.with(guard))
     }
 
     /// Takes a lock to write.
     #[inline]
-    pub(crate) fn lock_write(
-        &self,
-        rank: Rank,
-        lock: &'e QueuedLock,
-    ) -> Ranked<'e, WriteGuard<'e>> {
-        self.ranks.enter(rank).with(lock.write(spinning(self.world)))
+    pub(crate) fn lock_write(&self, rank: Rank, lock: &'e QueuedLock) -> Write<'e, E> {
+        let held = self.ranks.enter(rank);
+        let note = Note::try_of(self.world, rank, lock, false);
+        let guard = lock.write(spinning(&note));
+        note.held(held.with(guard))
     }
 
     /// Takes a lock that may be held long to read, and sleeps until it is free.
     #[inline]
     pub(crate) fn lock_read_long(&self, rank: Rank, lock: &'e QueuedLock) -> LongRead<'e, E> {
-        self.ranks.enter(rank).with(lock.read(sleeping(self.world)))
+        let held = self.ranks.enter(rank);
+        let note = Note::try_of(self.world, rank, lock, true);
+        let guard = lock.read(sleeping(&note));
+        note.held(held.with(guard))
     }
 
     /// Takes a lock that may be held long to write, and sleeps until it is free.
     #[inline]
     pub(crate) fn lock_write_long(&self, rank: Rank, lock: &'e QueuedLock) -> LongWrite<'e, E> {
-        self.ranks.enter(rank).with(lock.write(sleeping(self.world)))
+        let held = self.ranks.enter(rank);
+        let note = Note::try_of(self.world, rank, lock, false);
+        let guard = lock.write(sleeping(&note));
+        note.held(held.with(guard))
     }
 
     /// Takes a lock to read, unless a writer holds it or somebody waits for it.
     #[inline]
-    pub(crate) fn try_lock_read(
-        &self,
-        rank: Rank,
-        lock: &'e QueuedLock,
-    ) -> Option<Ranked<'e, ReadGuard<'e>>> {
-        let rank = self.ranks.enter(rank);
-        lock.unqueued().try_read().map(|guard| rank.with(guard))
+    pub(crate) fn try_lock_read(&self, rank: Rank, lock: &'e QueuedLock) -> Option<Read<'e, E>> {
+        let held = self.ranks.enter(rank);
+        let note = Note::try_of(self.world, rank, lock, true);
+        Some(note.held(held.with(lock.unqueued().try_read()?)))
     }
 
     /// Takes a folio's lock, and waits for it. No holder keeps it long.
@@ -124,4 +131,14 @@ impl<'e, E: Env> Engine<'e, E> {
         let rank = self.ranks.enter(Rank::PageTable);
         rank.with(MappedWalk::new(self.world, target))
     }
+}
+
+/// Takes the mmap lock to read, unless a writer holds it or somebody waits for it. A lock that is
+/// only tried has no rank: reclaim may run below it.
+pub(crate) fn try_mmap<'e, E: Env>(
+    env: &'e E,
+    mm: &'e Mm,
+) -> Option<Noted<'e, E, ReadGuard<'e, Sleepers<'e, E>>>> {
+    let note = Note::try_of(env, Rank::Mmap, &mm.lock, true);
+    Some(note.held(mm.lock.try_read(Sleepers(env))?))
 }

@@ -59,6 +59,7 @@ mod lru;
 mod memory;
 mod mm;
 mod mm_state;
+mod noted;
 mod notifier;
 mod page_cache;
 mod rank;

@@ -31,6 +31,25 @@ pub(crate) enum Rank {
     FreeList,
 }
 
+impl Rank {
+    /// Returns the rank's name in lock events.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Mmap => "mmap",
+            Self::Memcgs => "memcgs",
+            Self::MmList => "mm-list",
+            Self::Folio => "folio",
+            Self::Rmap => "rmap",
+            Self::RmapOfAnon => "rmap-of-anon",
+            Self::PageTable => "page-table",
+            Self::Index => "index",
+            Self::Lru => "lru",
+            Self::MemcgLru => "memcg-lru",
+            Self::FreeList => "free-list",
+        }
+    }
+}
+
 /// The ranks of the locks that a CPU holds, in debug builds: one bit for each [`Rank`].
 #[derive(Debug, Default)]
 pub(crate) struct HeldRanks(Cell<u16>);

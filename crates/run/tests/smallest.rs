@@ -8,7 +8,7 @@ use pageout_run::{Question, QuestionError, Setting, Trace, Variants, plan};
 use std::num::NonZeroUsize;
 
 /// Fields, and the scenarios that take them.
-const SMALLEST: [(Scenario, &[&str]); 11] = [
+const SMALLEST: [(Scenario, &[&str]); 13] = [
     (Scenario::ReclaimFile, &["order=0", "size=4KiB", "reclaim=100%"]),
     (Scenario::ReclaimFile, &["order=0", "size=8KiB", "reclaim=50%"]),
     (Scenario::ReclaimFile, &["order=4", "size=64KiB", "reclaim=7%"]),
@@ -20,6 +20,8 @@ const SMALLEST: [(Scenario, &[&str]); 11] = [
     (Scenario::MadvFree, &["order=0", "size=4KiB"]),
     (Scenario::AgingRounds, &["order=0", "size=256KiB", "limit=100%", "reclaim=1%"]),
     (Scenario::PageoutShared, &["size=4KiB"]),
+    (Scenario::Faults, &["size=4KiB", "tasks=1"]),
+    (Scenario::Faults, &["size=4KiB", "tasks=2", "memory=file", "reclaim=yes"]),
 ];
 
 fn settings() -> [(Ground, Setting); 2] {

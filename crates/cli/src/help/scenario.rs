@@ -71,6 +71,7 @@ pub(super) fn run() -> Help {
             "pageout run trace limit=50% lru=mglru --lru-gen '+ 1 0 0 max'",
             "pageout run pageout-shared --ground model format=arm64-4k \\\n  \
                 --folded pageout.folded",
+            "pageout run faults --ground model tasks=1,8,64 reclaim=yes",
         ],
     }
 }

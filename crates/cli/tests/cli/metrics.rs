@@ -53,4 +53,5 @@ fn records_of_modelled_machines_have_what_is_declared() {
     check(Scenario::ReclaimShmem, model, "size", shmem);
     check(Scenario::Trace, model, "limit", "order=4 format=arm64-4k --draws 2");
     check(Scenario::PageoutShared, model, "times", "times=2 format=arm64-4k --draws 2");
+    check(Scenario::Faults, model, "tasks", "tasks=2 reclaim=yes format=x86-64 --draws 2");
 }

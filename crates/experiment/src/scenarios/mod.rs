@@ -5,6 +5,7 @@ mod age_file;
 mod aging_rounds;
 mod compared;
 mod declared;
+mod faults;
 mod madv_free;
 pub mod metrics;
 mod pageout_shared;
@@ -16,6 +17,7 @@ pub use age_file::{AgeFile, AgeFileLists};
 pub use aging_rounds::{AgingRounds, AgingRoundsLists, FAULT_AROUND, Pattern};
 pub use compared::Compared;
 pub use declared::declare;
+pub use faults::{Beside, FaultedIn, Faults, FaultsLists, Space};
 pub use madv_free::{MadvFree, MadvFreeLists};
 pub use pageout_shared::{Content, Out, PageoutShared, PageoutSharedLists};
 pub use reclaim_file::{
@@ -52,6 +54,8 @@ pub enum Scenario {
     Trace,
     /// [`PageoutShared`].
     PageoutShared,
+    /// [`Faults`].
+    Faults,
 }
 
 /// A scenario as one ground runs it.
@@ -75,7 +79,7 @@ pub struct OnGround {
 
 impl Scenario {
     /// Every scenario; those that run on ground `host` come first.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::ReclaimFile,
         Self::AgeFile,
         Self::ReclaimShmem,
@@ -83,6 +87,7 @@ impl Scenario {
         Self::AgingRounds,
         Self::Trace,
         Self::PageoutShared,
+        Self::Faults,
     ];
 
     /// Returns the scenario's name.
@@ -95,6 +100,7 @@ impl Scenario {
             Self::AgingRounds => AgingRounds::NAME,
             Self::Trace => TraceAged::NAME,
             Self::PageoutShared => PageoutShared::NAME,
+            Self::Faults => Faults::NAME,
         }
     }
 
@@ -124,6 +130,7 @@ impl Scenario {
             Self::AgingRounds => AgingRounds::ABOUT,
             Self::Trace => TraceAged::ABOUT,
             Self::PageoutShared => PageoutShared::ABOUT,
+            Self::Faults => Faults::ABOUT,
         }
     }
 
@@ -137,6 +144,7 @@ impl Scenario {
             Self::AgingRounds => "generations of a file that is used in rounds",
             Self::Trace => "accesses of a real program, with or without a limit",
             Self::PageoutShared => "swap-in and pageout in turn",
+            Self::Faults => "faults of many cores at once",
         }
     }
 
@@ -180,6 +188,10 @@ impl Scenario {
             }
             Self::PageoutShared => {
                 let all = model(fields_of::<PageoutShared>(), metrics::pageout_shared::on_model());
+                vec![all.comparing(Compared::Shootdown)]
+            }
+            Self::Faults => {
+                let all = model(fields_of::<Faults>(), metrics::faults::on_model());
                 vec![all.comparing(Compared::Shootdown)]
             }
         }
@@ -290,6 +302,7 @@ impl Scenario {
             Self::Trace if ground == Ground::Model => vec![values_of::<TraceModelled>],
             Self::Trace => vec![values_of::<TraceAged>, values_of::<TraceLimited>],
             Self::PageoutShared => vec![values_of::<PageoutShared>],
+            Self::Faults => vec![values_of::<Faults>],
         }
     }
 
@@ -398,6 +411,7 @@ mod tests {
         check::<TraceLimited>();
         check::<TraceModelled>();
         check::<PageoutShared>();
+        check::<Faults>();
     }
 
     #[test]

@@ -87,7 +87,9 @@ pub fn scenarios(
         Of::MadvFree => MadvFree::parse(fields).map(boxed),
         Of::AgingRounds => AgingRounds::parse(fields).map(boxed),
         Of::Trace => Replay::parse(fields, trace).map(boxed),
-        Of::PageoutShared => unreachable!("{} is not declared for ground host", of.name()),
+        Of::PageoutShared | Of::Faults => {
+            unreachable!("{} is not declared for ground host", of.name())
+        }
     }
 }
 

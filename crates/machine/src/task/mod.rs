@@ -4,6 +4,7 @@ mod lock;
 mod locks;
 mod mmu;
 mod table;
+mod word;
 
 pub use lock::LockGuard;
 pub use locks::LockId;
@@ -88,6 +89,12 @@ impl<'t, 'a, F: Format> Task<'t, 'a, F> {
     /// Returns the time on the task's core.
     pub fn now(&self) -> Time {
         self.core().clock.get()
+    }
+
+    /// Returns the time on the task's core, without what interrupts and other cores' invalidations
+    /// took of it.
+    pub fn own_time(&self) -> Time {
+        self.now() - self.core().stolen.get()
     }
 
     /// Returns the task's core.

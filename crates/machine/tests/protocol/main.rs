@@ -7,4 +7,5 @@ mod ground;
 mod ipi;
 mod lines;
 mod sched;
+mod words;
 mod young;

@@ -1,11 +1,13 @@
 //! The scenarios on this ground, and their interface, which is independent of their fields.
 
+pub mod faults;
 pub mod memcg_trace;
 pub mod pageout_shared;
 pub mod reclaim_file;
 pub mod reclaim_shmem;
 
 use crate::{Model, Scenario, moved};
+use faults::Faults;
 use memcg_trace::MemcgTrace;
 use pageout_experiment::fields::FieldError;
 use pageout_experiment::scenarios as declared;
@@ -80,6 +82,7 @@ pub fn scenarios(
         Of::ReclaimShmem => Box::new(ReclaimShmem::parse(fields, model)?),
         Of::Trace => Box::new(MemcgTrace::parse(fields, trace, model)?),
         Of::PageoutShared => Box::new(PageoutShared::parse(fields, model)?),
+        Of::Faults => Box::new(Faults::parse(fields, model)?),
         Of::AgeFile | Of::MadvFree | Of::AgingRounds => {
             unreachable!("{} is not declared for ground model", of.name())
         }

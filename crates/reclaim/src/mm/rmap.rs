@@ -10,20 +10,19 @@ use super::tree::{Entries, Links, Side, Tree};
 use super::vma::{Interval, Vma};
 use crate::engine::Engine;
 use crate::folio::MappingKind;
+use crate::guards::Write;
 use crate::id::{MappingNr, VmaNr};
-use crate::lock::WriteGuard;
 use crate::mm_state::MmState;
-use crate::rank::{Rank, Ranked};
+use crate::rank::Rank;
 use core::marker::PhantomData;
 use core::ops::Range;
 use core::sync::atomic::Ordering::Relaxed;
 use pageout_paging::{Env, Format};
 
 /// The guards of the locks of one VMA's reverse maps.
-#[derive(Debug)]
-pub(crate) struct RmapGuards<'m> {
-    _file: Option<Ranked<'m, WriteGuard<'m>>>,
-    _anon: Option<Ranked<'m, WriteGuard<'m>>>,
+pub(crate) struct RmapGuards<'e, E: Env> {
+    _file: Option<Write<'e, E>>,
+    _anon: Option<Write<'e, E>>,
 }
 
 /// The VMAs of a mapping, by page offset.
@@ -152,7 +151,7 @@ impl<'m, F: Format> Iterator for VmasOf<'_, 'm, F> {
 
 impl<'e, E: Env> Engine<'e, E> {
     /// Takes the locks of the VMA's reverse maps for writing, the file's first.
-    pub(crate) fn lock_rmaps(&self, vma: &Vma) -> RmapGuards<'e> {
+    pub(crate) fn lock_rmaps(&self, vma: &Vma) -> RmapGuards<'e, E> {
         let take = |rank, id: Option<MappingNr>| {
             id.map(|id| self.lock_write(rank, &self.maps.mapping_at(id).lock))
         };

@@ -4,6 +4,7 @@
 
 pub mod age_file;
 pub mod aging_rounds;
+pub mod faults;
 pub mod machine;
 pub mod pageout_shared;
 pub mod reclaim_file;

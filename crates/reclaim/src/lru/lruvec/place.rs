@@ -8,6 +8,7 @@ use crate::lru::lru_list::{LruList, Zones, kind_of};
 use crate::lru::mglru::gen_from_seq;
 use crate::lru::mglru::generation::End;
 use crate::mm_state::MmState;
+use crate::noted::Noted;
 use crate::rank::{Rank, Ranked};
 use core::sync::atomic::Ordering::Relaxed;
 use pageout_paging::{Env, Rules};
@@ -43,17 +44,17 @@ impl MmState<'_> {
 
 impl<'e, E: Env> Engine<'e, E> {
     /// Locks the lists of one cgroup.
-    pub(crate) fn lock_lruvec(&self, memcg: MemcgId) -> LruGuard<'e> {
+    pub(crate) fn lock_lruvec(&self, memcg: MemcgId) -> Noted<'e, E, LruGuard<'e>> {
         let maps = self.maps;
         let lock = self.lock_write(Rank::Lru, &maps.memcg(memcg).lruvec.lock);
         let in_use = maps.lru_gen(memcg).enabled.load(Relaxed);
         let generations = E::Rules::joins_generation(in_use, maps.lru_gen_switching());
-        LruGuard { memcg, generations, _lock: lock }
+        lock.map(|lock| LruGuard { memcg, generations, _lock: lock })
     }
 
     /// Locks the lists that the folio is on or would be put on. While the lock is held, the folio
     /// stays charged to the same cgroup.
-    pub(crate) fn lock_lruvec_of(&self, folio: &Folio) -> LruGuard<'e> {
+    pub(crate) fn lock_lruvec_of(&self, folio: &Folio) -> Noted<'e, E, LruGuard<'e>> {
         loop {
             let guard = self.lock_lruvec(folio.memcg());
             if folio.memcg() == guard.memcg {

@@ -4,6 +4,7 @@ use super::shadow::Shadow;
 use super::{Exists, SLOT, ShadowEntry};
 use crate::engine::Engine;
 use crate::folio::{Folio, FolioFlags};
+use crate::guards::Write;
 use crate::id::{FolioId, FolioNr, MappingId, MappingNr, NONE, SwapSlot};
 use crate::lock::WriteGuard;
 use crate::memory::BadId;
@@ -74,7 +75,7 @@ pub(in crate::page_cache) type Locked<'e> = Ranked<'e, WriteGuard<'e>>;
 impl<'e, E: Env> Engine<'e, E> {
     /// Takes the lock of the file index and the swap cache.
     #[inline]
-    pub(crate) fn lock_index(&self) -> Locked<'e> {
+    pub(crate) fn lock_index(&self) -> Write<'e, E> {
         self.lock_write(Rank::Index, &self.maps.stored.lock)
     }
 }

@@ -4,7 +4,7 @@
 use super::entries::{Look, entries, note_dirty, suitable_to_scan};
 use crate::engine::Engine;
 use crate::folio::Folio;
-use crate::guards::Sleepers;
+use crate::guards::try_mmap;
 use crate::id::MemcgId;
 use crate::lru::mglru::{LruGenCaps, MAX_LRU_BATCH, MmWalk, Next, Parts, PmdEntry, gen_from_seq};
 use crate::mm::{Mm, VmFlags};
@@ -90,8 +90,7 @@ impl<E: Env> Engine<'_, E> {
         walk.next_addr = VirtAddr::new(0);
         let mut goes_on = true;
         while goes_on && walk.seq == maps.lru_gen(walk.memcg).max_seq() {
-            // The lock is only tried, so its rank does not matter: reclaim may run below it.
-            let guard = mm.lock.try_read(Sleepers::of(env));
+            let guard = try_mmap(env, mm);
             // An address space that has ended has no tables any more.
             goes_on = guard.is_some()
                 && !mm.is_exiting()

@@ -2,13 +2,13 @@
 
 use super::{ALL, MmList};
 use crate::engine::Engine;
+use crate::guards::Write;
 use crate::id::{MemcgId, MmId, MmNr, NONE};
-use crate::lock::WriteGuard;
 use crate::lru::mglru::batch::{MmStats, MmWalk};
 use crate::lru::mglru::bloom::{BloomFilter, PmdEntry};
 use crate::memory::BadId;
 use crate::mm_state::MmState;
-use crate::rank::{Rank, Ranked};
+use crate::rank::Rank;
 use core::iter::successors;
 use core::mem;
 use core::sync::atomic::{AtomicU32, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
@@ -26,7 +26,7 @@ pub(crate) enum Next {
 }
 
 impl<'e, E: Env> Engine<'e, E> {
-    fn lock_mm_list(&self, memcg: MemcgId) -> Ranked<'e, WriteGuard<'e>> {
+    fn lock_mm_list(&self, memcg: MemcgId) -> Write<'e, E> {
         self.lock_write(Rank::MmList, &self.maps.memcg(memcg).mm_list.lock)
     }
 
