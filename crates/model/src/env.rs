@@ -186,6 +186,11 @@ impl<'e, 'a, F: Arch> Env for ModelEnv<'e, 'a, F> {
     fn need_resched(&self) -> bool {
         self.task.need_resched()
     }
+
+    /// Prices are those of a lock without a queue: a core that waits tries whenever it is free.
+    fn locks_in_order(&self) -> bool {
+        false
+    }
 }
 
 impl<F: Arch> Observer for ModelEnv<'_, '_, F> {

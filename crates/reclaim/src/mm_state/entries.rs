@@ -15,6 +15,7 @@ impl<E: Env> Engine<'_, E> {
     }
 
     /// Makes folios' entries free, under one hold of the lock.
+    #[inline]
     pub(crate) fn put_folios(&mut self, folios: impl Iterator<Item = FolioNr>) {
         let maps = self.maps;
         let _guard = self.lock_write(Rank::FreeList, &maps.free);

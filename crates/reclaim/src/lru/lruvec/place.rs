@@ -44,6 +44,7 @@ impl MmState<'_> {
 
 impl<'e, E: Env> Engine<'e, E> {
     /// Locks the lists of one cgroup.
+    #[inline]
     pub(crate) fn lock_lruvec(&self, memcg: MemcgId) -> Noted<'e, E, LruGuard<'e>> {
         let maps = self.maps;
         let lock = self.lock_write(Rank::Lru, &maps.memcg(memcg).lruvec.lock);
@@ -54,6 +55,7 @@ impl<'e, E: Env> Engine<'e, E> {
 
     /// Locks the lists that the folio is on or would be put on. While the lock is held, the folio
     /// stays charged to the same cgroup.
+    #[inline]
     pub(crate) fn lock_lruvec_of(&self, folio: &Folio) -> Noted<'e, E, LruGuard<'e>> {
         loop {
             let guard = self.lock_lruvec(folio.memcg());
