@@ -4,7 +4,6 @@ use crate::engine::Engine;
 use crate::folio::FolioGuard;
 use crate::id::FolioNr;
 use crate::lock::{QueuedLock, ReadGuard, Waiter, Waiting, Wake, WriteGuard};
-use crate::mm::Mm;
 use crate::noted::{Note, Noted};
 use crate::rank::{Rank, Ranked};
 use core::sync::atomic::AtomicU32;
@@ -133,12 +132,13 @@ impl<'e, E: Env> Engine<'e, E> {
     }
 }
 
-/// Takes the mmap lock to read, unless a writer holds it or somebody waits for it. A lock that is
-/// only tried has no rank: reclaim may run below it.
-pub(crate) fn try_mmap<'e, E: Env>(
+/// Takes a lock that may be held long to read, unless a writer holds it or somebody waits for it. A
+/// lock that is only tried has no place in the order: reclaim may run below it.
+pub(crate) fn try_lock_read_long<'e, E: Env>(
     env: &'e E,
-    mm: &'e Mm,
+    rank: Rank,
+    lock: &'e QueuedLock,
 ) -> Option<Noted<'e, E, ReadGuard<'e, Sleepers<'e, E>>>> {
-    let note = Note::try_of(env, Rank::Mmap, &mm.lock, true);
-    Some(note.held(mm.lock.try_read(Sleepers(env))?))
+    let note = Note::try_of(env, rank, lock, true);
+    Some(note.held(lock.try_read(Sleepers(env))?))
 }

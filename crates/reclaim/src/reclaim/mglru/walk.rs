@@ -4,11 +4,12 @@
 use super::entries::{Look, entries, note_dirty, suitable_to_scan};
 use crate::engine::Engine;
 use crate::folio::Folio;
-use crate::guards::try_mmap;
+use crate::guards::try_lock_read_long;
 use crate::id::MemcgId;
 use crate::lru::mglru::{LruGenCaps, MAX_LRU_BATCH, MmWalk, Next, Parts, PmdEntry, gen_from_seq};
 use crate::mm::{Mm, VmFlags};
 use crate::mm_state::MmState;
+use crate::rank::Rank;
 use crate::tuning::Aging;
 use crate::world::World;
 use pageout_paging::mmu::Mmu;
@@ -90,7 +91,7 @@ impl<E: Env> Engine<'_, E> {
         walk.next_addr = VirtAddr::new(0);
         let mut goes_on = true;
         while goes_on && walk.seq == maps.lru_gen(walk.memcg).max_seq() {
-            let guard = try_mmap(env, mm);
+            let guard = try_lock_read_long(env, Rank::Mmap, &mm.lock);
             // An address space that has ended has no tables any more.
             goes_on = guard.is_some()
                 && !mm.is_exiting()
