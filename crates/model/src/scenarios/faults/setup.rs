@@ -16,6 +16,9 @@ const SIZED: &str = "the arena is sized for the scenario";
 /// The pages of the old file for each page of a task that faults, besides one for each page of all.
 const OLD_PAGES: usize = 8;
 
+/// The pages of the old file at least, some requests to reclaim.
+const LEAST_OLD_PAGES: usize = 256;
+
 /// Frames that reclaim and faults may hold beyond the scenario's pages.
 const SPARE_FRAMES: usize = 64;
 
@@ -28,7 +31,7 @@ pub(super) fn pages<F: Arch>(of: &Faults) -> usize {
 fn old_pages<F: Arch>(of: &Faults) -> usize {
     match of.reclaim {
         Beside::No => 0,
-        Beside::Yes => (OLD_PAGES + of.tasks as usize) * pages::<F>(of),
+        Beside::Yes => LEAST_OLD_PAGES.max((OLD_PAGES + of.tasks as usize) * pages::<F>(of)),
     }
 }
 
