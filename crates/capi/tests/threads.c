@@ -25,8 +25,9 @@ static _Atomic uint64_t arena[FRAMES][WORDS] __attribute__((aligned(4096)));
 static uint64_t swap[SLOTS];
 static atomic_flag locks[FRAMES], supply = ATOMIC_FLAG_INIT;
 static uint64_t free_frames[FRAMES], nr_free;
-static atomic_ullong swapped;
+static atomic_ullong swapped, slept;
 static atomic_int ready;
+static _Thread_local uint32_t own;
 static struct pageout_engine *engine;
 static uint64_t accesses;
 
@@ -122,6 +123,12 @@ static uint32_t write_out(void *context, const struct pageout_io *io)
     (void)context;
     swap[io->at] = arena[io->pfn - FIRST][0];
     atomic_fetch_add(&swapped, 1);
+    /*
+     * Reclaim holds the tree of cgroups: let the first thread come to sleep for it once. It may
+     * wait for this very folio, so no longer than this.
+     */
+    for (int turn = 0; turn < 1000 && own != 0 && slept == 0; turn++)
+        sched_yield();
     return PAGEOUT_TRANSFER_DONE;
 }
 
@@ -158,7 +165,6 @@ static void lock_table(void *context, uint64_t pfn)
 /* One wait queue for all words: whoever is woken looks at its own again. */
 static pthread_mutex_t bed = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t woken = PTHREAD_COND_INITIALIZER;
-static atomic_ullong slept;
 
 static void sleep_until(void *context, const uint32_t *word, uint32_t seen)
 {
@@ -247,7 +253,7 @@ static void touch(struct pageout_cpu *cpu, uint64_t mm, uint64_t root, uint64_t 
 
 static void *run(void *argument)
 {
-    uint32_t number = *(uint32_t *)argument;
+    uint32_t number = own = *(uint32_t *)argument;
     uint64_t mm, mapping, nr, root = take_table(NULL), stored[PAGES] = {0}, state = number + 1;
     struct pageout_cpu *cpu;
     void *bytes = malloc(pageout_cpu_size());
