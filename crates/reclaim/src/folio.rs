@@ -1,7 +1,7 @@
 //! Folios: the unit of reclaim, 2^order frames with one state.
 
 use crate::id::{MappingNr, MemcgId, SwapSlot};
-use crate::lock::{Lock, Tries, WriteGuard};
+use crate::lock::{Lock, WriteGuard};
 use crate::recency::Recency;
 use core::ops::Range;
 use core::sync::atomic::{
@@ -117,7 +117,7 @@ pub struct Folio {
 #[derive(Debug)]
 pub struct FolioGuard<'a> {
     folio: &'a Folio,
-    lock: WriteGuard<'a, Tries>,
+    lock: WriteGuard<'a>,
 }
 
 impl Folio {
@@ -364,7 +364,7 @@ impl Folio {
     /// Takes the folio's lock if it is free.
     #[inline]
     pub fn try_lock(&self) -> Option<FolioGuard<'_>> {
-        self.lock.try_only().map(|lock| FolioGuard { folio: self, lock })
+        self.lock.try_write().map(|lock| FolioGuard { folio: self, lock })
     }
 
     /// Returns the guard of a folio that the caller left locked by [`FolioGuard::leak_lock`].

@@ -3,7 +3,7 @@
 use crate::engine::Engine;
 use crate::folio::FolioGuard;
 use crate::id::FolioNr;
-use crate::lock::{QueuedLock, ReadGuard, Waiter, Waiting, Wake, WriteGuard};
+use crate::lock::{QueuedLock, ReadGuard, Waiter, Wake, WriteGuard};
 use crate::noted::{Note, Noted};
 use crate::rank::{Rank, Ranked};
 use core::sync::atomic::AtomicU32;
@@ -23,7 +23,7 @@ impl<E> Clone for Sleepers<'_, E> {
 impl<E> Copy for Sleepers<'_, E> {}
 
 impl<E: Env> Wake for Sleepers<'_, E> {
-    const WAITING: Waiting = Waiting::Sleeping;
+    const SLEEPS: bool = true;
 
     fn wake(&self, word: &AtomicU32) {
         self.0.wake(word);

@@ -22,33 +22,15 @@ pub struct Lock {
 
 /// The tasks that wait while a guard exists, and the action when it is dropped.
 pub trait Wake {
-    /// The way in which they wait.
-    const WAITING: Waiting;
+    /// True if they sleep until they are woken, so that none of them may be missed. Otherwise they
+    /// look at the lock again and again.
+    const SLEEPS: bool;
     /// Wakes all that sleep until `word` changes.
     fn wake(&self, _word: &AtomicU32) {}
 }
 
-/// The ways in which tasks wait for a lock.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Waiting {
-    /// Trying again, without a mark.
-    Trying,
-    /// Looking again and again at the lock, which is marked.
-    Looking,
-    /// Sleeping until they are woken: the lock is marked, and none may be missed.
-    Sleeping,
-}
-
 impl Wake for () {
-    const WAITING: Waiting = Waiting::Looking;
-}
-
-/// Tasks that only try.
-#[derive(Clone, Copy, Debug)]
-pub struct Tries;
-
-impl Wake for Tries {
-    const WAITING: Waiting = Waiting::Trying;
+    const SLEEPS: bool = false;
 }
 
 /// The guard of a reader. There may be any number of them.
@@ -67,7 +49,7 @@ pub struct WriteGuard<'a, W: Wake = ()> {
     wake: W,
 }
 
-impl WriteGuard<'_, Tries> {
+impl WriteGuard<'_> {
     /// Leaves the lock taken, for [`Lock::still_written`].
     #[inline]
     pub(crate) fn stay(self) {
@@ -91,15 +73,9 @@ impl Lock {
 
     /// Returns the guard of a lock that the caller left taken by [`WriteGuard::stay`].
     #[inline]
-    pub(crate) fn still_written(&self) -> WriteGuard<'_, Tries> {
+    pub(crate) fn still_written(&self) -> WriteGuard<'_> {
         debug_assert_eq!(self.state.load(Relaxed), WRITER, "the lock was left taken");
-        WriteGuard { lock: self, wake: Tries }
-    }
-
-    /// Takes a lock that nobody waits for: all only try.
-    #[inline]
-    pub(crate) fn try_only(&self) -> Option<WriteGuard<'_, Tries>> {
-        self.try_to_write(Tries)
+        WriteGuard { lock: self, wake: () }
     }
 
     /// Takes the lock to read, calling `relax` between tries. Nobody who comes later enters before.
@@ -149,20 +125,18 @@ impl Lock {
             Access::Read => (WRITER - 2, 1),
             Access::Write => (0, WRITER),
         };
+        let change =
+            |now, next, order| self.state.compare_exchange(now, next, order, Relaxed).is_ok();
         loop {
             let now = self.state.load(Relaxed);
             let inside = now & !AWAITED;
-            let (next, order) = match inside <= most {
-                true => (inside + added + if others() { AWAITED } else { 0 }, Acquire),
-                false => (now | AWAITED, Relaxed),
-            };
-            let changed =
-                now == next || self.state.compare_exchange(now, next, order, Relaxed).is_ok();
-            match (changed, inside <= most) {
-                (true, true) => return,
-                (true, false) => wait(&self.state, next),
-                // Somebody came or left meanwhile.
-                (false, _) => {}
+            if inside <= most {
+                let mark = if others() { AWAITED } else { 0 };
+                if change(now, inside + added + mark, Acquire) {
+                    return;
+                }
+            } else if now & AWAITED != 0 || change(now, now | AWAITED, Relaxed) {
+                wait(&self.state, now | AWAITED);
             }
         }
     }
@@ -179,7 +153,7 @@ impl<W: Wake> Drop for ReadGuard<'_, W> {
     #[inline]
     fn drop(&mut self) {
         let before = self.lock.state.fetch_sub(1, Release);
-        if W::WAITING == Waiting::Sleeping && before & AWAITED != 0 {
+        if W::SLEEPS && before & AWAITED != 0 {
             self.wake.wake(&self.lock.state);
         }
     }
@@ -189,16 +163,12 @@ impl<W: Wake> Drop for WriteGuard<'_, W> {
     #[inline]
     fn drop(&mut self) {
         let state = &self.lock.state;
-        match W::WAITING {
-            Waiting::Trying => state.store(0, Release),
+        if !W::SLEEPS {
             // Cheaper than one operation. A mark that is set in between is lost, and whoever set it
             // finds that when it looks next.
-            Waiting::Looking => state.store(state.load(Relaxed) & AWAITED, Release),
-            Waiting::Sleeping => {
-                if state.fetch_and(AWAITED, Release) & AWAITED != 0 {
-                    self.wake.wake(state);
-                }
-            }
+            state.store(state.load(Relaxed) & AWAITED, Release);
+        } else if state.fetch_and(AWAITED, Release) & AWAITED != 0 {
+            self.wake.wake(state);
         }
     }
 }

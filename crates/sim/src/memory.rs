@@ -36,6 +36,13 @@ pub struct Memory {
     pub storage: Storage,
 }
 
+impl Frame {
+    /// Returns true if the frame can be handed out.
+    const fn is_free(&self) -> bool {
+        !self.used && !self.away
+    }
+}
+
 impl Memory {
     /// Returns memory of these frames, all of which are free.
     pub fn new(frames: Range<Pfn>) -> Self {
@@ -114,7 +121,7 @@ impl Memory {
 
     fn is_free(&self, first: usize, nr: usize) -> bool {
         let run = self.frames.get(first..first + nr);
-        run.is_some_and(|run| run.iter().all(|frame| !frame.used && !frame.away))
+        run.is_some_and(|run| run.iter().all(Frame::is_free))
     }
 
     fn take(&mut self, first: usize, order: Order) -> Pfn {
@@ -162,7 +169,7 @@ impl Memory {
 
     /// Returns the number of free frames.
     pub fn free_pages(&self) -> usize {
-        self.frames.iter().filter(|frame| !frame.used && !frame.away).count()
+        self.frames.iter().filter(|frame| frame.is_free()).count()
     }
 
     /// Fills `nr` frames with zeros.

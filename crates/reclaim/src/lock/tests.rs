@@ -37,7 +37,7 @@ impl Beds {
 }
 
 impl Wake for &Beds {
-    const WAITING: Waiting = Waiting::Sleeping;
+    const SLEEPS: bool = true;
 
     fn wake(&self, word: &AtomicU32) {
         let asleep = self.lock.lock().expect("no thread panics");
