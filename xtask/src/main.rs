@@ -6,6 +6,7 @@ mod api;
 mod asm;
 mod book;
 mod cmd;
+mod counts;
 mod dist;
 mod gallery;
 mod header;
@@ -59,6 +60,12 @@ enum Task {
     Header,
     /// Read the machine code of the young-bit helpers: atomics in a loop, and calls.
     Asm,
+    /// Count the engine's instructions on bare arm64, and compare them with the stored figures.
+    Counts {
+        /// Store the figures, for later runs to compare with.
+        #[arg(long)]
+        update: bool,
+    },
     /// Build the program and the Python wheel as they are distributed, and test both.
     Dist,
     /// Test the claims about real kernels on real kernels: builds and boots, for most of an hour.
@@ -82,6 +89,7 @@ fn main() -> ExitCode {
         Task::Lab { stages, update } => lab::run(&stages, update),
         Task::Api { update } => setup::miri().and_then(|()| api::run(update)),
         Task::Header => header::update(),
+        Task::Counts { update } => counts::run(update),
         Task::Dist => dist::run(),
         Task::Asm => setup::targets().and_then(|()| asm::run()),
     };

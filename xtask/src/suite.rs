@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 
-use crate::{api, asm, book, cmd, kernel, licences, package, pages, pictures, python, setup, tidy};
+use crate::{
+    api, asm, book, cmd, counts, kernel, licences, package, pages, pictures, python, setup, tidy,
+};
 
 /// A step of the run. Cheap checks come first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -41,6 +43,8 @@ pub(crate) enum Step {
     Api,
     /// Read the compiled young-bit helpers.
     Asm,
+    /// Count the engine's instructions on bare arm64.
+    Counts,
     /// Run the tests of the crates with unsafe code under Miri.
     Miri,
 }
@@ -70,6 +74,7 @@ impl Step {
             Step::Kernel => kernel::test(),
             Step::Api => api::run(false).map(|()| Vec::new()),
             Step::Asm => asm::run().map(|()| Vec::new()),
+            Step::Counts => counts::run(false).map(|()| Vec::new()),
             Step::Miri => miri(),
         }
     }

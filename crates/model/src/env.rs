@@ -205,11 +205,12 @@ impl<F: Arch> Observer for ModelEnv<'_, '_, F> {
         self.task.instructions(self.meter.enter(stage));
     }
 
-    fn check_run<R>(&self, check: impl FnOnce() -> R) -> R {
+    fn begin_run(&self) {
         self.task.instructions(self.meter.begin_run());
-        let result = check();
+    }
+
+    fn end_run(&self) {
         self.meter.end_run();
-        result
     }
 
     fn lock(&self, event: LockEvent, lock: LockWord) {

@@ -13,12 +13,14 @@ pub trait Observer {
     #[inline]
     fn enter(&self, _stage: Stage) {}
 
-    /// Does `check`, with which an aging walk checks one run of a folio's entries. It shows the
-    /// limits of a run to a ground with prices for software, which it cannot see from the tables.
-    #[inline(always)] // so that one entry costs as little as the single check
-    fn check_run<R>(&self, check: impl FnOnce() -> R) -> R {
-        check()
-    }
+    /// Notes that an aging walk begins to check one run of a folio's entries. A ground with prices
+    /// for software cannot see the limits of a run from the tables. The default does nothing.
+    #[inline]
+    fn begin_run(&self) {}
+
+    /// Notes that the check of a run has ended. The default does nothing.
+    #[inline]
+    fn end_run(&self) {}
 
     /// Notes an event of one of the engine's locks, except those of folios. The default does
     /// nothing.

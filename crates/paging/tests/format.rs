@@ -2,11 +2,13 @@
 #![cfg(not(miri))] // one thread, no unsafe code: Miri would be slow and find nothing
 
 use pageout_exhibits::harness::Decode;
+use pageout_paging::batch::{BatchFlags, ignore};
 use pageout_paging::pte::{
     Arm64_4K, Arm64_16K, Arm64_64K, Entry, Level, Moving, Prot, Riscv64, Riscv64Base, SmallArm2,
     SmallRiscv, SmallX86, SwapEntry, SwapKind, X86_64,
 };
 use pageout_paging::{Format, Pfn, Pte, VirtAddr};
+use std::collections::{HashMap, HashSet};
 
 /// Returns frames up to the last of 48-bit physical addresses.
 fn pfns<F: Format>() -> [Pfn; 5] {
@@ -108,6 +110,32 @@ fn setters<F: Decode>(pte: Pte) {
         }
         None => assert!(!bits.valid || !bits.write, "no write through {pte:?}"),
     }
+}
+
+/// Checks the bits that batches rely on: entries agree in all but the ignored ones if, and only if,
+/// a batch ignores their difference, and a dirty entry has one of the bits named for it.
+fn bits_of_batches<F: Format>() {
+    for pfn in pfns::<F>() {
+        let (mut kept_of, mut kept) = (HashMap::new(), HashSet::new());
+        for pte in states::<F>(Level::Pte, pfn).into_iter().filter(|pte| F::is_valid(*pte)) {
+            let ignored = ignore::<F>(pte, BatchFlags::NONE);
+            let same = *kept_of.entry(pte.0 & !F::IGNORED).or_insert(ignored);
+            assert_eq!(same, ignored, "{pte:?}");
+            kept.insert(ignored.0);
+            assert!(!F::is_dirty(pte) || pte.0 & F::DIRTY_BITS != 0, "{pte:?}");
+        }
+        assert_eq!(kept_of.len(), kept.len(), "{pfn:?}");
+    }
+}
+
+#[test]
+fn entries_of_a_batch_differ_in_the_ignored_bits_alone() {
+    bits_of_batches::<X86_64>();
+    bits_of_batches::<Arm64_4K>();
+    bits_of_batches::<Arm64_16K>();
+    bits_of_batches::<Arm64_64K>();
+    bits_of_batches::<Riscv64>();
+    bits_of_batches::<Riscv64Base>();
 }
 
 #[test]

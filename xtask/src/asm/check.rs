@@ -28,7 +28,8 @@ pub(super) fn check(listing: &Listing, isa: Isa, demand: Demand) -> Vec<String> 
         let function = &listing[symbol];
         let sites = sites(listing, isa, function);
         looped |= sites.iter().any(|site| reaches(isa, function, *site, *site, None));
-        wrong.extend(shared_rounds(isa, function, &sites));
+        let clears = clears(isa, function, &sites, demand.at_once);
+        wrong.extend(shared_rounds(isa, function, &clears));
         for instruction in &function.code {
             let shown = format!("`{} {}`", instruction.mnemonic, instruction.operands);
             if let Some(found) = isa.atomic(instruction) {
@@ -100,6 +101,38 @@ fn sites(listing: &Listing, isa: Isa, function: &Function) -> Vec<usize> {
                 if listing.get_key_value(to).is_some_and(|(callee, _)| holds_atomics(callee)))
     };
     (0..function.code.len()).filter(is_site).collect()
+}
+
+/// Returns the sites, with only the first of those that clear a whole line: as many in a row as a
+/// round reads entries, each of which leads to the next alone.
+fn clears(isa: Isa, function: &Function, sites: &[usize], at_once: Option<usize>) -> Vec<usize> {
+    let line = at_once.filter(|entries| *entries > 1);
+    let leads = |from: usize, to: usize| {
+        let next = next_sites(isa, function, sites, from);
+        next.contains(&to) && next.iter().all(|site| [from, to].contains(site))
+    };
+    let mut left = sites;
+    let mut clears = Vec::new();
+    while let Some(&first) = left.first() {
+        let whole = line.filter(|line| {
+            left.get(..*line).is_some_and(|row| row.windows(2).all(|pair| leads(pair[0], pair[1])))
+        });
+        clears.push(first);
+        left = &left[whole.unwrap_or(1)..];
+    }
+    clears
+}
+
+/// Returns the sites that control may reach after `from` without passing another.
+fn next_sites(isa: Isa, function: &Function, sites: &[usize], from: usize) -> BTreeSet<usize> {
+    let mut seen = BTreeSet::new();
+    let mut left = successors(isa, function, from);
+    while let Some(index) = left.pop() {
+        if seen.insert(index) && !sites.contains(&index) {
+            left.extend(successors(isa, function, index));
+        }
+    }
+    seen.into_iter().filter(|index| sites.contains(index)).collect()
 }
 
 /// Returns the pairs of sites in one loop where control cannot return to one site without passing
@@ -189,6 +222,22 @@ mod tests {
         let body = ".LBB0_1:\nlock andq $-33, (%rdi)\nlock andq $-65, (%rdi)\njne .LBB0_1\nretq";
         let what = "one round passes both `lock andq $-33, (%rdi)` and `lock andq $-65, (%rdi)`";
         assert_eq!(found(body, ""), [what]);
+    }
+
+    #[test]
+    fn a_row_of_atomics_for_the_entries_of_a_line_is_good() {
+        let row = |entries: i32| {
+            let clear = |k| format!("lock andq $-33, {}(%rdi)\n", 8 * k);
+            format!(".LBB0_1:\n{}jne .LBB0_1\nretq", (0..entries).map(clear).collect::<String>())
+        };
+        let found = |entries| {
+            let text = format!("_RNv1f:\n{}\n.size _RNv1f, 1\n", row(entries));
+            check(&split(&text), Isa::X86, Demand { at_once: Some(8), ..CLEAR }).len()
+        };
+        assert_eq!([found(8), found(7), found(9)], [0, 21, 1]);
+        let branch = row(8).replacen("8(%rdi)\n", "8(%rdi)\njs .LBB0_1\n", 1);
+        let text = format!("_RNv1f:\n{branch}\n.size _RNv1f, 1\n");
+        assert_ne!(check(&split(&text), Isa::X86, Demand { at_once: Some(8), ..CLEAR }).len(), 0);
     }
 
     #[test]

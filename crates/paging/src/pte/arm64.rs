@@ -74,6 +74,8 @@ impl<const P: u32, const T: u32, const C: u32> Format for Arm64<P, T, C> {
     const SPECIAL: u64 = 1 << 56;
     const UFFD_WP: u64 = 1 << 58;
     const SOFT_DIRTY: u64 = 0;
+    const DIRTY_BITS: u64 = SW_DIRTY | WRITE;
+    const IGNORED: u64 = AF | SW_DIRTY | WRITE | RDONLY;
     const CONT: u64 = if C > 0 { 1 << 52 } else { 0 };
     const CLEAR: YoungClear = YoungClear::CompareAndSwap;
 

@@ -154,6 +154,11 @@ pub trait Format: Copy + fmt::Debug + Send + Sync + 'static {
     const UFFD_WP: u64;
     /// The soft-dirty bit; 0 if the format has none.
     const SOFT_DIRTY: u64;
+    /// The bits of which a dirty entry has at least one.
+    const DIRTY_BITS: u64;
+    /// The bits that entries of one batch may differ in: those that
+    /// [`ignore`](crate::batch::ignore) changes under no flags.
+    const IGNORED: u64;
     /// The bit of entries in a contiguous block; 0 if the format has none.
     const CONT: u64;
     /// The way in which merged kernels clear [`Format::YOUNG`].

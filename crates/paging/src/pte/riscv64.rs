@@ -74,6 +74,8 @@ impl<const T: u32, const C: u32> Format for Riscv<T, C> {
     const SPECIAL: u64 = 1 << 8;
     const UFFD_WP: u64 = if C > 0 { 1 << 60 } else { 0 };
     const SOFT_DIRTY: u64 = if C > 0 { 1 << 59 } else { 0 };
+    const DIRTY_BITS: u64 = DIRTY;
+    const IGNORED: u64 = ACCESSED | DIRTY | WRITE | Self::SOFT_DIRTY;
     const CONT: u64 = if C > 0 { NAPOT } else { 0 };
     const CLEAR: YoungClear = YoungClear::TestFirst;
     const STEP: u64 = 1 << PFN_SHIFT;

@@ -63,6 +63,8 @@ impl<const T: u32> Format for X86<T> {
     const SPECIAL: u64 = 1 << 9;
     const UFFD_WP: u64 = 1 << 10;
     const SOFT_DIRTY: u64 = 1 << 11;
+    const DIRTY_BITS: u64 = DIRTY | SAVED_DIRTY;
+    const IGNORED: u64 = ACCESSED | DIRTY | SAVED_DIRTY | WRITE | Self::SOFT_DIRTY;
     const CONT: u64 = 0;
     const CLEAR: YoungClear = YoungClear::TestFirst;
 

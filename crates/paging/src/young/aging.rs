@@ -8,6 +8,7 @@ use crate::contig::{batch_hint, gather};
 use crate::env::{Env, LockedTable};
 use crate::observer::Observer;
 use crate::pte::{Format, Level, Pte};
+use crate::table::Table;
 use crate::{Rules, Run, VirtAddr};
 
 /// The entries of one table that an aging walk has to check, in address order.
@@ -17,34 +18,30 @@ use crate::{Rules, Run, VirtAddr};
 pub struct Candidates<'c, 'e, E: Env> {
     check: &'c YoungCheck<'e, E>,
     pt: &'c LockedTable<'e, E>,
-    /// The entries that are left.
-    run: Run,
+    /// The first entry that is left; past `end` if none is.
+    next: usize,
+    end: usize,
     secondary: bool,
-    known: Option<Known>,
+    known: Known,
 }
 
 impl<E: Env> Candidates<'_, '_, E> {
     /// Returns the next entry to check, with its index, and skips those before it. The entry is as
     /// the algorithm's getter reads it; only the check tells if its run is dirty.
-    #[inline]
+    #[inline(always)] // the loop of a walk: most candidates are known
     pub fn next_candidate(&mut self) -> Option<(usize, Pte)> {
-        let (table, getter) = (self.pt.table(), self.check.algorithm.getter());
-        let found = if self.check.algorithm == YoungAlgorithm::Line && !self.secondary {
-            let i = self.next_young()?;
-            (i, getter.get::<E::Format, _>(table, i))
-        } else {
-            let secondary = self.secondary;
-            let mut read = self.run.indices().map(|i| (i, getter.get::<E::Format, _>(table, i)));
-            read.find(|(_, pte)| E::Rules::is_candidate::<E::Format>(*pte, secondary))?
+        let found = match self.known.from(self.next) {
+            Some(i) => (i, self.pt.table().load(i)),
+            None => self.search()?,
         };
-        self.go_on(found.0 + 1);
+        self.next = found.0 + 1;
         Some(found)
     }
 
     /// Counts the `nr` entries from the last candidate on as visited: the next lies after them.
     #[inline]
     pub fn skip(&mut self, nr: usize) {
-        self.go_on(self.run.first + nr - 1);
+        self.next += nr - 1;
     }
 
     /// Skips candidate `i`, whose folio the walk does not check. Kernels go on with the next entry;
@@ -52,33 +49,26 @@ impl<E: Env> Candidates<'_, '_, E> {
     #[inline]
     pub fn pass(&mut self, i: usize, pte: Pte) {
         if self.check.algorithm == YoungAlgorithm::Line {
-            self.go_on(i + batch_hint::<E::Format>(i, pte));
+            self.next = i + batch_hint::<E::Format>(i, pte);
         }
     }
 
-    /// Leaves only entries from index `i` on, which may lie past the end.
-    #[inline]
-    fn go_on(&mut self, i: usize) {
-        let end = self.run.end();
-        self.run = Run::between(i.min(end), end);
-    }
-
-    #[inline]
-    fn next_young(&mut self) -> Option<usize> {
-        if let Some(known) = self.known {
-            let next = known.from(self.run.first);
-            if next.is_some() {
-                return next;
-            }
-            self.known = None;
-            self.go_on(self.run.first.max(known.end()));
-        }
-        if self.run.nr == 0 {
+    /// Searches for the next candidate past the known ones.
+    fn search(&mut self) -> Option<(usize, Pte)> {
+        let (table, getter) = (self.pt.table(), self.check.algorithm.getter());
+        self.next = self.next.max(self.known.end());
+        if self.next >= self.end {
             return None;
         }
-        let (i, known) = line::next_young::<E>(self.pt.table(), self.pt.ahead(), self.run)?;
-        self.known = known;
-        Some(i)
+        let run = Run::between(self.next, self.end);
+        if self.check.algorithm == YoungAlgorithm::Line && !self.secondary {
+            let (i, known) = line::next_young::<E>(table, self.pt.ahead(), run)?;
+            self.known = known;
+            return Some((i, getter.get::<E::Format, _>(table, i)));
+        }
+        let secondary = self.secondary;
+        let mut read = run.indices().map(|i| (i, getter.get::<E::Format, _>(table, i)));
+        read.find(|(_, pte)| E::Rules::is_candidate::<E::Format>(*pte, secondary))
     }
 }
 
@@ -92,7 +82,8 @@ impl<'e, E: Env> YoungCheck<'e, E> {
         run: Run,
         secondary: bool,
     ) -> Candidates<'c, 'e, E> {
-        Candidates { check: self, pt, run, secondary, known: None }
+        let (next, end) = (run.first, run.end());
+        Candidates { check: self, pt, next, end, secondary, known: Known::default() }
     }
 
     /// Checks the run of one folio that begins with the candidate `pte`, which maps `addr`, as far
@@ -110,14 +101,14 @@ impl<'e, E: Env> YoungCheck<'e, E> {
         pte: Pte,
         max_nr: usize,
     ) -> YoungRun {
-        let run = self.env.observer().check_run(|| {
-            if self.algorithm == YoungAlgorithm::PerEntry || max_nr == 1 {
-                let young = self.ptep_test_and_clear_young(pt, addr);
-                YoungRun { nr: 1, young, dirty: self.is_dirty(pt, addr, pte) }
-            } else {
-                self.check_batch(pt, addr, pte, max_nr)
-            }
-        });
+        self.env.observer().begin_run();
+        let run = if self.algorithm == YoungAlgorithm::PerEntry || max_nr == 1 {
+            let young = self.ptep_test_and_clear_young(pt, addr);
+            YoungRun { nr: 1, young, dirty: self.is_dirty(pt, addr, pte) }
+        } else {
+            self.check_batch(pt, addr, pte, max_nr)
+        };
+        self.env.observer().end_run();
         YoungRun { young: run.young | self.notify(After::Nothing, addr, run.nr), ..run }
     }
 

@@ -6,7 +6,7 @@
 //! `batched` is faster by as much.
 
 use super::widened::widened;
-use crate::batch::{BatchFlags, YoungRun, batch_and_clear_young, ignore};
+use crate::batch::{YoungRun, batch_and_clear_young};
 use crate::contig::align_down;
 use crate::env::Env;
 use crate::pte::{Format, Pte};
@@ -19,10 +19,14 @@ use crate::{Rules, Run};
 pub fn test_and_clear_young_pte<E: Env>(table: E::Table, i: usize) -> bool {
     let pte = table.load(i);
     if E::Format::CONT_SHIFT > 0 && E::Format::is_cont(pte) {
-        let block = widened::<E>(table, Run::one(i));
-        return test_and_clear_young(table, None, block, E::Format::YOUNG);
+        return test_and_clear_young_block::<E>(table, i);
     }
     E::Format::is_young(pte) && table.test_and_clear_bit(i, E::Format::YOUNG)
+}
+
+#[inline(never)] // the check of a single entry stays short
+fn test_and_clear_young_block<E: Env>(table: E::Table, i: usize) -> bool {
+    test_and_clear_young(table, None, widened::<E>(table, Run::one(i)), E::Format::YOUNG)
 }
 
 /// Clears the young bits of `run`, and of whole blocks if it begins or ends inside one. Returns
@@ -47,7 +51,9 @@ pub fn test_and_clear_young<T: Table>(table: T, ahead: Option<T>, run: Run, bit:
             ahead.prefetch_write(base);
         }
         let set = table.line_with(base, bit);
-        if set != 0 {
+        if set == WHOLE && covers(run, base) {
+            young = clear_line(table, base, bit);
+        } else if set != 0 {
             young |= clear(table, base, set & within(run, base), bit);
         }
         base += LINE;
@@ -89,31 +95,31 @@ pub(crate) fn batch<F: Format, T: Table>(
     pte: Pte,
 ) -> YoungRun {
     let before = F::STEP.wrapping_mul((run.first % LINE) as u64);
-    let mut expected = ignore::<F>(pte, BatchFlags::NONE).0.wrapping_sub(before);
+    let mut expected = pte.0.wrapping_sub(before);
     let (mut young, mut dirty) = (false, false);
     let mut base = align_down(run.first, LINE);
     while base < run.end() {
         if let Some(ahead) = ahead {
             ahead.prefetch_write(base);
         }
-        let wanted = within(run, base);
         let entries = table.line(base);
-        let odd = or(&differences::<F>(&entries, base, expected));
-        if odd != 0 || wanted != WHOLE {
-            let odd = differences::<F>(&table.line(base), base, expected);
-            let odd = mask(each(|k| odd[k] != 0)) & wanted;
-            let same = if odd == 0 { wanted } else { wanted & !(!0 << odd.trailing_zeros()) };
-            young |= clear_in_line(table, base, same, F::YOUNG);
-            dirty |= bits(&entries, F::is_dirty) & same != 0;
-            if odd != 0 {
-                let end = base + odd.trailing_zeros() as usize;
-                return YoungRun { nr: end - run.first, young, dirty };
-            }
-        } else {
-            if or(&entries) & F::YOUNG != 0 {
+        let odd = or(&differences::<F>(&entries, base, expected)) & !F::IGNORED;
+        if odd == 0 && covers(run, base) {
+            let any = or(&entries);
+            if any & F::YOUNG != 0 {
                 young |= clear_in_line(table, base, WHOLE, F::YOUNG);
             }
-            dirty |= entries.iter().fold(false, |any, entry| any | F::is_dirty(Pte(*entry)));
+            // Most lines have none of the bits, or the folio is known to be dirty.
+            if !dirty && any & F::DIRTY_BITS != 0 {
+                dirty = entries.iter().any(|entry| F::is_dirty(Pte(*entry)));
+            }
+        } else {
+            let part = batch_in_line::<F, T>(table, entries, run, base, expected);
+            (young, dirty) = (young | part.young, dirty | part.dirty);
+            let end = base.max(run.first) + part.nr;
+            if end < run.end().min(base + LINE) {
+                return YoungRun { nr: end - run.first, young, dirty };
+            }
         }
         base += LINE;
         expected = expected.wrapping_add(F::STEP * LINE as u64);
@@ -121,26 +127,45 @@ pub(crate) fn batch<F: Format, T: Table>(
     YoungRun { nr: run.nr, young, dirty }
 }
 
-/// The candidates of an aging walk in a line without contiguous entries, kept when the first was
-/// found.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Known {
+/// Does the same for the part of `run` in the line at `base`, whose entries were just read.
+#[inline(always)] // as above
+fn batch_in_line<F: Format, T: Table>(
+    table: T,
+    entries: [u64; LINE],
+    run: Run,
     base: usize,
+    expected: u64,
+) -> YoungRun {
+    let wanted = within(run, base);
+    let odd = differences::<F>(&table.line(base), base, expected);
+    let odd = mask(each(|k| odd[k] & !F::IGNORED != 0)) & wanted;
+    let same = if odd == 0 { wanted } else { wanted & !(!0 << odd.trailing_zeros()) };
+    let young = clear_in_line(table, base, same, F::YOUNG);
+    let dirty = bits(&entries, F::is_dirty) & same != 0;
+    YoungRun { nr: same.count_ones() as usize, young, dirty }
+}
+
+/// The candidates of an aging walk in a line without contiguous entries, kept when the first was
+/// found. By default there are none.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Known {
+    /// The index at which the next line begins.
+    end: usize,
     bits: u32,
 }
 
 impl Known {
     /// Returns the first at or after index `i`, which does not lie before the line.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn from(self, i: usize) -> Option<usize> {
-        let bits = self.bits & (WHOLE << (i - self.base).min(LINE));
-        (bits != 0).then(|| self.base + bits.trailing_zeros() as usize)
+        let bits = self.bits & (WHOLE << (i + LINE - self.end).min(LINE));
+        (bits != 0).then(|| self.end - LINE + bits.trailing_zeros() as usize)
     }
 
-    /// Returns the index at which the next line begins.
+    /// Returns the index at which the next line begins, 0 by default.
     #[inline]
     pub(crate) fn end(self) -> usize {
-        self.base + LINE
+        self.end
     }
 }
 
@@ -153,7 +178,7 @@ pub(crate) fn next_young<E: Env>(
     table: E::Table,
     ahead: Option<E::Table>,
     run: Run,
-) -> Option<(usize, Option<Known>)> {
+) -> Option<(usize, Known)> {
     let wide = widened::<E>(table, run);
     let mut base = align_down(wide.first, LINE);
     while base < wide.end() {
@@ -162,20 +187,47 @@ pub(crate) fn next_young<E: Env>(
         }
         if or(&table.line(base)) & E::Format::YOUNG != 0 {
             let entries = table.line(base);
-            let candidate = |pte| E::Rules::is_candidate::<E::Format>(pte, false);
-            let bits = bits(&entries, candidate) & within(wide, base);
-            if bits != 0 {
-                let k = base + bits.trailing_zeros() as usize;
-                return Some(match bits_of_blocks::<E::Format>(&entries) {
-                    0 => (k, Some(Known { base, bits })),
-                    blocks if blocks >> (k - base) & 1 == 0 => (k, None),
-                    _ => (align_down(k, E::Format::CONT_PTES).max(run.first), None),
-                });
+            if covers(wide, base) && is_young_part_of_block::<E>(&entries) {
+                let block = align_down(base, E::Format::CONT_PTES);
+                return Some((block.max(run.first), Known::default()));
+            }
+            let found = next_in_line::<E>(entries, wide, base);
+            if let Some((k, known)) = found {
+                return Some((k.max(run.first), known));
             }
         }
         base += LINE;
     }
     None
+}
+
+/// Returns the first candidate in the line at `base`: of a contiguous block, its first entry.
+/// Returns it with the candidates of the line, if all are single.
+#[inline]
+fn next_in_line<E: Env>(entries: [u64; LINE], wide: Run, base: usize) -> Option<(usize, Known)> {
+    let candidate = |pte| E::Rules::is_candidate::<E::Format>(pte, false);
+    let bits = bits(&entries, candidate) & within(wide, base);
+    if bits == 0 {
+        return None;
+    }
+    let k = base + bits.trailing_zeros() as usize;
+    Some(match bits_of_blocks::<E::Format>(&entries) {
+        0 => (k, Known { end: base + LINE, bits }),
+        blocks if blocks >> (k - base) & 1 == 0 => (k, Known::default()),
+        _ => (align_down(k, E::Format::CONT_PTES), Known::default()),
+    })
+}
+
+/// Returns true if a line certainly is part of one contiguous block, which is no shorter, and has a
+/// candidate.
+#[inline]
+fn is_young_part_of_block<E: Env>(entries: &[u64; LINE]) -> bool {
+    if E::Format::CONT_PTES < LINE {
+        return false;
+    }
+    let any = or(entries) & (E::Format::YOUNG | E::Format::SPECIAL);
+    let block = Pte(and(entries) | any);
+    E::Format::is_cont(block) && E::Rules::is_candidate::<E::Format>(block, false)
 }
 
 /// Returns the contiguous entries of a line, as a bit mask.
@@ -195,13 +247,18 @@ fn within(run: Run, base: usize) -> u32 {
     (WHOLE >> (LINE - to)) & (WHOLE << from)
 }
 
-/// Returns the difference of each entry of the line at `base` from `expected` and the pages after
-/// it, without the bits that batches ignore.
+/// Returns true if `run` has all entries of the line at `base`.
+#[inline]
+fn covers(run: Run, base: usize) -> bool {
+    base >= run.first && base + LINE <= run.end()
+}
+
+/// Returns the difference of each entry of the line at `base` from the pages from `expected` on.
 #[inline(always)]
 fn differences<F: Format>(entries: &[u64; LINE], base: usize, expected: u64) -> [u64; LINE] {
     each(|k| {
-        let kept = ignore::<F>(F::decode(Pte(entries[k]), base + k), BatchFlags::NONE);
-        kept.0 ^ expected.wrapping_add(F::STEP * k as u64)
+        let entry = F::decode(Pte(entries[k]), base + k).0;
+        entry.wrapping_sub(F::STEP.wrapping_mul(k as u64)) ^ expected
     })
 }
 
@@ -209,6 +266,12 @@ fn differences<F: Format>(entries: &[u64; LINE], base: usize, expected: u64) -> 
 fn or(words: &[u64; LINE]) -> u64 {
     let [a, b, c, d, e, f, g, h] = *words;
     a | b | c | d | e | f | g | h
+}
+
+#[inline(always)]
+fn and(words: &[u64; LINE]) -> u64 {
+    let [a, b, c, d, e, f, g, h] = *words;
+    a & b & c & d & e & f & g & h
 }
 
 /// Returns a bit mask of the entries for which `is` returns true.
@@ -222,7 +285,18 @@ fn bits(entries: &[u64; LINE], is: impl Fn(Pte) -> bool) -> u32 {
 #[inline]
 fn clear_in_line<T: Table>(table: T, base: usize, wanted: u32, bit: u64) -> bool {
     let entries = table.line(base);
+    if and(&entries) & bit != 0 && wanted == WHOLE {
+        return clear_line(table, base, bit);
+    }
     clear(table, base, bits(&entries, |pte| pte.0 & bit != 0) & wanted, bit)
+}
+
+/// Clears `bit` in all entries of the line at `base`, which have it. Returns true.
+#[inline]
+fn clear_line<T: Table>(table: T, base: usize, bit: u64) -> bool {
+    let base = align_down(base, LINE);
+    each(|k| table.clear_bits(base + k, bit));
+    true
 }
 
 /// Clears `bit` in the entries `set` of the line at `base`, which have it. Returns true if there

@@ -39,6 +39,8 @@ impl Format for Stage2 {
     const SPECIAL: u64 = 1 << 56;
     const UFFD_WP: u64 = 0;
     const SOFT_DIRTY: u64 = 0;
+    const DIRTY_BITS: u64 = SOFTWARE_DIRTY | WRITE;
+    const IGNORED: u64 = Self::YOUNG | SOFTWARE_DIRTY | WRITE | STORE;
     const CONT: u64 = Arm64_4K::CONT;
     const CLEAR: YoungClear = YoungClear::CompareAndSwap;
 
