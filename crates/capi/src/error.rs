@@ -269,6 +269,15 @@ impl From<reclaim::ChargeError> for Error {
     }
 }
 
+impl From<reclaim::LruAddError> for Error {
+    fn from(error: reclaim::LruAddError) -> Self {
+        match error {
+            reclaim::LruAddError::Listed => Self::Exists,
+            reclaim::LruAddError::BadId(bad) => bad.into(),
+        }
+    }
+}
+
 impl From<reclaim::IndexError> for Error {
     fn from(error: reclaim::IndexError) -> Self {
         match error {

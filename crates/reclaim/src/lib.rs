@@ -84,7 +84,7 @@ pub use fault::{Access, Fault, FaultKind};
 pub use folio::{Folio, FolioFlags, FolioGuard, LruFlags, MappingKind};
 pub use id::{FolioId, MappingId, MemcgId, MmId, SwapSlot, VmaId};
 pub use lock::{Lock, ReadGuard, WriteGuard};
-pub use lru::{LruList, MemcgBusy};
+pub use lru::{LruAddError, LruList, MemcgBusy};
 pub use memory::{
     BadId, Limits, Memory, MemoryError, OutOfMemory, OutOfTable, ReleaseError, Sizes, TableKind,
 };

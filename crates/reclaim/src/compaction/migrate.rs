@@ -58,7 +58,9 @@ impl AddAssign for Migrated {
 impl<W: World> Engine<'_, W> {
     /// Moves the folios of a range of frames that are on an LRU list to frames of `targets`, which
     /// lie elsewhere. A folio that lies partly in the range moves as a whole. Folios that cannot
-    /// move now stay in use as they were.
+    /// move now stay in use. In the multi-generational LRU all of them join their lists anew, moved
+    /// or not: their generation follows from their use, as that of a new folio does (Linux 7.3.4,
+    /// `folio_putback_lru`).
     pub fn migrate_range(&mut self, range: Range<Pfn>, targets: &mut dyn Targets) -> Migrated {
         let maps = self.maps;
         let mut done = Migrated::default();

@@ -17,6 +17,17 @@ use pageout_paging::Env;
 /// folios are taken too (`SWAP_CLUSTER_MAX_SKIPPED`).
 const MAX_SKIPPED: u64 = SWAP_CLUSTER_MAX << 10;
 
+/// The reason why a folio was not put on a list.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum LruAddError {
+    /// The folio is on a list already (EEXIST).
+    #[error("the folio is on a list already")]
+    Listed,
+    /// The folio was freed.
+    #[error(transparent)]
+    BadId(#[from] BadId),
+}
+
 /// The task of [`Engine::isolate`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Isolate {
@@ -47,12 +58,13 @@ impl<E: Env> Engine<'_, E> {
     /// set, and is marked as referenced otherwise.
     ///
     /// # Errors
-    /// [`BadId`] if it was freed.
-    ///
-    /// # Panics
-    /// In debug builds, if the folio is on a list.
-    pub fn lru_add(&mut self, id: FolioId) -> Result<(), BadId> {
-        self.lru_add_at(self.maps.folio_nr(id)?);
+    /// [`LruAddError`] if it is on a list, or was freed.
+    pub fn lru_add(&mut self, id: FolioId) -> Result<(), LruAddError> {
+        let id = self.maps.folio_nr(id)?;
+        if self.maps.folio_at(id).lru().contains(LruFlags::LRU) {
+            return Err(LruAddError::Listed);
+        }
+        self.lru_add_at(id);
         Ok(())
     }
 

@@ -10,6 +10,7 @@ mod state;
 mod workingset;
 
 pub(crate) use lists::Isolate;
+pub use lists::LruAddError;
 pub use lru_list::LruList;
 pub(crate) use lru_list::{ANON, FILE, SWAP_CLUSTER_MAX, kind_of};
 pub(crate) use lruvec::Lruvec;

@@ -6,7 +6,7 @@
 
 use crate::cpu::CpuCtx;
 use crate::engine::Engine;
-use crate::folio::FolioGuard;
+use crate::folio::{FolioFlags, FolioGuard};
 use crate::folio_list::FolioList;
 use crate::id::{FolioId, FolioNr};
 use crate::memory::{BadId, ReleaseError, TableKind};
@@ -116,14 +116,17 @@ impl<'e, W: World> TlbBatch<'e, W> {
     /// holds no lock.
     ///
     /// # Errors
-    /// [`BadId`] if it was freed.
+    /// As of [`Engine::release`]; nothing is changed then.
     pub fn put_after(
         &mut self,
         engine: &mut Engine<'_, W>,
         id: FolioId,
         refs: u32,
-    ) -> Result<(), BadId> {
+    ) -> Result<(), ReleaseError> {
         let id = self.maps.folio_nr(id)?;
+        let waiting = self.puts[..self.waiting].iter().filter(|put| put.0 == id);
+        let all = waiting.fold(refs, |all, (_, had)| all.saturating_add(*had));
+        engine.maps.check_spare(id, all)?;
         if let Some((last, had)) = self.puts[..self.waiting].last_mut().filter(|put| put.0 == id) {
             debug_assert_eq!(*last, id, "the same folio");
             *had += refs;
@@ -147,13 +150,19 @@ impl<'e, W: World> TlbBatch<'e, W> {
     /// Starts to write out a locked dirty folio, which is clean from here on. If a flush is owed
     /// for entries through which it may still be written, flushes first (Linux 7.3.4,
     /// try_to_unmap_flush_dirty). This is for folios that this TLB batch's [`Engine::try_to_unmap`]
-    /// unmapped; flushers call [`Engine::write_back`].
+    /// unmapped; flushers call [`Engine::write_back`]. Returns `None` if one is pending already.
     ///
     /// # Errors
     /// [`BadId`] if `id` is not the folio that `guard` has locked.
-    pub fn write_out(&mut self, guard: &FolioGuard<'_>, id: FolioId) -> Result<Submitted, BadId> {
+    pub fn write_out(
+        &mut self,
+        guard: &FolioGuard<'_>,
+        id: FolioId,
+    ) -> Result<Option<Submitted>, BadId> {
         let nr = self.maps.locked_nr(guard, id)?;
-        Ok(self.write_out_at(guard, nr))
+        let busy = FolioFlags::WRITEBACK | FolioFlags::READING;
+        let ready = !guard.folio().flags().intersects(busy);
+        Ok(ready.then(|| self.write_out_at(guard, nr)))
     }
 
     /// Starts to write out a folio, by its entry.
@@ -233,6 +242,19 @@ pub fn flush_tlb_batched_pending<E: Env>(env: &E, mm: &Mm) {
 }
 
 impl MmState<'_> {
+    /// Checks that a folio has as many references beyond those of its entries and its index.
+    fn check_spare(&self, id: FolioNr, refs: u32) -> Result<(), ReleaseError> {
+        let folio = self.folio_at(id);
+        if folio.refs() == 0 {
+            return Err(BadId(TableKind::Folios).into());
+        }
+        // Entries and references change while this looks: only what it finds twice is an error.
+        match folio.can_spare(refs) || folio.can_spare(refs) {
+            true => Ok(()),
+            false => Err(ReleaseError::TooMany),
+        }
+    }
+
     /// Returns the number of gathers that were dropped, not finished, while they owed something.
     /// Nothing was lost, but each is an error of its owner.
     pub fn dropped_tlb_batches(&self) -> u32 {
@@ -250,14 +272,7 @@ impl<W: World> Engine<'_, W> {
     /// hide that the caller has too few.
     pub fn release(&mut self, id: FolioId, refs: u32) -> Result<(), ReleaseError> {
         let nr = self.maps.folio_nr(id)?;
-        let folio = self.maps.folio_at(nr);
-        if folio.refs() == 0 {
-            return Err(BadId(TableKind::Folios).into());
-        }
-        // Entries and references change while this looks: only what it finds twice is an error.
-        if !folio.can_spare(refs) && !folio.can_spare(refs) {
-            return Err(ReleaseError::TooMany);
-        }
+        self.maps.check_spare(nr, refs)?;
         self.put_folio(nr, refs);
         Ok(())
     }

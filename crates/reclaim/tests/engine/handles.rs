@@ -5,8 +5,9 @@ use crate::cpu::{ROOM, RW, SHARED};
 use crate::world::{Arena, World, pages};
 use pageout_paging::pte::SmallX86;
 use pageout_reclaim::{
-    Advice, BadId, ChargeError, FolioId, IndexError, IoError, MapAs, MapError, MappingId, MemcgId,
-    MmId, ReleaseError, SlotError, SwapSlot, TableKind, TlbBatch, TransferError, VmaId,
+    Advice, BadId, ChargeError, FolioId, IndexError, IoError, LruAddError, MapAs, MapError,
+    MappingId, MemcgId, MmId, ReleaseError, SlotError, SwapSlot, TableKind, TlbBatch,
+    TransferError, VmaId,
 };
 use std::collections::BTreeSet;
 
@@ -134,7 +135,7 @@ impl<'a> Ground<'a> {
         assert_eq!(maps, Some(NO_FOLIO));
         assert!(!self.world.maps.transfer_is_pending(bad));
         let mut engine = self.world.engine();
-        assert_eq!(engine.lru_add(bad), Err(NO_FOLIO));
+        assert_eq!(engine.lru_add(bad), Err(LruAddError::BadId(NO_FOLIO)));
         assert_eq!(engine.activate(bad), Err(NO_FOLIO));
         assert_eq!(engine.deactivate(bad), Err(NO_FOLIO));
         assert_eq!(engine.mark_accessed(bad), Err(NO_FOLIO));
@@ -151,7 +152,8 @@ impl<'a> Ground<'a> {
         for refs in [0, 1, u32::MAX] {
             assert_eq!(engine.release(bad, refs), Err(ReleaseError::BadId(NO_FOLIO)));
             let mut tlb_batch = TlbBatch::new(&engine);
-            assert_eq!(tlb_batch.put_after(&mut engine, bad, refs), Err(NO_FOLIO));
+            let put = tlb_batch.put_after(&mut engine, bad, refs);
+            assert_eq!(put, Err(ReleaseError::BadId(NO_FOLIO)));
             tlb_batch.finish(&mut engine);
         }
     }
@@ -275,11 +277,21 @@ fn a_folio_that_others_use_is_not_removed() {
     assert_eq!(world.engine().filemap_remove_folio(id), Err(IndexError::Absent));
     assert_eq!(world.engine().filemap_add_folio(id), Ok(None));
     assert_eq!(world.engine().filemap_add_folio(id), Err(IndexError::Exists));
+    {
+        let engine = &mut world.engine();
+        let mut tlb_batch = TlbBatch::new(engine);
+        for refs in [2, u32::MAX] {
+            let put = tlb_batch.put_after(engine, id, refs);
+            assert_eq!(put, Err(ReleaseError::TooMany), "the index has one, and the caller one");
+        }
+        tlb_batch.finish(engine);
+    }
     assert_eq!(world.engine().remove_folio(id), Err(ReleaseError::InUse));
     assert_eq!(world.engine().release(id, 1), Ok(()));
     assert_eq!(world.engine().remove_folio(id), Err(ReleaseError::InUse), "the index has it");
     assert_eq!(world.engine().filemap_remove_folio(id), Ok(()));
     assert_eq!(world.engine().lru_add(id), Ok(()));
+    assert_eq!(world.engine().lru_add(id), Err(LruAddError::Listed));
     assert_eq!(world.engine().remove_folio(id), Err(ReleaseError::InUse), "it is on a list");
     assert_eq!(world.engine().release(id, 1), Ok(()));
     world.all_pages_free();

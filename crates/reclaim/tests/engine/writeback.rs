@@ -6,7 +6,7 @@ use crate::world::{Arena, World};
 use pageout_paging::Format;
 use pageout_paging::young::YoungAlgorithm;
 use pageout_reclaim::{
-    DirtyFolios, FolioFlags, FolioId, IoError, MappingId, Place, Submitted, VmFlags,
+    DirtyFolios, FolioFlags, FolioId, IoError, MappingId, Place, Submitted, TlbBatch, VmFlags,
 };
 use pageout_sim::Answer;
 
@@ -38,6 +38,15 @@ fn what_is_stored_meanwhile_is_written_another_time<F: Format>(_: YoungAlgorithm
         }
         let again = world.engine().write_back(folio).expect("it lives");
         assert_eq!(again, None, "it is being written");
+        {
+            let maps = &world.maps;
+            let engine = &mut maps.on(&world.env, &mut world.cpu, crate::world::tuning());
+            let guard = maps.folio(folio).expect("it lives").try_lock().expect("no one has it");
+            let mut tlb_batch = TlbBatch::new(engine);
+            assert_eq!(tlb_batch.write_out(&guard, folio), Ok(None), "it is being written");
+            drop(guard);
+            tlb_batch.finish(engine);
+        }
         assert_eq!(world.finish_io(true), 1);
         let clean = FolioFlags::DIRTY | FolioFlags::WRITEBACK;
         assert!(!world.flags(folio).intersects(clean));
