@@ -1,12 +1,16 @@
 //! Write-out of files' dirty pages, as flushers do.
 
 use crate::cpu::{ROOM, RW};
+use crate::crowd::Users;
 use crate::formats::on_every_format;
-use crate::world::{Arena, World};
-use pageout_paging::Format;
+use crate::migrate::Anywhere;
+use crate::world::{Arena, World, tuning};
+use pageout_paging::pte::SmallX86;
 use pageout_paging::young::YoungAlgorithm;
+use pageout_paging::{Format, Pfn};
 use pageout_reclaim::{
-    DirtyFolios, FolioFlags, FolioId, IoError, MappingId, Place, Submitted, TlbBatch, VmFlags,
+    CpuCtx, DirtyFolios, FolioFlags, FolioId, IoError, MappingId, Place, Submitted, TlbBatch,
+    VmFlags,
 };
 use pageout_sim::Answer;
 
@@ -40,7 +44,7 @@ fn what_is_stored_meanwhile_is_written_another_time<F: Format>(_: YoungAlgorithm
         assert_eq!(again, None, "it is being written");
         {
             let maps = &world.maps;
-            let engine = &mut maps.on(&world.env, &mut world.cpu, crate::world::tuning());
+            let engine = &mut maps.on(&world.env, &mut world.cpu, tuning());
             let guard = maps.folio(folio).expect("it lives").try_lock().expect("no one has it");
             let mut tlb_batch = TlbBatch::new(engine);
             assert_eq!(tlb_batch.write_out(&guard, folio), Ok(None), "it is being written");
@@ -157,3 +161,37 @@ on_every_format!(
     what_is_stored_meanwhile_is_written_another_time,
     a_write_that_fails_leaves_the_page_dirty,
 );
+
+/// A folio that is moving to other frames has no reference to add to: a flusher waits for it.
+#[test]
+fn flushers_keep_what_they_find_while_it_is_moved() {
+    const ROUNDS: u64 = if cfg!(miri) { 10 } else { 20_000 };
+    let mut arena = Arena::new::<SmallX86>(&ROOM);
+    let mut world = arena.world::<SmallX86>();
+    let (mm, file) = (world.process(), world.file_of(0));
+    world.vma(mm, 0..8, SHARED, file, 0);
+    world.fill(mm, 0..8, 100);
+    world.exit(mm);
+    let (maps, env) = (&world.maps, &world.env);
+    let users = Users::new(1);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let (cpu, _user) = (&mut CpuCtx::new(), users.one());
+            for _ in 0..ROUNDS {
+                let (mut walk, engine) = (DirtyFolios::of(file), &mut maps.on(env, cpu, tuning()));
+                while let Some(id) = engine.next_dirty(&mut walk).expect("it lives") {
+                    engine.release(id, 1).expect("it was given");
+                }
+            }
+        });
+        let (cpu, all) = (&mut CpuCtx::new(), Pfn::new(0)..Pfn::new(ROOM.frames as u64));
+        while users.are_running() {
+            maps.on(env, cpu, tuning()).migrate_range(all.clone(), &mut Anywhere(env));
+        }
+    });
+    let found = dirty(&mut world, file);
+    assert_eq!(found.len(), 8, "all are dirty");
+    for id in found {
+        assert_eq!(world.maps.folio(id).expect("it lives").refs(), 1, "the index's");
+    }
+}

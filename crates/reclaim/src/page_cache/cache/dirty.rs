@@ -5,7 +5,7 @@
 //! bucket before it looks for dirty folios there, and sets it again if there are any. So a dirty
 //! folio in the index always has its tag, or is about to get it.
 
-use super::index::{Key, nr_buckets};
+use super::index::{Key, Locked, nr_buckets};
 use crate::engine::Engine;
 use crate::folio::{Folio, FolioFlags};
 use crate::id::{FolioId, FolioNr, MappingId, MappingNr};
@@ -112,16 +112,36 @@ impl<E: Env> Engine<'_, E> {
         Ok(None)
     }
 
-    /// Finds the next dirty folio of a walk in a bucket, and clears the bucket's tag if it has no
-    /// dirty folio at all.
+    /// Takes a reference to the next dirty folio of a walk in a bucket. It waits for one that is
+    /// moving to other frames.
     fn take_dirty_in(&mut self, bucket: u64, walk: &mut DirtyFolios) -> Option<FolioNr> {
-        let maps = self.maps;
-        let locked = self.lock_index();
-        maps.stored.tags.clear(bucket);
+        loop {
+            let locked = self.lock_index();
+            let (number, id) = self.maps.first_dirty_in(&locked, bucket, walk)?;
+            if self.maps.folio_at(id).try_get() {
+                walk.from = number + 1;
+                return Some(id);
+            }
+            drop(locked);
+            self.world.relax();
+        }
+    }
+}
+
+impl MmState<'_> {
+    /// Finds the next dirty folio of a walk in a bucket, and its number among the folios of its
+    /// order. Clears the bucket's tag if it has no dirty folio at all.
+    fn first_dirty_in(
+        &self,
+        locked: &Locked<'_>,
+        bucket: u64,
+        walk: &DirtyFolios,
+    ) -> Option<(u64, FolioNr)> {
+        self.stored.tags.clear(bucket);
         let mut next: Option<(u64, FolioNr)> = None;
         let mut some = false;
-        for id in maps.folios_in(bucket, &locked) {
-            let folio = maps.folio_at(id);
+        for id in self.folios_in(bucket, locked) {
+            let folio = self.folio_at(id);
             if folio.flags().contains(FolioFlags::SWAPBACKED) || !folio.may_be_dirty() {
                 continue;
             }
@@ -133,12 +153,8 @@ impl<E: Env> Engine<'_, E> {
             }
         }
         if some {
-            maps.stored.tags.set(bucket);
+            self.stored.tags.set(bucket);
         }
-        let (number, id) = next?;
-        walk.from = number + 1;
-        maps.folio_at(id).get(1);
-        drop(locked);
-        Some(id)
+        next
     }
 }
