@@ -74,7 +74,7 @@ pub struct Sizes {
     pub vmas: usize,
     /// The length of [`Memory::mms`]: 64 bytes an address space.
     pub mms: usize,
-    /// The length of [`Memory::mappings`]: 56 bytes a mapping.
+    /// The length of [`Memory::mappings`]: 64 bytes a mapping.
     pub mappings: usize,
     /// The length of [`Memory::memcgs`], the root included.
     pub memcgs: usize,
@@ -229,7 +229,7 @@ impl<'m> Memory<'m> {
 /// The reason why the engine cannot work in the given memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum MemoryError {
-    /// A slice has more entries than can be numbered: 2^32 − 1 at most; 2^31 − 1 for folios and
+    /// A slice has more entries than can be numbered: 2^32 − 1 at most; 2^31 − 2 for folios and
     /// swap slots; 2^16 − 1 for cgroups. Frames end before frame 2^44.
     #[error("the table of {0} is too long to number its entries")]
     TooLong(TableKind),

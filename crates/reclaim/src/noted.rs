@@ -1,6 +1,5 @@
 //! Locks whose events the environment's observer sees.
 
-use crate::lock::QueuedLock;
 use crate::rank::Rank;
 use core::ops::{Deref, DerefMut};
 use core::ptr;
@@ -26,7 +25,7 @@ pub(crate) struct Noted<'e, E: Env, G> {
 impl<'e, E: Env> Note<'e, E> {
     /// Announces the first try.
     #[inline]
-    pub(crate) fn try_of(env: &'e E, rank: Rank, lock: &QueuedLock, shared: bool) -> Self {
+    pub(crate) fn try_of<L>(env: &'e E, rank: Rank, lock: &L, shared: bool) -> Self {
         let number = ptr::from_ref(lock).addr();
         let note = Self { env, word: LockWord { rank: rank.name(), number, shared } };
         note.event(LockEvent::Try);

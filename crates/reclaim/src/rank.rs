@@ -21,7 +21,11 @@ pub(crate) enum Rank {
     RmapOfAnon,
     /// The lock of a page table.
     PageTable,
-    /// The file index and the swap cache.
+    /// The places of a file's pages, while some enter the index or move between it and swap.
+    Places,
+    /// The swap cache and the swap slots.
+    Swap,
+    /// A bucket of the file index, held for a few steps.
     Index,
     /// The LRU lists of one cgroup.
     Lru,
@@ -42,6 +46,8 @@ impl Rank {
             Self::Rmap => "rmap",
             Self::RmapOfAnon => "rmap-of-anon",
             Self::PageTable => "page-table",
+            Self::Places => "places",
+            Self::Swap => "swap",
             Self::Index => "index",
             Self::Lru => "lru",
             Self::MemcgLru => "memcg-lru",

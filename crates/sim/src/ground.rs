@@ -4,7 +4,8 @@ use crate::{Memory, PageTables, Tlbs};
 use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate};
 use pageout_paging::table::HostTable;
 use pageout_paging::{
-    Env, Format, Mmu, Notifier, Observer, Order, Pfn, Rules, Sound, Stage, Table,
+    Env, Format, LockEvent, LockWord, Mmu, Notifier, Observer, Order, Pfn, Rules, Sound, Stage,
+    Table,
 };
 use pageout_reclaim::{Backing, Frames, FreeBlocks, Io, Submitted, World, WriteGuard};
 use std::marker::PhantomData;
@@ -110,6 +111,9 @@ pub trait Cpu {
 
     /// Called when some of the content of a write was taken, and the rest was not.
     fn within_write(&self) {}
+
+    /// Takes note of an event of one of the engine's locks.
+    fn note_lock(&self, _event: LockEvent, _lock: LockWord) {}
 
     /// Takes note of a call that the engine must not make. The default panics.
     fn wrong(&self, found: String) {
@@ -232,6 +236,10 @@ impl<C: Cpu, R: Rules> Env for Ground<C, R> {
 impl<C: Cpu, R> Observer for Ground<C, R> {
     fn enter(&self, stage: Stage) {
         self.cpu.before(Call::Enter(stage));
+    }
+
+    fn lock(&self, event: LockEvent, lock: LockWord) {
+        self.cpu.note_lock(event, lock);
     }
 }
 

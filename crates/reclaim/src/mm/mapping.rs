@@ -12,6 +12,8 @@ use pageout_paging::Order;
 #[derive(Debug, Default)]
 pub struct Mapping {
     pub(crate) lock: QueuedLock,
+    /// The lock of the places of its pages, in the file index and in swap.
+    pub(crate) places: QueuedLock,
     /// The top of the tree of VMAs. A free mapping has none, so that a late reader finds none.
     pub(super) vmas: AtomicU32,
     /// The number of folios and of swap slots that name the mapping. Folios may outlive it: its

@@ -67,9 +67,9 @@ impl<'m> MmState<'m> {
             (slots.len(), TableKind::Slots),
             (filters.len(), TableKind::Filters),
         ];
-        // The index's chains use one bit of the numbers of folios and slots.
+        // The index's chains use one bit of the numbers of folios and slots, and two numbers.
         let most = |kind| match kind {
-            TableKind::Folios | TableKind::Slots => SLOT,
+            TableKind::Folios | TableKind::Slots => SLOT - 1,
             _ => NONE,
         };
         let long = |(len, kind): &(usize, TableKind)| *len >= most(*kind) as usize;

@@ -1,5 +1,4 @@
-//! Pages by their place in a file, in shared memory or in swap: the file index and the swap cache,
-//! under one lock.
+//! Pages by their place in a file, in shared memory or in swap: the file index and the swap cache.
 
 pub mod cache;
 mod shmem;
@@ -7,7 +6,7 @@ mod stored;
 pub mod swap;
 
 pub(crate) use cache::SLOT;
-pub(crate) use cache::index::{Found, IndexWalk, forget_shadows, set_past, unlink};
+pub(crate) use cache::index::{Found, IndexWalk, forget_shadows, unlink};
 pub use cache::shadow::Shadow;
 pub(crate) use cache::tags::{Tags, words_for};
 pub(crate) use stored::Stored;

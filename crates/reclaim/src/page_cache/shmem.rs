@@ -3,15 +3,15 @@
 //!
 //! A page is in one of three places. It is in a folio that the index leads to. Or the index leads
 //! to a swap slot, and the content is in the slot or still in the swap cache. Or nothing is in the
-//! index, and the page is zeros. It changes its place under the locks of the index and of its
-//! folio. Page tables do not depend on the place: they map the folio while the index has it, or are
-//! empty.
+//! index, and the page is zeros. It changes its place under the locks of its mapping's places, of
+//! swap and of its folio. Page tables do not depend on the place: they map the folio while the
+//! index has it, or are empty.
 
 use super::swap::cache::delete_from_swap_cache;
 use crate::engine::Engine;
 use crate::folio::{FolioFlags, FolioGuard};
 use crate::id::{FolioNr, MappingNr, SwapSlot};
-use crate::page_cache::cache::index::{Found, find, link, link_slot, unlink, unlink_slot};
+use crate::page_cache::cache::index::{Found, unlink};
 use crate::page_cache::swap::cache::alloc_slots;
 use core::sync::atomic::Ordering::Relaxed;
 use pageout_paging::{Env, Rules};
@@ -22,13 +22,17 @@ impl<E: Env> Engine<'_, E> {
     pub(crate) fn filemap_get_entry(&mut self, mapping: MappingNr, index: u64) -> Option<Found> {
         let maps = self.maps;
         loop {
-            let locked = self.lock_index();
-            let found = find(maps, &locked, mapping, index);
+            // A page that changes its place may be missed without the lock.
+            let found = self.find(mapping, index).or_else(|| {
+                let _locked = self.lock_places(mapping);
+                self.find(mapping, index)
+            });
+            let (found, bucket) = found?;
             // A folio in the index without references is moving to other frames.
-            let moving = matches!(found, Some(Found::Folio(id)) if !maps.folio_at(id).try_get());
-            drop(locked);
+            let moving = matches!(found, Found::Folio(id) if !maps.folio_at(id).try_get());
+            drop(bucket);
             if !moving {
-                return found;
+                return Some(found);
             }
             self.world.relax();
         }
@@ -42,17 +46,18 @@ impl<E: Env> Engine<'_, E> {
         let maps = self.maps;
         let folio = guard.folio();
         debug_assert_eq!(folio.mapcount(), 0, "what is swapped out is mapped nowhere");
-        let locked = self.lock_index();
-        let slot = alloc_slots(maps, &locked, guard, id);
+        let (places, swap) = (self.lock_places(folio.mapping()), self.lock_swap());
+        let slot = alloc_slots(maps, &swap, guard, id);
         if let Some(first) = slot {
-            unlink(maps, &locked, id, None);
+            unlink(maps, &mut self.lock_bucket_of(folio), id, None);
             for k in 0..E::Rules::slots_indexed(folio.nr_pages()) {
                 let slot = first.nth(k);
                 maps.slot(slot).entries.store(E::Rules::entries_of_index(), Relaxed);
-                link_slot(maps, &locked, slot, (folio.mapping(), folio.index() + k as u64));
+                let place = (folio.mapping(), folio.index() + k as u64);
+                self.link_slot((&places, &swap), slot, place);
             }
         }
-        drop(locked);
+        drop((swap, places));
         slot.is_some()
     }
 
@@ -73,22 +78,22 @@ impl<E: Env> Engine<'_, E> {
             "no transfer goes on"
         );
         let (first, nr) = (folio.swap(), folio.nr_pages());
-        let locked = self.lock_index();
+        let (places, swap) = (self.lock_places(folio.mapping()), self.lock_swap());
         let mut slots = maps.slots_at(first, nr).iter().enumerate();
         let ours = slots.all(|(k, slot)| slot.is_of(folio, k));
         if ours {
             for k in 0..nr {
                 let slot = first.nth(k);
-                unlink_slot(maps, &locked, slot);
+                self.unlink_slot((&places, &swap), slot);
                 maps.slot(slot).entries.store(E::Rules::slot_entries_left(), Relaxed);
             }
-            delete_from_swap_cache(maps, &locked, guard, None);
-            link(maps, &locked, id);
+            delete_from_swap_cache(maps, &swap, guard, None);
+            self.link(&places, id);
             if E::Rules::taken_back_dirty() {
                 guard.set(FolioFlags::DIRTY);
             }
         }
-        drop(locked);
+        drop((swap, places));
         ours
     }
 
@@ -99,13 +104,12 @@ impl<E: Env> Engine<'_, E> {
         slot: SwapSlot,
         (mapping, index): (MappingNr, u64),
     ) -> bool {
-        let maps = self.maps;
-        let locked = self.lock_index();
-        let there = find(maps, &locked, mapping, index) == Some(Found::Slot(slot));
+        let (places, swap) = (self.lock_places(mapping), self.lock_swap());
+        let there = self.find(mapping, index).is_some_and(|(found, _)| found == Found::Slot(slot));
         if there {
-            unlink_slot(maps, &locked, slot);
+            self.unlink_slot((&places, &swap), slot);
         }
-        drop(locked);
+        drop((swap, places));
         there
     }
 }

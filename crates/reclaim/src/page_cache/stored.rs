@@ -6,11 +6,11 @@ use crate::lock::QueuedLock;
 use crate::page_cache::cache::tags::Tags;
 use core::sync::atomic::AtomicU32;
 
-/// The tables of shadows and of swap slots. They change under the lock of the file index and the
-/// swap cache.
+/// The tables of shadows and of swap slots.
 #[derive(Debug)]
 pub(crate) struct Stored<'m> {
-    pub(super) lock: QueuedLock,
+    /// The lock of the swap cache and of swap slots.
+    pub(super) swap: QueuedLock,
     /// The tags of buckets of the index that lead to dirty folios.
     pub(super) tags: Tags<'m>,
     pub(super) shadows: &'m [ShadowEntry],
@@ -28,7 +28,7 @@ impl<'m> Stored<'m> {
         shadows.iter().for_each(ShadowEntry::clear);
         slots.iter().for_each(Slot::clear);
         Self {
-            lock: QueuedLock::default(),
+            swap: QueuedLock::default(),
             tags,
             shadows,
             shadow_clock: AtomicU32::new(0),

@@ -331,27 +331,28 @@ impl<W: World> Shrink<'_, '_, W> {
     /// leaves a shadow in its place (Linux 7.3.4, __remove_mapping).
     fn remove_mapping(&mut self, guard: &FolioGuard<'_>, id: FolioNr, expected: u32) -> bool {
         let (maps, folio) = (self.engine.maps, guard.folio());
-        let locked = self.engine.lock_index();
         let flags = folio.flags();
-        // A folio that was truncated meanwhile is freed with its last reference.
-        let found = flags.intersects(FolioFlags::INDEXED | FolioFlags::SWAPCACHE);
-        let mut frozen = found && folio.freeze(expected);
-        // A reference that was dropped just before may have been that of a dirty entry.
-        if frozen && guard.is_dirty() {
-            folio.unfreeze(expected);
-            frozen = false;
-        }
-        if frozen {
-            let shadow = || Some(maps.workingset_eviction(folio, self.sc.target));
-            if flags.contains(FolioFlags::SWAPCACHE) {
-                delete_from_swap_cache(maps, &locked, guard, shadow());
-            } else {
-                // Clean shared memory is zeros: it leaves no shadow.
-                let shadow = if is_file(folio) { shadow() } else { None };
-                unlink(maps, &locked, id, shadow);
+        let shadow = || maps.workingset_eviction(folio, self.sc.target);
+        if flags.contains(FolioFlags::SWAPCACHE) {
+            let locked = self.engine.lock_swap();
+            let frozen = freeze_clean(guard, expected);
+            if frozen {
+                delete_from_swap_cache(maps, &locked, guard, Some(shadow()));
             }
+            drop(locked);
+            return frozen;
         }
-        drop(locked);
+        // A folio that was truncated meanwhile is freed with its last reference.
+        if !flags.contains(FolioFlags::INDEXED) {
+            return false;
+        }
+        let mut bucket = self.engine.lock_bucket_of(folio);
+        let frozen = freeze_clean(guard, expected);
+        if frozen {
+            // Clean shared memory is zeros: it leaves no shadow.
+            unlink(maps, &mut bucket, id, is_file(folio).then(shadow));
+        }
+        drop(bucket);
         frozen
     }
 
@@ -359,6 +360,18 @@ impl<W: World> Shrink<'_, '_, W> {
         let vmstat = &self.engine.maps.memcg(folio.memcg()).vmstat;
         vmstat.add(counter, folio.nr_pages() as u64);
     }
+}
+
+/// Drops all `expected` references of a locked folio at once, unless it is dirty.
+#[inline]
+fn freeze_clean(guard: &FolioGuard<'_>, expected: u32) -> bool {
+    let frozen = guard.folio().freeze(expected);
+    // A reference that was dropped just before may have been that of a dirty entry.
+    let dirty = frozen && guard.is_dirty();
+    if dirty {
+        guard.folio().unfreeze(expected);
+    }
+    frozen && !dirty
 }
 
 /// Returns true if swap does not back the folio (the kernel's `folio_is_file_lru`).

@@ -6,7 +6,7 @@ use crate::folio::{FolioFlags, MappingKind};
 use crate::id::{FolioId, FolioNr, MappingId, MappingNr};
 use crate::memory::BadId;
 use crate::mm::{Mm, Vma};
-use crate::page_cache::{Found, IndexWalk, forget_shadows, set_past, unlink};
+use crate::page_cache::{Found, IndexWalk, forget_shadows, unlink};
 use crate::rank::Rank;
 use crate::world::World;
 use core::ops::Range;
@@ -56,8 +56,8 @@ impl<W: World> Engine<'_, W> {
         let mut awaited = self.truncate_page(mapping, from, from);
         let mut walk = IndexWalk::new(self.maps, mapping, from);
         loop {
-            let locked = self.lock_index();
-            let next = walk.step(self.maps, &locked);
+            let locked = self.lock_places(mapping);
+            let next = walk.step(self, &locked);
             drop(locked);
             match next {
                 Some(Some(index)) => {
@@ -72,9 +72,9 @@ impl<W: World> Engine<'_, W> {
         if let Some(id) = awaited {
             return Err(TruncateError::Pending(id));
         }
-        let locked = self.lock_index();
-        forget_shadows(self.maps, &locked, mapping, from);
-        set_past(self.maps, &locked, mapping, from);
+        let locked = self.lock_places(mapping);
+        forget_shadows(self.maps, mapping, from);
+        self.set_past(&locked, mapping, from);
         drop(locked);
         Ok(())
     }
@@ -144,9 +144,7 @@ impl<W: World> Engine<'_, W> {
                 continue;
             } else {
                 guard.forget_dirty();
-                let locked = self.lock_index();
-                unlink(maps, &locked, id, None);
-                drop(locked);
+                unlink(maps, &mut self.lock_bucket_of(folio), id, None);
                 refs += 1; // the index's
             }
             drop(guard);

@@ -3,7 +3,7 @@
 
 use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate, Shootdown};
 use pageout_paging::table::{HostTable, Operation, Watch, WatchedTable};
-use pageout_paging::{Format, Notifier, Pfn, Sound, VirtAddr, VirtRange};
+use pageout_paging::{Format, LockEvent, LockWord, Notifier, Pfn, Sound, VirtAddr, VirtRange};
 use pageout_sim::{Call, Cpu, FIRST_TABLE, Ground, Hardware, Memory};
 use std::collections::BTreeSet;
 use std::marker::PhantomData;
@@ -159,6 +159,8 @@ pub(crate) struct TestCpu<'a, F> {
     pub(crate) task: &'a Task,
     /// The test's own work at each moment.
     pub(crate) at: &'a (dyn Fn(Moment) + Sync),
+    /// The test's own work at each event of a lock.
+    pub(crate) locks: &'a (dyn Fn(LockEvent, LockWord) + Sync),
     pub(crate) format: PhantomData<fn() -> F>,
 }
 
@@ -169,6 +171,14 @@ impl<'a, F: Format> TestCpu<'a, F> {
     /// Returns the same ground under the rules `R`, with the test's own work at each moment.
     pub(crate) fn ruled<'h, R>(&'h self, at: &'h (dyn Fn(Moment) + Sync)) -> TestEnv<'h, F, R> {
         Ground::new(TestCpu { at, ..*self })
+    }
+
+    /// Returns the same ground, with the test's own work at each event of a lock.
+    pub(crate) fn watched<'h>(
+        &'h self,
+        locks: &'h (dyn Fn(LockEvent, LockWord) + Sync),
+    ) -> TestEnv<'h, F> {
+        Ground::new(TestCpu { locks, ..*self })
     }
 
     pub(crate) fn counts_of(&self, table: Pfn) -> &'a TableCounts {
@@ -223,6 +233,10 @@ impl<'a, F: Format> Cpu for TestCpu<'a, F> {
             }
             _ => {}
         }
+    }
+
+    fn note_lock(&self, event: LockEvent, lock: LockWord) {
+        (self.locks)(event, lock);
     }
 
     fn relax(&self) {

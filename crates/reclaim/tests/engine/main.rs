@@ -19,6 +19,7 @@ mod fork;
 mod formats;
 mod handles;
 mod ids;
+mod index_locks;
 mod leaf_crowd;
 mod leaf_faults;
 mod leaves;

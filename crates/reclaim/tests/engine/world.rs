@@ -70,6 +70,7 @@ impl Arena {
                 secondaries: &self.secondaries,
                 task: &self.task,
                 at: &|_| {},
+                locks: &|_, _| {},
                 format: PhantomData,
             }),
             cpu: CpuCtx::new(),

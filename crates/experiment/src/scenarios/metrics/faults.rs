@@ -28,7 +28,7 @@ metrics! {
         WAIT_MMAP: "waiting, mmap", "ns", Modelled, Lower;
         /// waiting for locks of page tables
         WAIT_PAGE_TABLE: "waiting, page-table", "ns", Modelled, Lower;
-        /// waiting for the lock of the file index
+        /// waiting for buckets of the file index
         WAIT_INDEX: "waiting, index", "ns", Modelled, Lower;
         /// waiting for the lock of the cgroup's LRU lists
         WAIT_LRU: "waiting, lru", "ns", Modelled, Lower;
@@ -47,7 +47,7 @@ metrics! {
         WORD_MMAP: "atomics, mmap", "ns", Modelled, Lower;
         /// atomics on locks of page tables
         WORD_PAGE_TABLE: "atomics, page-table", "ns", Modelled, Lower;
-        /// atomics on the lock of the file index
+        /// atomics on buckets of the file index
         WORD_INDEX: "atomics, index", "ns", Modelled, Lower;
         /// atomics on the lock of the cgroup's LRU lists
         WORD_LRU: "atomics, lru", "ns", Modelled, Lower;

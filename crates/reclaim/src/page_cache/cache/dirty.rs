@@ -5,7 +5,9 @@
 //! bucket before it looks for dirty folios there, and sets it again if there are any. So a dirty
 //! folio in the index always has its tag, or is about to get it.
 
-use super::index::{Key, Locked, nr_buckets};
+use super::SLOT;
+use super::bucket::Bucket;
+use super::key::{Key, nr_buckets};
 use crate::engine::Engine;
 use crate::folio::{Folio, FolioFlags};
 use crate::id::{FolioId, FolioNr, MappingId, MappingNr};
@@ -29,7 +31,7 @@ impl MmState<'_> {
     #[inline]
     pub(crate) fn tag_dirty(&self, folio: &Folio) {
         if !folio.flags().intersects(FolioFlags::SWAPBACKED | FolioFlags::ANON) {
-            self.stored.tags.set(Key::of(folio).place() & (nr_buckets(self) - 1));
+            self.stored.tags.set(Key::of(folio).bucket(self));
         }
     }
 }
@@ -64,7 +66,7 @@ impl DirtyFolios {
         if self.at >= len {
             return None;
         }
-        let first = Key::at(self.nr(), 0, self.order).place() & (all - 1);
+        let first = Key::at(self.nr(), 0, self.order).bucket(maps);
         // Buckets follow each other around the end of the table.
         let end = first + len;
         let mut start = first + self.at;
@@ -116,13 +118,13 @@ impl<E: Env> Engine<'_, E> {
     /// moving to other frames.
     fn take_dirty_in(&mut self, bucket: u64, walk: &mut DirtyFolios) -> Option<FolioNr> {
         loop {
-            let locked = self.lock_index();
-            let (number, id) = self.maps.first_dirty_in(&locked, bucket, walk)?;
+            let taken = self.lock_bucket(bucket);
+            let (number, id) = self.maps.first_dirty_in(&taken, bucket, walk)?;
             if self.maps.folio_at(id).try_get() {
                 walk.from = number + 1;
                 return Some(id);
             }
-            drop(locked);
+            drop(taken);
             self.world.relax();
         }
     }
@@ -133,14 +135,14 @@ impl MmState<'_> {
     /// order. Clears the bucket's tag if it has no dirty folio at all.
     fn first_dirty_in(
         &self,
-        locked: &Locked<'_>,
+        taken: &Bucket<'_>,
         bucket: u64,
         walk: &DirtyFolios,
     ) -> Option<(u64, FolioNr)> {
         self.stored.tags.clear(bucket);
         let mut next: Option<(u64, FolioNr)> = None;
         let mut some = false;
-        for id in self.folios_in(bucket, locked) {
+        for id in taken.entries(self).filter(|at| at & SLOT == 0).map(FolioNr) {
             let folio = self.folio_at(id);
             if folio.flags().contains(FolioFlags::SWAPBACKED) || !folio.may_be_dirty() {
                 continue;

@@ -1,19 +1,21 @@
 //! The index itself.
 
+use super::bucket::{Bucket, TakenBucket};
+use super::key::{Key, nr_buckets};
 use super::shadow::Shadow;
-use super::{Exists, SLOT, ShadowEntry};
+use super::shadows::{store_shadow, take_shadow};
+use super::{Exists, SLOT};
 use crate::engine::Engine;
 use crate::folio::{Folio, FolioFlags};
-use crate::guards::Write;
 use crate::id::{FolioId, FolioNr, MappingId, MappingNr, NONE, SwapSlot};
 use crate::lock::WriteGuard;
 use crate::memory::BadId;
 use crate::mm_state::MmState;
+use crate::noted::Noted;
 use crate::page_cache::cache::IndexError;
-use crate::page_cache::swap::Slot;
+use crate::page_cache::swap::cache::SwapLocked;
 use crate::rank::{Rank, Ranked};
 use crate::vmstat::Counter;
-use core::num::NonZeroU64;
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use pageout_paging::Env;
 
@@ -26,57 +28,50 @@ pub(crate) enum Found {
     Slot(SwapSlot),
 }
 
-/// The number of entries that may hold one shadow.
-const WAYS: usize = 4;
-
-/// The place of a folio: its number among the folios of its order in its file.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Key {
-    pub(super) mapping: MappingNr,
-    pub(super) order: u32,
-    pub(super) number: u64,
+/// The lock of the places of a file's pages, held.
+#[derive(Debug)]
+pub(crate) struct PlacesLocked<'e> {
+    _lock: Ranked<'e, WriteGuard<'e>>,
 }
-
-impl Key {
-    #[inline]
-    pub(super) fn of(folio: &Folio) -> Self {
-        Self::at(folio.mapping(), folio.index(), folio.nr_pages().ilog2())
-    }
-
-    pub(super) fn at(mapping: MappingNr, index: u64, order: u32) -> Self {
-        Self { mapping, order, number: index >> order }
-    }
-
-    fn of_slot(slot: &Slot) -> Self {
-        Self::at(MappingNr(slot.mapping.load(Relaxed)), slot.index.load(Relaxed), 0)
-    }
-
-    /// Returns a hash that is consecutive for consecutive folios. Each file and order begins
-    /// anywhere.
-    #[inline]
-    pub(super) fn place(self) -> u64 {
-        let file = u64::from(self.mapping.0) << 4 | u64::from(self.order);
-        file.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32).wrapping_add(self.number)
-    }
-
-    /// Returns a fingerprint, never 0.
-    #[inline]
-    fn print(self, maps: &MmState<'_>) -> u64 {
-        let salt = u64::from(maps.mapping_at(self.mapping).salt.load(Relaxed)).rotate_right(24);
-        let mixed = (self.place() ^ u64::from(self.mapping.0) << 40 ^ salt)
-            .wrapping_mul(0xff51_afd7_ed55_8ccd);
-        mixed ^ mixed >> 33 | 1
-    }
-}
-
-/// The lock of the file index and the swap cache, held.
-pub(in crate::page_cache) type Locked<'e> = Ranked<'e, WriteGuard<'e>>;
 
 impl<'e, E: Env> Engine<'e, E> {
-    /// Takes the lock of the file index and the swap cache.
+    /// Takes the lock of the places of a file's pages: pages enter the index, and change their
+    /// places, only under it.
     #[inline]
-    pub(crate) fn lock_index(&self) -> Write<'e, E> {
-        self.lock_write(Rank::Index, &self.maps.stored.lock)
+    pub(crate) fn lock_places(&self, mapping: MappingNr) -> Noted<'e, E, PlacesLocked<'e>> {
+        let lock = self.lock_write(Rank::Places, &self.maps.mapping_at(mapping).places);
+        lock.map(|lock| PlacesLocked { _lock: lock })
+    }
+
+    /// Takes the bucket of a folio.
+    #[inline]
+    pub(crate) fn lock_bucket_of(&self, folio: &Folio) -> TakenBucket<'e, E> {
+        self.lock_bucket(Key::of(folio).bucket(self.maps))
+    }
+
+    /// Returns the index's entry for a page, which stays there as long as the caller has its
+    /// bucket. A page that changes its place meanwhile may be missed, unless the caller has the
+    /// lock of places.
+    #[inline]
+    pub(in crate::page_cache) fn find(
+        &self,
+        mapping: MappingNr,
+        index: u64,
+    ) -> Option<(Found, TakenBucket<'e, E>)> {
+        let orders = Orders(self.maps.mapping_at(mapping).orders.load(Relaxed));
+        orders.into_iter().find_map(|order| self.lookup(Key::at(mapping, index, order)))
+    }
+
+    #[inline]
+    fn lookup(&self, key: Key) -> Option<(Found, TakenBucket<'e, E>)> {
+        let maps = self.maps;
+        let bucket = self.lock_used_bucket(key.bucket(maps))?;
+        let at = bucket.entries(maps).find(|at| Key::of_entry(maps, *at) == key)?;
+        let found = match at & SLOT {
+            0 => Found::Folio(FolioNr(at)),
+            _ => Found::Slot(SwapSlot(at & !SLOT)),
+        };
+        Some((found, bucket))
     }
 }
 
@@ -99,14 +94,13 @@ impl<E: Env> Engine<'_, E> {
     /// Finds a folio like `filemap_get_folio`, in a mapping that lives at least as long as the
     /// call.
     pub(crate) fn filemap_get(&mut self, mapping: MappingNr, index: u64) -> Option<FolioNr> {
-        let maps = self.maps;
-        let locked = self.lock_index();
-        let found = match find(maps, &locked, mapping, index) {
-            Some(Found::Folio(id)) if maps.folio_at(id).try_get() => Some(id),
+        let (found, bucket) = self.find(mapping, index)?;
+        let folio = match found {
+            Found::Folio(id) if self.maps.folio_at(id).try_get() => Some(id),
             _ => None,
         };
-        drop(locked);
-        found
+        drop(bucket);
+        folio
     }
 
     /// Puts a folio into its file's index, which takes a reference. The caller holds a reference
@@ -125,9 +119,9 @@ impl<E: Env> Engine<'_, E> {
         let maps = self.maps;
         let folio = maps.folio_at(id);
         let key = Key::of(folio);
-        let locked = self.lock_index();
+        let locked = self.lock_places(key.mapping);
         let known = Orders(maps.mapping_at(key.mapping).orders.load(Relaxed));
-        let taken = known.keys_within(folio).any(|key| lookup(maps, key).is_some());
+        let taken = known.keys_within(folio).any(|key| self.lookup(key).is_some());
         let done = if taken {
             Err(Exists)
         } else {
@@ -135,8 +129,8 @@ impl<E: Env> Engine<'_, E> {
             for at in known.keys_within(folio) {
                 shadow = take_shadow(maps, at, at.order > key.order).or(shadow);
             }
-            link(maps, &locked, id);
             folio.get(1);
+            self.link(&locked, id);
             Ok(shadow)
         };
         drop(locked);
@@ -152,41 +146,82 @@ impl<E: Env> Engine<'_, E> {
     /// is changed then.
     pub fn filemap_remove_folio(&mut self, id: FolioId) -> Result<(), IndexError> {
         let nr = self.maps.folio_nr(id)?;
-        let locked = self.lock_index();
-        let indexed = self.maps.folio_at(nr).flags().contains(FolioFlags::INDEXED);
-        if indexed {
-            unlink(self.maps, &locked, nr, None);
+        let folio = self.maps.folio_at(nr);
+        let mut bucket = self.lock_bucket_of(folio);
+        if !folio.flags().contains(FolioFlags::INDEXED) {
+            return Err(IndexError::Absent);
         }
-        drop(locked);
-        indexed.then_some(()).ok_or(IndexError::Absent)
+        unlink(self.maps, &mut bucket, nr, None);
+        Ok(())
+    }
+
+    /// Puts a locked folio into its file's index, which has nothing for its pages. The caller gives
+    /// the index a reference to it.
+    #[inline]
+    pub(in crate::page_cache) fn link(&self, _: &PlacesLocked<'_>, id: FolioNr) {
+        let maps = self.maps;
+        let folio = maps.folio_at(id);
+        let mapping = maps.mapping_at(folio.mapping());
+        let past = folio.range().end;
+        mapping.past.store(mapping.past.load(Relaxed).max(past), Relaxed);
+        folio.update_flags(FolioFlags::INDEXED, FolioFlags::empty());
+        self.chain(Key::of(folio), &folio.chain, id.0);
+        count_shmem(maps, folio, true);
+        if folio.may_be_dirty() {
+            maps.tag_dirty(folio);
+        }
+    }
+
+    /// Puts the slot of a page of shared memory into the index, where its folio was.
+    pub(in crate::page_cache) fn link_slot(
+        &self,
+        _: (&PlacesLocked<'_>, &SwapLocked<'_>),
+        slot: SwapSlot,
+        place: (MappingNr, u64),
+    ) {
+        let (mapping, index) = place;
+        let entry = self.maps.slot(slot);
+        entry.mapping.store(mapping.0, Relaxed);
+        entry.index.store(index, Relaxed);
+        self.maps.mapping_at(mapping).named.fetch_add(1, Relaxed);
+        self.chain(Key::at(mapping, index, 0), &entry.chain, slot.0 | SLOT);
+    }
+
+    /// Takes a slot out of the index.
+    pub(in crate::page_cache) fn unlink_slot(
+        &self,
+        _: (&PlacesLocked<'_>, &SwapLocked<'_>),
+        slot: SwapSlot,
+    ) {
+        let (maps, entry) = (self.maps, self.maps.slot(slot));
+        self.lock_bucket(Key::of_slot(entry).bucket(maps)).remove(maps, slot.0 | SLOT);
+        maps.mapping_at(MappingNr(entry.mapping.load(Relaxed))).named.fetch_sub(1, Relaxed);
+        entry.mapping.store(NONE, Relaxed);
+    }
+
+    /// Puts a number into the bucket of `key`, and notes the order in the mapping.
+    #[inline]
+    fn chain(&self, key: Key, next: &AtomicU32, number: u32) {
+        let orders = &self.maps.mapping_at(key.mapping).orders;
+        orders.store(orders.load(Relaxed) | 1 << key.order, Relaxed);
+        self.lock_bucket(key.bucket(self.maps)).push(next, number);
     }
 }
 
-/// Puts a locked folio into its file's index, which has nothing for its pages. The caller gives the
-/// index a reference to it.
-pub(in crate::page_cache) fn link(maps: &MmState<'_>, _: &Locked<'_>, id: FolioNr) {
-    let folio = maps.folio_at(id);
-    let (key, mapping) = (Key::of(folio), maps.mapping_at(folio.mapping()));
-    chain(maps, key, &folio.chain, id.0);
-    let past = folio.range().end;
-    mapping.past.store(mapping.past.load(Relaxed).max(past), Relaxed);
-    folio.update_flags(FolioFlags::INDEXED, FolioFlags::empty());
-    count_shmem(maps, folio, true);
-    if folio.may_be_dirty() {
-        maps.tag_dirty(folio);
-    }
-}
-
-/// Takes a locked folio out of its file's index and leaves a shadow.
+/// Takes a locked folio out of its bucket and leaves a shadow.
 #[inline]
-pub(crate) fn unlink(maps: &MmState<'_>, _: &Locked<'_>, id: FolioNr, shadow: Option<Shadow>) {
+pub(crate) fn unlink(
+    maps: &MmState<'_>,
+    bucket: &mut Bucket<'_>,
+    id: FolioNr,
+    shadow: Option<Shadow>,
+) {
     let folio = maps.folio_at(id);
-    let key = Key::of(folio);
-    unchain(maps, key, id.0);
+    bucket.remove(maps, id.0);
     count_shmem(maps, folio, false);
     folio.update_flags(FolioFlags::empty(), FolioFlags::INDEXED);
     if let Some(shadow) = shadow {
-        store_shadow(maps, key, shadow);
+        store_shadow(maps, Key::of(folio), shadow);
     }
 }
 
@@ -206,78 +241,6 @@ fn count_shmem(maps: &MmState<'_>, folio: &Folio, added: bool) {
     }
 }
 
-/// Puts the slot of a page of shared memory into the index, where its folio was.
-pub(in crate::page_cache) fn link_slot(
-    maps: &MmState<'_>,
-    _: &Locked<'_>,
-    slot: SwapSlot,
-    place: (MappingNr, u64),
-) {
-    let (mapping, index) = place;
-    let entry = maps.slot(slot);
-    entry.mapping.store(mapping.0, Relaxed);
-    entry.index.store(index, Relaxed);
-    maps.mapping_at(mapping).named.fetch_add(1, Relaxed);
-    chain(maps, Key::at(mapping, index, 0), &entry.chain, slot.0 | SLOT);
-}
-
-/// Takes a slot out of the index.
-pub(in crate::page_cache) fn unlink_slot(maps: &MmState<'_>, _: &Locked<'_>, slot: SwapSlot) {
-    let entry = maps.slot(slot);
-    unchain(maps, Key::of_slot(entry), slot.0 | SLOT);
-    maps.mapping_at(MappingNr(entry.mapping.load(Relaxed))).named.fetch_sub(1, Relaxed);
-    entry.mapping.store(NONE, Relaxed);
-}
-
-/// Puts a number at the head of the chain of `key`, and notes the order in the mapping.
-#[inline]
-fn chain(maps: &MmState<'_>, key: Key, next: &AtomicU32, number: u32) {
-    let orders = &maps.mapping_at(key.mapping).orders;
-    orders.store(orders.load(Relaxed) | 1 << key.order, Relaxed);
-    let bucket = bucket(maps, key);
-    next.store(bucket.load(Relaxed), Relaxed);
-    bucket.store(number, Relaxed);
-}
-
-/// Takes a number out of the chain of `key`.
-///
-/// # Panics
-/// If the number is not in the chain.
-#[inline]
-fn unchain(maps: &MmState<'_>, key: Key, number: u32) {
-    let mut link = bucket(maps, key);
-    loop {
-        let at = link.load(Relaxed);
-        assert_ne!(at, NONE, "what is to be taken out is in the index");
-        let next = next_of(maps, at);
-        if at == number {
-            link.store(next.load(Relaxed), Relaxed);
-            return;
-        }
-        link = next;
-    }
-}
-
-/// Returns the link to the number after `number` in its chain.
-#[inline]
-fn next_of<'a>(maps: &'a MmState<'_>, number: u32) -> &'a AtomicU32 {
-    match number & SLOT {
-        0 => &maps.folio_at(FolioNr(number)).chain,
-        _ => &maps.slot(SwapSlot(number & !SLOT)).chain,
-    }
-}
-
-/// Returns the index's entry for a page.
-pub(in crate::page_cache) fn find(
-    maps: &MmState<'_>,
-    _: &Locked<'_>,
-    mapping: MappingNr,
-    index: u64,
-) -> Option<Found> {
-    let orders = Orders(maps.mapping_at(mapping).orders.load(Relaxed));
-    orders.into_iter().find_map(|order| lookup(maps, Key::at(mapping, index, order)))
-}
-
 /// A walk over all that the index has for a mapping from some page on, except a folio that begins
 /// before that page. If the range may have fewer pages than there are buckets, the walk looks up
 /// each page. Otherwise it looks into each bucket.
@@ -293,7 +256,7 @@ pub(crate) struct IndexWalk {
     left: usize,
 }
 
-/// The number of pages, or of buckets, that a walk examines under one hold of the lock.
+/// The number of pages, or of buckets, that a walk examines under one hold of the lock of places.
 const STEP: u64 = 512;
 
 impl IndexWalk {
@@ -306,31 +269,38 @@ impl IndexWalk {
 
     /// Returns a page for which the index has an entry, `Some(None)` if this step found none, or
     /// `None` at the end of the walk.
-    pub(crate) fn step(&mut self, maps: &MmState<'_>, locked: &Locked<'_>) -> Option<Option<u64>> {
-        let end = if self.buckets { nr_buckets(maps) } else { self.past };
+    pub(crate) fn step<E: Env>(
+        &mut self,
+        engine: &Engine<'_, E>,
+        _: &PlacesLocked<'_>,
+    ) -> Option<Option<u64>> {
+        let end = if self.buckets { nr_buckets(engine.maps) } else { self.past };
         if self.next >= end {
             return None;
         }
         let stop = end.min(self.next + STEP);
         while self.next < stop {
-            let mut next = self.next + 1;
             let found = match self.buckets {
-                true => self.in_bucket(maps),
-                false => match find(maps, locked, self.mapping, self.next) {
-                    Some(Found::Folio(id)) if maps.folio_at(id).index() < self.from => {
-                        next = maps.folio_at(id).range().end;
-                        None
-                    }
-                    Some(_) => Some(self.next),
-                    None => None,
-                },
+                true => self.in_bucket(engine).ok_or(self.next + 1),
+                false => self.at_page(engine),
             };
-            if found.is_some() {
-                return Some(found);
+            match found {
+                Ok(page) => return Some(Some(page)),
+                Err(next) => (self.next, self.left) = (next, 0),
             }
-            (self.next, self.left) = (next, 0);
         }
         Some(None)
+    }
+
+    /// Returns the next page if the index has an entry for it, or else the page to go on with.
+    fn at_page<E: Env>(&self, engine: &Engine<'_, E>) -> Result<u64, u64> {
+        match engine.find(self.mapping, self.next) {
+            Some((Found::Folio(id), _bucket)) if engine.maps.folio_at(id).index() < self.from => {
+                Err(engine.maps.folio_at(id).range().end)
+            }
+            Some(_) => Ok(self.next),
+            None => Err(self.next + 1),
+        }
     }
 
     /// Goes on: the caller has taken the page that was found out, or has `left` it there.
@@ -342,30 +312,21 @@ impl IndexWalk {
     }
 
     /// Finds a page of the mapping in the next bucket, past those that were left.
-    fn in_bucket(&self, maps: &MmState<'_>) -> Option<u64> {
-        let mut left = self.left;
-        let mut at = maps.folios.table[self.next as usize].bucket.load(Relaxed);
-        while at != NONE {
-            let key = match at & SLOT {
-                0 => Key::of(maps.folio_at(FolioNr(at))),
-                _ => Key::of_slot(maps.slot(SwapSlot(at & !SLOT))),
-            };
-            let first = key.number << key.order;
-            if key.mapping == self.mapping && first >= self.from {
-                if left == 0 {
-                    return Some(first);
-                }
-                left -= 1;
-            }
-            at = next_of(maps, at).load(Relaxed);
-        }
-        None
+    fn in_bucket<E: Env>(&self, engine: &Engine<'_, E>) -> Option<u64> {
+        let maps = engine.maps;
+        let bucket = engine.lock_used_bucket(self.next)?;
+        let keys = bucket.entries(maps).map(|at| Key::of_entry(maps, at));
+        let mut ours = keys
+            .filter(|key| key.mapping == self.mapping)
+            .map(|key| key.number << key.order)
+            .filter(|first| *first >= self.from);
+        ours.nth(self.left)
     }
 }
 
 /// Forgets the shadows of a mapping from some page on. If that range has more pages than the table
 /// has entries, forgets all shadows of the mapping.
-pub(crate) fn forget_shadows(maps: &MmState<'_>, _: &Locked<'_>, mapping: MappingNr, from: u64) {
+pub(crate) fn forget_shadows(maps: &MmState<'_>, mapping: MappingNr, from: u64) {
     let of = maps.mapping_at(mapping);
     let (orders, past) = (Orders(of.orders.load(Relaxed)), of.past.load(Relaxed));
     if past.saturating_sub(from) > maps.stored.shadows.len() as u64 {
@@ -379,16 +340,18 @@ pub(crate) fn forget_shadows(maps: &MmState<'_>, _: &Locked<'_>, mapping: Mappin
     }
 }
 
-/// Notes that the index has nothing of a mapping from page `from` on, except the rest of a folio
-/// that begins before it.
-pub(crate) fn set_past(maps: &MmState<'_>, locked: &Locked<'_>, mapping: MappingNr, from: u64) {
-    let last = from.checked_sub(1).and_then(|last| find(maps, locked, mapping, last));
-    let end = match last {
-        Some(Found::Folio(id)) => maps.folio_at(id).range().end,
-        _ => from,
-    };
-    let past = &maps.mapping_at(mapping).past;
-    past.store(past.load(Relaxed).min(end), Relaxed);
+impl<E: Env> Engine<'_, E> {
+    /// Notes that the index has nothing of a mapping from page `from` on, except the rest of a
+    /// folio that begins before it.
+    pub(crate) fn set_past(&self, _: &PlacesLocked<'_>, mapping: MappingNr, from: u64) {
+        let last = from.checked_sub(1).and_then(|last| self.find(mapping, last));
+        let end = match last {
+            Some((Found::Folio(id), _bucket)) => self.maps.folio_at(id).range().end,
+            _ => from,
+        };
+        let past = &self.maps.mapping_at(mapping).past;
+        past.store(past.load(Relaxed).min(end), Relaxed);
+    }
 }
 
 /// A set of folio orders, one bit each.
@@ -413,88 +376,5 @@ impl Orders {
             let last = (index + nr - 1) >> order;
             (first.number..=last).map(move |number| Key { number, ..first })
         })
-    }
-}
-
-/// Returns the head of the bucket of `key`. Each entry of the table of folios has one bucket.
-#[inline]
-fn bucket<'a>(maps: &'a MmState<'_>, key: Key) -> &'a AtomicU32 {
-    &maps.folios.table[(key.place() & (nr_buckets(maps) - 1)) as usize].bucket
-}
-
-impl MmState<'_> {
-    /// Returns the folios in a bucket.
-    pub(super) fn folios_in(&self, bucket: u64, _: &Locked<'_>) -> impl Iterator<Item = FolioNr> {
-        let named = |link: &AtomicU32| Some(link.load(Relaxed)).filter(|at| *at != NONE);
-        let first = named(&self.folios.table[bucket as usize].bucket);
-        let chain = core::iter::successors(first, move |at| named(next_of(self, *at)));
-        chain.filter(|at| at & SLOT == 0).map(FolioNr)
-    }
-}
-
-/// Returns the number of buckets: that of the entries for folios, rounded down to a power of two.
-#[inline]
-pub(super) fn nr_buckets(maps: &MmState<'_>) -> u64 {
-    maps.folios.table.len().checked_ilog2().map_or(0, |order| 1 << order)
-}
-
-fn lookup(maps: &MmState<'_>, key: Key) -> Option<Found> {
-    if maps.folios.table.is_empty() {
-        return None;
-    }
-    let mut at = bucket(maps, key).load(Relaxed);
-    while at != NONE {
-        let (here, found) = match at & SLOT {
-            0 => (Key::of(maps.folio_at(FolioNr(at))), Found::Folio(FolioNr(at))),
-            _ => {
-                let slot = SwapSlot(at & !SLOT);
-                (Key::of_slot(maps.slot(slot)), Found::Slot(slot))
-            }
-        };
-        if here == key {
-            return Some(found);
-        }
-        at = next_of(maps, at).load(Relaxed);
-    }
-    None
-}
-
-/// Returns the entries that may hold the shadow of `key`.
-#[inline]
-fn ways<'a>(maps: &'a MmState<'_>, key: Key) -> &'a [ShadowEntry] {
-    let sets = maps.stored.shadows.len() / WAYS;
-    if sets == 0 {
-        return maps.stored.shadows;
-    }
-    let first = (key.place() / WAYS as u64 % sets as u64) as usize * WAYS;
-    &maps.stored.shadows[first..first + WAYS]
-}
-
-/// Returns the shadow of `key`, and forgets it unless `keep` is set.
-#[inline]
-fn take_shadow(maps: &MmState<'_>, key: Key, keep: bool) -> Option<Shadow> {
-    let print = key.print(maps);
-    let entry = ways(maps, key).iter().find(|entry| entry.key.load(Relaxed) == print)?;
-    if !keep {
-        entry.key.store(0, Relaxed);
-    }
-    NonZeroU64::new(entry.shadow.load(Relaxed)).map(Shadow)
-}
-
-#[inline]
-fn store_shadow(maps: &MmState<'_>, key: Key, shadow: Shadow) {
-    let print = key.print(maps);
-    let now = maps.stored.shadow_clock.load(Relaxed).wrapping_add(1);
-    maps.stored.shadow_clock.store(now, Relaxed);
-    let age = |entry: &ShadowEntry| match entry.key.load(Relaxed) {
-        0 => u32::MAX,
-        _ => now.wrapping_sub(entry.stored.load(Relaxed)),
-    };
-    let ways = ways(maps, key);
-    let same = ways.iter().find(|entry| entry.key.load(Relaxed) == print);
-    if let Some(entry) = same.or_else(|| ways.iter().max_by_key(|entry| age(entry))) {
-        entry.key.store(print, Relaxed);
-        entry.shadow.store(shadow.0.get(), Relaxed);
-        entry.stored.store(now, Relaxed);
     }
 }

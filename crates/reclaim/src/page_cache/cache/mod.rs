@@ -1,14 +1,21 @@
 //! The file index. It leads from a file and a page offset to the folio that holds the page. A page
 //! of shared memory may lead to its swap slot. It also has the shadows of evicted folios.
 //!
-//! The index is a hash table with one chain for each bucket, under one lock. Consecutive folios of
-//! a file are in consecutive buckets, and their shadows in consecutive entries, so that a sweep
-//! reads memory in order. A file remembers the orders that its folios ever had, and a look-up tries
-//! each of them. A slot stands in the chain where a folio of one page would.
+//! The index is a hash table with one chain for each bucket. Consecutive folios of a file are in
+//! consecutive buckets, and their shadows in consecutive entries, so that a sweep reads memory in
+//! order. A file remembers the orders that its folios ever had, and a look-up tries each of them. A
+//! slot stands in the chain where a folio of one page would.
+//!
+//! Each bucket has a lock of its own: a look-up takes no other, and neither does the removal of a
+//! folio. A folio of several pages may meet others in more than one bucket. So each file has a lock
+//! of the places of its pages, under which folios enter, and exchange places with slots.
 
+mod bucket;
 pub(crate) mod dirty;
 pub(super) mod index;
+mod key;
 pub(super) mod shadow;
+mod shadows;
 pub(super) mod tags;
 
 use crate::memory::BadId;

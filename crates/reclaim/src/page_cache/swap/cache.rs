@@ -4,11 +4,13 @@ use super::Slot;
 use crate::engine::Engine;
 use crate::folio::{FolioFlags, FolioGuard};
 use crate::id::{FolioId, FolioNr, MappingId, MappingNr, MemcgId, NONE, SwapSlot};
+use crate::lock::WriteGuard;
 use crate::memory::{BadId, TableKind};
 use crate::mm_state::MmState;
-use crate::page_cache::cache::index::Locked;
+use crate::noted::Noted;
 use crate::page_cache::cache::shadow::Shadow;
 use crate::page_cache::cache::{Exists, IndexError};
+use crate::rank::{Rank, Ranked};
 use core::num::NonZeroU64;
 use core::sync::atomic::Ordering::Relaxed;
 use pageout_paging::Env;
@@ -106,12 +108,27 @@ impl MmState<'_> {
     }
 }
 
+/// The lock of the swap cache and the swap slots, held.
+#[derive(Debug)]
+pub(crate) struct SwapLocked<'e> {
+    _lock: Ranked<'e, WriteGuard<'e>>,
+}
+
+impl<'e, E: Env> Engine<'e, E> {
+    /// Takes the lock of the swap cache and the swap slots.
+    #[inline]
+    pub(crate) fn lock_swap(&self) -> Noted<'e, E, SwapLocked<'e>> {
+        let lock = self.lock_write(Rank::Swap, &self.maps.stored.swap);
+        lock.map(|lock| SwapLocked { _lock: lock })
+    }
+}
+
 impl<E: Env> Engine<'_, E> {
     /// Allocates slots for a locked anonymous folio and puts it into the swap cache, where it is
     /// not yet. The cache takes a reference, and the folio is dirty, since its slots have no
     /// content yet. Returns false if there are not enough free slots in a row.
     pub(crate) fn add_to_swap(&mut self, guard: &FolioGuard<'_>, id: FolioNr) -> bool {
-        let locked = self.lock_index();
+        let locked = self.lock_swap();
         let first = alloc_slots(self.maps, &locked, guard, id);
         if first.is_some() {
             guard.folio().get(1);
@@ -125,7 +142,7 @@ impl<E: Env> Engine<'_, E> {
 /// a reference (Linux 7.3.4, folio_alloc_swap).
 pub(in crate::page_cache) fn alloc_slots(
     maps: &MmState<'_>,
-    _: &Locked<'_>,
+    _: &SwapLocked<'_>,
     guard: &FolioGuard<'_>,
     id: FolioNr,
 ) -> Option<SwapSlot> {
@@ -174,7 +191,7 @@ impl<E: Env> Engine<'_, E> {
     /// Counts one more entry for each of `nr` slots. Returns false and changes nothing if one of
     /// them already has as many as can be counted (ENOMEM).
     pub(crate) fn dup_entries(&mut self, slot: SwapSlot, nr: usize) -> bool {
-        let locked = self.lock_index();
+        let locked = self.lock_swap();
         let slots = self.maps.slots_at(slot, nr);
         let room = slots.iter().all(|slot| slot.entries.load(Relaxed) < u16::MAX);
         if room {
@@ -205,7 +222,7 @@ impl<E: Env> Engine<'_, E> {
     /// Counts one entry less for each of `nr` slots that entries name.
     pub(crate) fn put_entries(&mut self, slot: SwapSlot, nr: usize) {
         let maps = self.maps;
-        let locked = self.lock_index();
+        let locked = self.lock_swap();
         for slot in maps.slots_at(slot, nr) {
             let entries = slot.entries.load(Relaxed);
             assert!(entries > 0, "an entry that is taken out was counted");
@@ -231,7 +248,7 @@ impl<E: Env> Engine<'_, E> {
     /// Finds a folio in the swap cache, by a slot that is in range.
     pub(crate) fn swap_cache_get(&mut self, slot: SwapSlot) -> Option<FolioNr> {
         let maps = self.maps;
-        let locked = self.lock_index();
+        let locked = self.lock_swap();
         let id = maps.slot(slot).folio.load(Relaxed);
         let found = (id != NONE && maps.folio_at(FolioNr(id)).try_get()).then_some(FolioNr(id));
         drop(locked);
@@ -266,7 +283,7 @@ impl<E: Env> Engine<'_, E> {
     ) -> Result<Option<Shadow>, Exists> {
         let folio = guard.folio();
         let slots = self.maps.slots_at(slot, folio.nr_pages());
-        let locked = self.lock_index();
+        let locked = self.lock_swap();
         let awaited = |(k, slot): (usize, &Slot)| {
             slot.folio.load(Relaxed) == NONE && !slot.is_free() && slot.is_of(folio, k)
         };
@@ -300,7 +317,7 @@ impl<E: Env> Engine<'_, E> {
         if folio.flags().intersects(FolioFlags::WRITEBACK | FolioFlags::READING) {
             return false;
         }
-        let locked = self.lock_index();
+        let locked = self.lock_swap();
         let slots = maps.slots_at(folio.swap(), folio.nr_pages());
         let free = slots.iter().all(|slot| slot.entries.load(Relaxed) == 0);
         if free {
@@ -320,7 +337,7 @@ impl<E: Env> Engine<'_, E> {
 /// frees the others. The cache's reference passes to the caller.
 pub(crate) fn delete_from_swap_cache(
     maps: &MmState<'_>,
-    _: &Locked<'_>,
+    _: &SwapLocked<'_>,
     guard: &FolioGuard<'_>,
     shadow: Option<Shadow>,
 ) {
