@@ -264,6 +264,7 @@ impl From<reclaim::ChargeError> for Error {
     fn from(error: reclaim::ChargeError) -> Self {
         match error {
             reclaim::ChargeError::OutOfMemory(out) => out.into(),
+            reclaim::ChargeError::Charged => Self::Exists,
             reclaim::ChargeError::BadId(bad) => bad.into(),
         }
     }

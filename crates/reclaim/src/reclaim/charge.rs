@@ -22,6 +22,9 @@ pub enum ChargeError {
     /// A cgroup is at its limit ([`OutOfMemory::Limit`]).
     #[error(transparent)]
     OutOfMemory(#[from] OutOfMemory),
+    /// The folio is charged already (EEXIST).
+    #[error("the folio is charged already")]
+    Charged,
     /// The folio was freed.
     #[error(transparent)]
     BadId(#[from] BadId),
@@ -34,11 +37,12 @@ impl<W: World> Engine<'_, W> {
     ///
     /// # Errors
     /// [`ChargeError`]; nothing is charged then.
-    ///
-    /// # Panics
-    /// In debug builds, if the folio is charged.
     pub fn charge(&mut self, id: FolioId, memcg: MemcgId) -> Result<(), ChargeError> {
-        Ok(self.charge_at(self.maps.folio_nr(id)?, memcg)?)
+        let id = self.maps.folio_nr(id)?;
+        if self.maps.folio_at(id).is_charged() {
+            return Err(ChargeError::Charged);
+        }
+        Ok(self.charge_at(id, memcg)?)
     }
 
     /// Charges a folio, by its entry.

@@ -290,6 +290,8 @@ fn a_folio_that_others_use_is_not_removed() {
     assert_eq!(world.engine().release(id, 1), Ok(()));
     assert_eq!(world.engine().remove_folio(id), Err(ReleaseError::InUse), "the index has it");
     assert_eq!(world.engine().filemap_remove_folio(id), Ok(()));
+    assert_eq!(world.engine().charge(id, MemcgId::ROOT), Ok(()));
+    assert_eq!(world.engine().charge(id, MemcgId::ROOT), Err(ChargeError::Charged));
     assert_eq!(world.engine().lru_add(id), Ok(()));
     assert_eq!(world.engine().lru_add(id), Err(LruAddError::Listed));
     assert_eq!(world.engine().remove_folio(id), Err(ReleaseError::InUse), "it is on a list");
