@@ -41,7 +41,7 @@ const EMULATOR: [&str; 18] = [
 /// The page with the table. Its rows begin with what is counted and an order, and end with the
 /// engine's figure.
 const PAGE: &str = "docs/beyond-7.3.md";
-const TABLE: &str = "<!-- counted: cargo xtask counts -->\n";
+const TABLE: &str = "<!-- counted by `cargo xtask counts` -->\n";
 
 /// Counts, and compares the figures with those of the page, or stores them there.
 pub(crate) fn run(update: bool) -> Result<()> {

@@ -33,6 +33,7 @@ const WAYS: [(&str, Way); 21] = [
     ("git bisect start BAD GOOD && git bisect run pageout lab", Way::WithoutTools(KERNELS)),
     ("target/release/pageout lab", Way::WithoutTools(KERNELS)),
     ("ARCH=arm64 ", Way::Elsewhere("boots a kernel that the report names")),
+    ("sh crates/lab/files/queue-7.3/irqs-off/", Way::Elsewhere("boots kernels of the queue")),
     ("sh crates/lab/files/reports/run.sh", Way::Elsewhere("boots a kernel that the report names")),
     ("rustup ", Way::Elsewhere(BARE_METAL)),
     ("cargo build --release -p pageout-capi", Way::Elsewhere(BARE_METAL)),

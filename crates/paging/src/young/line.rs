@@ -95,7 +95,7 @@ pub(crate) fn batch<F: Format, T: Table>(
     pte: Pte,
 ) -> YoungRun {
     let before = F::STEP.wrapping_mul((run.first % LINE) as u64);
-    let mut expected = pte.0.wrapping_sub(before);
+    let mut expected = (pte.0 & !F::IGNORED).wrapping_sub(before);
     let (mut young, mut dirty) = (false, false);
     let mut base = align_down(run.first, LINE);
     while base < run.end() {
@@ -257,8 +257,8 @@ fn covers(run: Run, base: usize) -> bool {
 #[inline(always)]
 fn differences<F: Format>(entries: &[u64; LINE], base: usize, expected: u64) -> [u64; LINE] {
     each(|k| {
-        let entry = F::decode(Pte(entries[k]), base + k).0;
-        entry.wrapping_sub(F::STEP.wrapping_mul(k as u64)) ^ expected
+        let page = expected.wrapping_add(F::STEP.wrapping_mul(k as u64));
+        F::decode(Pte(entries[k]), base + k).0 ^ page
     })
 }
 
