@@ -21,7 +21,7 @@ const KERNELS: &str = "builds and boots kernels: `cargo xtask lab` does";
 const BARE_METAL: &str = "builds for another machine: `cargo xtask test package` does";
 
 /// Commands by their beginnings, the longer ones first.
-const WAYS: [(&str, Way); 21] = [
+const WAYS: [(&str, Way); 22] = [
     ("pageout bench flush-reach", Way::AsPrinted),
     ("pageout bench", Way::Help("takes a minute: tests of the commands do it with one round")),
     ("pageout lab script", Way::AsPrinted),
