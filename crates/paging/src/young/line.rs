@@ -51,9 +51,7 @@ pub fn test_and_clear_young<T: Table>(table: T, ahead: Option<T>, run: Run, bit:
             ahead.prefetch_write(base);
         }
         let set = table.line_with(base, bit);
-        if set == WHOLE && covers(run, base) {
-            young = clear_line(table, base, bit);
-        } else if set != 0 {
+        if set != 0 {
             young |= clear(table, base, set & within(run, base), bit);
         }
         base += LINE;
