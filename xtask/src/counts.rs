@@ -6,37 +6,16 @@ use std::fs;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{cmd, setup};
-
-const TARGET: &str = "aarch64-unknown-none";
+use crate::kernel::TARGET;
+use crate::{cmd, kernel, setup};
 
 /// The processor's atomics in one instruction, as kernels choose them, and the program's place in
 /// memory.
 const FLAGS: &str =
     "-Ctarget-feature=+lse -Clink-arg=--entry=start -Clink-arg=--image-base=0x40080000";
 
-/// The emulator, with the time in seconds that it gets; a run takes ten. Its clock advances by
-/// 2^0 ns for each instruction.
-const EMULATOR: [&str; 18] = [
-    "300",
-    "qemu-system-aarch64",
-    "-machine",
-    "virt",
-    "-cpu",
-    "max",
-    "-m",
-    "256M",
-    "-icount",
-    "shift=0,sleep=off",
-    "-display",
-    "none",
-    "-monitor",
-    "none",
-    "-serial",
-    "stdio",
-    "-nodefaults",
-    "-kernel",
-];
+/// The board's memory, CPU and clock, which advances by 2^0 ns for each instruction.
+const BOARD: [&str; 6] = ["-m", "256M", "-cpu", "max", "-icount", "shift=0,sleep=off"];
 
 /// The page with the table. Its rows begin with what is counted and an order, and end with the
 /// engine's figure.
@@ -68,8 +47,8 @@ fn count() -> Result<BTreeMap<(String, String), String>> {
     let folder = cmd::target().join("counts");
     build.args(["--target", TARGET, "--target-dir"]).arg(&folder).env("RUSTFLAGS", FLAGS);
     cmd::run(&mut build)?;
-    let mut machine = cmd::program("timeout");
-    machine.args(EMULATOR).arg(folder.join(TARGET).join("release/pageout-counts"));
+    let mut machine = kernel::board("300"); // a run takes ten
+    machine.args(BOARD).arg("-kernel").arg(folder.join(TARGET).join("release/pageout-counts"));
     let said = cmd::output(&mut machine).context("the program that counts")?;
     said.lines().map(figure).collect()
 }

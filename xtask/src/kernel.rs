@@ -3,13 +3,14 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
 use crate::{cmd, setup};
 
-/// The target of the library.
-const TARGET: &str = "aarch64-unknown-none";
+/// The target of programs for the board.
+pub(crate) const TARGET: &str = "aarch64-unknown-none";
 
 /// The sources, in the kernel's folder.
 const SOURCES: [&str; 4] = ["start.S", "kernel.c", "machine.c", "memory.c"];
@@ -35,14 +36,11 @@ const COMPILER: [&str; 17] = [
     "-Wl,--build-id=none",
 ];
 
-/// The emulator, with the time in seconds that it gets; a run takes two.
-const EMULATOR: [&str; 15] = [
-    "120",
+/// The emulator of the board.
+const BOARD: [&str; 11] = [
     "qemu-system-aarch64",
     "-machine",
     "virt",
-    "-m",
-    "64M",
     "-display",
     "none",
     "-monitor",
@@ -51,11 +49,17 @@ const EMULATOR: [&str; 15] = [
     "stdio",
     "-nodefaults",
     "-no-user-config",
-    "-semihosting",
 ];
 
 /// The CPUs to emulate: one that sets accessed and dirty flags, and one that leaves that to faults.
 const CPUS: [&str; 2] = ["max", "cortex-a57"];
+
+/// Returns the command that emulates the board for so many seconds at most.
+pub(crate) fn board(seconds: &str) -> Command {
+    let mut machine = cmd::program("timeout");
+    machine.arg(seconds).args(BOARD);
+    machine
+}
 
 /// Builds the kernel and boots it on each CPU. Returns the closing line of each run.
 pub(crate) fn test() -> Result<Vec<String>> {
@@ -63,8 +67,8 @@ pub(crate) fn test() -> Result<Vec<String>> {
     let program = compile()?;
     let mut lines = Vec::new();
     for cpu in CPUS {
-        let mut machine = cmd::program("timeout");
-        machine.args(EMULATOR).args(["-cpu", cpu, "-kernel"]).arg(&program);
+        let mut machine = board("120"); // a run takes two
+        machine.args(["-m", "64M", "-semihosting", "-cpu", cpu, "-kernel"]).arg(&program);
         let said = cmd::output(&mut machine).with_context(|| format!("the kernel on {cpu}"))?;
         print!("{said}");
         let all: Vec<_> = said.lines().collect();

@@ -284,17 +284,11 @@ fn bits(entries: &[u64; LINE], is: impl Fn(Pte) -> bool) -> u32 {
 fn clear_in_line<T: Table>(table: T, base: usize, wanted: u32, bit: u64) -> bool {
     let entries = table.line(base);
     if and(&entries) & bit != 0 && wanted == WHOLE {
-        return clear_line(table, base, bit);
+        let base = align_down(base, LINE);
+        each(|k| table.clear_bits(base + k, bit));
+        return true;
     }
     clear(table, base, bits(&entries, |pte| pte.0 & bit != 0) & wanted, bit)
-}
-
-/// Clears `bit` in all entries of the line at `base`, which have it. Returns true.
-#[inline]
-fn clear_line<T: Table>(table: T, base: usize, bit: u64) -> bool {
-    let base = align_down(base, LINE);
-    each(|k| table.clear_bits(base + k, bit));
-    true
 }
 
 /// Clears `bit` in the entries `set` of the line at `base`, which have it. Returns true if there
