@@ -327,6 +327,14 @@ enum pageout_error {
    A text was not understood, or names what does not exist.
    */
   PAGEOUT_ERROR_TEXT = -41,
+  /*
+   The number names no node.
+   */
+  PAGEOUT_ERROR_NODE = -42,
+  /*
+   Runs of frames on nodes are not named in ascending order, or there are more than 32.
+   */
+  PAGEOUT_ERROR_NODE_START = -43,
 };
 
 /*
@@ -697,6 +705,10 @@ struct pageout_limits {
    */
   uint64_t memcgs;
   /*
+   The nodes of memory, up to 16. 0 is one node, too.
+   */
+  uint64_t nodes;
+  /*
    The shadows of evicted pages: as many as frames.
    */
   uint64_t shadows;
@@ -821,6 +833,10 @@ struct pageout_world {
    Returns the number of free frames.
    */
   size_t (*free_pages)(void *context);
+  /*
+   Returns the number of free frames on a node. Null if memory has one node.
+   */
+  size_t (*free_pages_on)(void *context, uint32_t node);
   /*
    Starts to fill frames from storage, all of them, with zeros past the end of a file. Returns
    one of `enum pageout_transfer`.
@@ -1535,22 +1551,32 @@ int32_t pageout_transfer_is_pending(struct pageout_cpu *cpu, uint64_t folio);
 int32_t pageout_try_to_free_pages(struct pageout_cpu *cpu, uint64_t *reclaimed);
 
 /*
- Sets the number of pages that background reclaim leaves free; 0 at first. Returns 0, or an
- error.
+ Lets the frames from `first` on lie on a node, up to the first frame of the next call. Without
+ such calls all frames lie on node 0. Call it before frames are used, in ascending order. Returns
+ 0, or an error.
 
  # Safety
  The promise.
  */
-int32_t pageout_set_high_watermark(struct pageout_cpu *cpu, uint64_t free);
+int32_t pageout_set_node_start(struct pageout_cpu *cpu, uint64_t first, uint32_t node);
 
 /*
- Reclaims in the background until the watermark is met or nothing more can be reclaimed. Returns
- 1 if it is met, 0 if not, or an error.
+ Sets the number of pages that background reclaim leaves free on a node; 0 at first. Returns 0,
+ or an error.
 
  # Safety
  The promise.
  */
-int32_t pageout_balance(struct pageout_cpu *cpu);
+int32_t pageout_set_high_watermark(struct pageout_cpu *cpu, uint32_t node, uint64_t free);
+
+/*
+ Reclaims from a node in the background until its watermark is met or nothing more can be
+ reclaimed. Returns 1 if it is met, 0 if not, or an error.
+
+ # Safety
+ The promise.
+ */
+int32_t pageout_balance(struct pageout_cpu *cpu, uint32_t node);
 
 /*
  Executes a write of `len` bytes to a cgroup's `memory.reclaim`, such as `8M swappiness=max`, and
@@ -1601,7 +1627,7 @@ int32_t pageout_lru_gen_enabled(struct pageout_cpu *cpu);
 int32_t pageout_lru_gen_write(struct pageout_cpu *cpu, const char *commands, size_t len);
 
 /*
- Stores the youngest generation of a cgroup, and its oldest one of anonymous memory and of files'
+ Stores the youngest generation of a cgroup on a node, and its oldest one of anonymous memory and of files'
  pages. Returns 0, or an error.
 
  # Safety
@@ -1609,6 +1635,7 @@ int32_t pageout_lru_gen_write(struct pageout_cpu *cpu, const char *commands, siz
  */
 int32_t pageout_lru_gen_seqs(struct pageout_cpu *cpu,
                              uint32_t memcg,
+                             uint32_t node,
                              uint64_t *youngest,
                              uint64_t (*oldest)[2]);
 

@@ -112,6 +112,10 @@ pub enum Error {
     Again = -40,
     /// A text was not understood, or names what does not exist.
     Text = -41,
+    /// The number names no node.
+    Node = -42,
+    /// Runs of frames on nodes are not named in ascending order, or there are more than 32.
+    NodeStart = -43,
 }
 
 errors! {
@@ -156,6 +160,8 @@ errors! {
     Interrupted = c"a signal is pending",
     Again = c"less was reclaimed than asked",
     Text = c"the text was not understood, or names what does not exist",
+    Node = c"no such node: see the limits",
+    NodeStart = c"runs of frames are named in ascending order, at most 32 of them",
 }
 
 /// Returns the result, or the error's number.
@@ -169,6 +175,7 @@ impl From<BadId> for Error {
             TableKind::Mms => Self::AddressSpace,
             TableKind::Mappings => Self::Mapping,
             TableKind::Memcgs => Self::Memcg,
+            TableKind::Nodes => Self::Node,
             _ => Self::Folio,
         }
     }
@@ -201,7 +208,18 @@ impl From<reclaim::MemoryError> for Error {
             reclaim::MemoryError::TooShort { .. } => Self::Bytes,
             reclaim::MemoryError::TooLong(_)
             | reclaim::MemoryError::FewTags { .. }
-            | reclaim::MemoryError::NoRoot => Self::Limits,
+            | reclaim::MemoryError::NoRoot
+            | reclaim::MemoryError::NoNode
+            | reclaim::MemoryError::Lruvecs { .. } => Self::Limits,
+        }
+    }
+}
+
+impl From<reclaim::NodeStartError> for Error {
+    fn from(error: reclaim::NodeStartError) -> Self {
+        match error {
+            reclaim::NodeStartError::BadId(bad) => bad.into(),
+            reclaim::NodeStartError::Order | reclaim::NodeStartError::TooMany => Self::NodeStart,
         }
     }
 }

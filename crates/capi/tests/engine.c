@@ -126,6 +126,16 @@ static size_t free_pages(void *context)
     return nr;
 }
 
+/* Every other 32 frames lie on node 1. */
+static size_t free_pages_on(void *context, uint32_t node)
+{
+    (void)context;
+    size_t nr = 0;
+    for (size_t k = 0; k < FRAMES; k++)
+        nr += !taken[k] && k / 32 % 2 == node;
+    return nr;
+}
+
 static uint64_t *stored_at(const struct pageout_io *io, uint64_t k)
 {
     if (io->place == PAGEOUT_PLACE_SWAP)
@@ -382,8 +392,8 @@ static int64_t reclaim(uint64_t what)
         note(nr);
         return answer;
     case 1:
-        pageout_set_high_watermark(cpu, amount);
-        return pageout_balance(cpu);
+        pageout_set_high_watermark(cpu, amount % 3, amount);
+        return pageout_balance(cpu, amount % 3);
     case 2:
         snprintf(text, sizeof text, "%uK swappiness=%u", (unsigned)amount, (unsigned)amount * 4);
         answer = pageout_memory_reclaim(cpu, memcg, text, strlen(text), &nr);
@@ -393,11 +403,12 @@ static int64_t reclaim(uint64_t what)
     case 3:
         return pageout_lru_gen_enable(cpu, amount < 48 ? 3 : amount % 10);
     default:
-        answer = pageout_lru_gen_seqs(cpu, memcg, &youngest, &oldest);
+        answer = pageout_lru_gen_seqs(cpu, memcg, amount / 4 % 2, &youngest, &oldest);
         if (answer != 0)
             return answer;
         note3(youngest, oldest[0], oldest[1]);
-        snprintf(text, sizeof text, "%c %u 0 %llu %u %u", amount % 2 ? '+' : '-', (unsigned)memcg,
+        snprintf(text, sizeof text, "%c %u %u %llu %u %u", amount % 2 ? '+' : '-', (unsigned)memcg,
+                 (unsigned)amount / 4 % 2,
                  (unsigned long long)(amount % 2 ? youngest : oldest[0] + amount % 3),
                  (unsigned)(amount % 5) * 50, (unsigned)amount);
         return pageout_lru_gen_write(cpu, text, strlen(text));
@@ -537,6 +548,7 @@ static int start(uint32_t of)
                 .mms = MMS,
                 .mappings = MAPS + MMS,
                 .memcgs = MEMCGS,
+                .nodes = 2,
                 .shadows = 128,
                 .slots = SLOTS,
                 .filters = 4,
@@ -553,6 +565,7 @@ static int start(uint32_t of)
         .zero = zero,
         .copy = copy,
         .free_pages = free_pages,
+        .free_pages_on = free_pages_on,
         .read = read_in,
         .write = write_out,
         .table = table,
@@ -588,6 +601,9 @@ static int start(uint32_t of)
     memset(memcgs, 0, sizeof memcgs);
     memset(alive, 0, sizeof alive);
     queued = clock_ms = trace = 0;
+    for (uint32_t k = 1; k < FRAMES / 32; k++)
+        if (pageout_set_node_start(cpu, FIRST + 32 * k, k % 2) != 0)
+            return 0;
     for (uint32_t i = 0; i < MAPS; i++) {
         kinds[i] = i % 3;
         if (pageout_add_mapping(cpu, kinds[i], &maps[i]) != 0)

@@ -25,8 +25,9 @@ use pageout_paging::{
 use pageout_reclaim::mglru::LruGenCaps;
 use pageout_reclaim::{
     Access, Advice, Backing, CpuCtx, DirtyFolios, Engine, Fault, FaultKind, FolioFlags, FolioId,
-    Frames, Io, IoError, Limits, MappingId, MappingKind, MemcgId, Memory, MmId, MmState, NewFolio,
-    NewVma, OutOfMemory, Place, ReclaimRequest, Submitted, TruncateError, Tuning, VmFlags, World,
+    Frames, Io, IoError, Limits, LruvecId, MappingId, MappingKind, MemcgId, Memory, MmId, MmState,
+    NewFolio, NewVma, NodeId, OutOfMemory, Place, ReclaimRequest, Submitted, TruncateError, Tuning,
+    VmFlags, World,
 };
 use pageout_uapi::lru_gen;
 
@@ -50,6 +51,7 @@ const LIMITS: Limits = Limits {
     mms: MMS,
     mappings: MAPS + MMS,
     memcgs: MEMCGS,
+    nodes: 2,
     shadows: 128,
     slots: SLOTS,
     filters: 4,
@@ -89,6 +91,9 @@ fn compare<F: Format>(records: &mut impl Read, flush: FlushPolicy) -> (u64, u64)
     let mut bytes = vec![MaybeUninit::uninit(); Memory::bytes_for(&LIMITS)];
     let memory = Memory::carve(&mut bytes, &LIMITS).expect("as many bytes as they take");
     let maps = MmState::new(memory, Pfn::new(FIRST)).expect("few enough to be numbered");
+    for k in 1..FRAMES as u64 / 32 {
+        maps.set_node_start(Pfn::new(FIRST + 32 * k), NodeId(k as u8 % 2)).expect("in order");
+    }
     let mut cpu = CpuCtx::new();
     let engine = maps.on(&machine, &mut cpu, Tuning::recommended(flush));
     let mut run = Run::new(engine, &machine);
@@ -311,6 +316,12 @@ impl<F: Format> Frames for Machine<'_, F> {
 
     fn free_pages(&self) -> usize {
         self.taken.borrow().iter().filter(|taken| !**taken).count()
+    }
+
+    fn free_pages_on(&self, node: NodeId) -> usize {
+        let taken = self.taken.borrow();
+        let on_node = |k: &usize| k / 32 % 2 == usize::from(node.0);
+        (0..FRAMES).filter(|k| !taken[*k] && on_node(k)).count()
     }
 }
 
@@ -596,8 +607,9 @@ impl<'e, 'm, F: Format> Run<'e, 'm, F> {
                 self.note(&[nr]);
             }
             1 => {
-                self.engine.maps().set_high_watermark(amount);
-                return Ok(i64::from(self.engine.balance()));
+                let node = NodeId(amount as u8 % 3);
+                let _named_twice = self.engine.maps().set_high_watermark(node, amount);
+                return Ok(i64::from(self.engine.balance(node)?));
             }
             2 => {
                 let text = format!("{amount}K swappiness={}", amount * 4);
@@ -613,14 +625,15 @@ impl<'e, 'm, F: Format> Run<'e, 'm, F> {
             }
             _ => {
                 let memcg = self.memcg(of)?;
-                let (youngest, oldest) = self.engine.maps().lru_gen_seqs(memcg);
+                let node = NodeId(amount as u8 / 4 % 2);
+                let (youngest, oldest) = self.engine.maps().lru_gen_seqs(LruvecId { memcg, node });
                 self.note(&[youngest, oldest[0], oldest[1]]);
                 let (sign, seq) = match amount % 2 {
                     0 => ('-', oldest[0] + amount % 3),
                     _ => ('+', youngest),
                 };
                 let (id, swappiness) = (memcg.0, amount % 5 * 50);
-                let text = format!("{sign} {id} 0 {seq} {swappiness} {amount}");
+                let text = format!("{sign} {id} {} {seq} {swappiness} {amount}", node.0);
                 lru_gen::write(&text, |command| self.engine.lru_gen_command(command))?;
             }
         }

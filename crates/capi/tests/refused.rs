@@ -114,7 +114,7 @@ unsafe extern "C" fn relax(context: *mut c_void) {
     let cpu = ram(context).calls_back.get();
     if !cpu.is_null() {
         // SAFETY: the context is live. The call is refused.
-        ram(context).answer.set(unsafe { pageout_balance(cpu) });
+        ram(context).answer.set(unsafe { pageout_balance(cpu, 0) });
     }
 }
 
@@ -140,6 +140,7 @@ fn world(ram: &Rc<Ram>) -> World {
         zero: Some(zero),
         copy: Some(copy),
         free_pages: Some(free_pages),
+        free_pages_on: None,
         read: Some(transfer),
         write: Some(transfer),
         table: Some(table),
@@ -178,6 +179,7 @@ const LIMITS: Limits = Limits {
     mms: 2,
     mappings: 4,
     memcgs: 2,
+    nodes: 2,
     shadows: 8,
     slots: 16,
     filters: 0,
@@ -306,6 +308,7 @@ fn an_engine_is_made_only_of_good_parts() {
         (of(Setup { pmd_leaves: 2, ..SETUP }), Error::Number),
         (of(Setup { first_frame: u64::MAX, ..SETUP }), Error::Limits),
         (of(Setup { limits: Limits { memcgs: 65535, ..LIMITS }, ..SETUP }), Error::Limits),
+        (of(Setup { limits: Limits { nodes: 17, ..LIMITS }, ..SETUP }), Error::Limits),
         (of(Setup { limits: Limits { vmas: 1 << 40, ..LIMITS }, ..SETUP }), Error::Limits),
     ] {
         refused(init(len, &setup, &good, false), error);
@@ -343,20 +346,20 @@ fn handles_that_ended_or_never_were_are_refused() {
     let (at, len) = (more.as_mut_ptr(), more.len());
     // SAFETY: handles are null, live, ended with their bytes as they were, or zeros.
     unsafe {
-        refused(pageout_balance(null_mut()), Error::Null);
-        refused(pageout_balance(fake), Error::Handle);
-        refused(pageout_balance(crooked), Error::Handle);
+        refused(pageout_balance(null_mut(), 0), Error::Null);
+        refused(pageout_balance(fake, 0), Error::Handle);
+        refused(pageout_balance(crooked, 0), Error::Handle);
         refused(pageout_engine_end(start.cast()), Error::Handle);
         refused(pageout_cpu_init(null_mut(), at, len, &mut cpu), Error::Null);
         refused(pageout_cpu_init(made.engine, at, 8, &mut cpu), Error::Bytes);
         refused(pageout_cpu_init(made.engine, at, len, null_mut()), Error::Null);
         refused(pageout_cpu_init(made.engine, null_mut(), len, &mut cpu), Error::Null);
         assert_eq!(pageout_cpu_init(made.engine, at, len, &mut cpu), 0);
-        assert_eq!((pageout_balance(cpu), pageout_cpu_end(cpu)), (1, 0));
-        refused(pageout_balance(cpu), Error::Handle);
+        assert_eq!((pageout_balance(cpu, 0), pageout_cpu_end(cpu)), (1, 0));
+        refused(pageout_balance(cpu, 0), Error::Handle);
         refused(pageout_cpu_end(cpu), Error::Handle);
-        assert_eq!((pageout_balance(made.cpu), pageout_engine_end(made.engine)), (1, 0));
-        refused(pageout_balance(made.cpu), Error::Handle);
+        assert_eq!((pageout_balance(made.cpu, 0), pageout_engine_end(made.engine)), (1, 0));
+        refused(pageout_balance(made.cpu, 0), Error::Handle);
         refused(pageout_engine_end(made.engine), Error::Handle);
     }
 }
@@ -533,8 +536,16 @@ fn cgroups_and_texts_are_checked() {
             refused(pageout_memory_stat(cpu, bad, null_mut(), 0), Error::Memcg);
             refused(pageout_memory_events(cpu, bad, null_mut(), 0), Error::Memcg);
             refused(pageout_memory_reclaim(cpu, bad, request, len, &mut nr), Error::Memcg);
-            refused(pageout_lru_gen_seqs(cpu, bad, &mut nr, &mut oldest), Error::Memcg);
+            refused(pageout_lru_gen_seqs(cpu, bad, 0, &mut nr, &mut oldest), Error::Memcg);
         }
+        for bad in [2, 256, u32::MAX] {
+            refused(pageout_balance(cpu, bad), Error::Node);
+            refused(pageout_set_high_watermark(cpu, bad, 1), Error::Node);
+            refused(pageout_set_node_start(cpu, FIRST, bad), Error::Node);
+            refused(pageout_lru_gen_seqs(cpu, 0, bad, &mut nr, &mut oldest), Error::Node);
+        }
+        assert_eq!(pageout_set_node_start(cpu, FIRST + 8, 1), 0);
+        refused(pageout_set_node_start(cpu, FIRST + 8, 0), Error::NodeStart);
         refused(pageout_set_max(cpu, 0, 1), Error::Memcg);
         refused(pageout_set_swappiness(cpu, memcg, 201), Error::Number);
         refused(pageout_set_swappiness(cpu, memcg, 256), Error::Number);
@@ -646,11 +657,15 @@ unsafe fn forged_call(cpu: *mut Cpu, from: &mut Forged) -> i32 {
             22 => pageout_set_low(cpu, n as u32, m),
             23 => pageout_set_swappiness(cpu, n as u32, m as u32),
             24 => pageout_set_memcg(cpu, mm, n as u32),
-            25 => pageout_set_high_watermark(cpu, n) + pageout_balance(cpu),
+            25 if n % 8 == 0 => pageout_set_node_start(cpu, n, m as u32 % 4),
+            25 => {
+                let node = m as u32 % 4;
+                pageout_set_high_watermark(cpu, node, n) + pageout_balance(cpu, node)
+            }
             26 => pageout_lru_gen_write(cpu, command, text.len()),
             27 => pageout_lru_gen_enable(cpu, n as u32 % 10),
             28 => pageout_memory_reclaim(cpu, n as u32, command.add(2), 1, &mut nr),
-            _ => pageout_lru_gen_seqs(cpu, n as u32, &mut nr, &mut pair),
+            _ => pageout_lru_gen_seqs(cpu, n as u32, m as u32 % 4, &mut nr, &mut pair),
         }
     }
 }

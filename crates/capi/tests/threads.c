@@ -284,7 +284,7 @@ static void *run(void *argument)
         else if (word != stored[page])
             stop("a page lost its content");
         if (k % 512 == 0)
-            good(pageout_balance(cpu));
+            good(pageout_balance(cpu, 0));
         if (k % 1024 == 512)
             good(pageout_try_to_free_pages(cpu, &nr));
         if (number == 0 && k % 16 == 0) { /* waits for all that reclaim */

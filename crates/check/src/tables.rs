@@ -15,6 +15,7 @@ pub(super) const LIMITS: Limits = Limits {
     mms: 3,
     mappings: 4,
     memcgs: 1,
+    nodes: 1,
     shadows: 8,
     slots: SLOTS as usize,
     filters: 2,

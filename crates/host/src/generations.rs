@@ -38,7 +38,7 @@ pub(crate) fn after<W: World>(
     let engine = maps.on(world, cpu, tuning);
     for id in [MemcgId::ROOT, memcg] {
         let generations = engine.lru_gen_generations(id, false);
-        let shown = lru_gen::show(&mut text, id.0.into(), path(id), generations);
+        let shown = lru_gen::show(&mut text, id.0.into(), path(id), [(0, generations)]);
         shown.expect("a string takes everything");
     }
     Ok(text)

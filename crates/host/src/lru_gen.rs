@@ -75,6 +75,7 @@ fn limits(session: &Session) -> Limits {
         mms: session.processes.len() + 1,
         mappings: session.files.len() + session.regions.len(),
         memcgs: session.memcgs.len(),
+        nodes: 1,
         shadows: PLACES_A_SHADOW * files,
         slots: anon + IN_FLIGHT,
         filters: 2 * (session.memcgs.len() + 1),
@@ -286,7 +287,7 @@ impl<'s, 'a, F: Arch> Machine<'s, 'a, F> {
         let (id, path) = (self.memcgs[memcg], format_args!("/{}", self.session.memcgs[memcg]));
         let engine = maps.on(env, cpu, self.tuning);
         let generations = engine.lru_gen_generations(id, full);
-        let shown = lru_gen::show(&mut text, id.0.into(), path, generations);
+        let shown = lru_gen::show(&mut text, id.0.into(), path, [(0, generations)]);
         shown.expect("a string takes everything");
         text
     }

@@ -266,6 +266,7 @@ impl Case {
             mms: 2,
             mappings: 3,
             memcgs: 1,
+            nodes: 1,
             shadows: pages,
             slots: pages,
             filters: 4,

@@ -24,7 +24,7 @@ use pageout_paging::tlb::FlushPolicy;
 use pageout_paging::{Env, Notifier, Order, Pfn, Sound, VirtAddr};
 use pageout_reclaim::{
     Access, Backing, CpuCtx, Engine, Fault, Frames, Io, IoError, Limits, Lock, MappingKind, Memory,
-    MmId, MmState, NewVma, Place, Submitted, Tuning, VmFlags, World, WriteGuard,
+    MmId, MmState, NewVma, NodeId, Place, Submitted, Tuning, VmFlags, World, WriteGuard,
 };
 
 /// The capacity of the engine: a folio for each frame, one process, and swap.
@@ -149,8 +149,8 @@ pub(crate) fn run(pages: Range<u64>) -> Result<machine::Report, Fault> {
     let flags = VmFlags::READ | VmFlags::WRITE;
     engine.mmap(&NewVma { mm, range, flags, mapping, pgoff: pages.start }).expect("all is free");
     let report = machine::run_process(&mut engine, &kernel, mm, pages)?;
-    maps.set_high_watermark(kernel.free_pages() as u64 + 16);
-    assert!((0..8).any(|_| engine.balance()), "16 pages are to be had");
+    maps.set_high_watermark(NodeId(0), kernel.free_pages() as u64 + 16).expect("a node");
+    assert!((0..8).any(|_| engine.balance(NodeId(0)).expect("a node")), "16 pages are to be had");
     engine.exit_mm(mm).expect("it lives");
     engine.remove_mapping(mapping).expect("it lives");
     kernel.free_table(root);

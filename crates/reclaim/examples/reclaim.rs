@@ -28,7 +28,8 @@ use pageout_paging::tlb::FlushPolicy;
 use pageout_paging::{Format, Order, Pfn};
 use pageout_reclaim::{
     Access, Counter, CpuCtx, Engine, Errno, Fault, FolioFlags, Frames, Limits, Lock, MappingId,
-    MappingKind, MemcgId, Memory, MmId, MmState, NewVma, ReclaimRequest, TlbBatch, Tuning, VmFlags,
+    MappingKind, MemcgId, Memory, MmId, MmState, NewVma, NodeId, ReclaimRequest, TlbBatch, Tuning,
+    VmFlags,
 };
 use pageout_uapi::lru_gen::{self, Enabled};
 use std::collections::HashMap;
@@ -50,6 +51,7 @@ const LIMITS: Limits = Limits {
     mms: 3,
     mappings: 3,
     memcgs: 1,
+    nodes: 1,
     shadows: FRAMES,
     slots: SLOTS,
     filters: 4,
@@ -214,9 +216,9 @@ impl<'e, 'm> Os<'e, 'm> {
 
     /// Reclaims until `high` frames are free, as the background thread.
     fn kswapd(&mut self, high: u64) {
-        self.maps.set_high_watermark(high);
+        self.maps.set_high_watermark(NodeId(0), high).expect("a node");
         loop {
-            if self.engine().balance() {
+            if self.engine().balance(NodeId(0)).expect("a node") {
                 return;
             }
             self.flush_file();
@@ -229,7 +231,7 @@ impl<'e, 'm> Os<'e, 'm> {
         let (cgroup, mut text) = (self.cgroup, String::new());
         let engine = self.engine();
         let generations = engine.lru_gen_generations(cgroup, false);
-        let shown = lru_gen::show(&mut text, cgroup.0.into(), "/processes", generations);
+        let shown = lru_gen::show(&mut text, cgroup.0.into(), "/processes", [(0, generations)]);
         shown.expect("strings take all");
         text
     }

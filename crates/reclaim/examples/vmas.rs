@@ -19,7 +19,7 @@ use pageout_paging::{
 };
 use pageout_reclaim::{
     Access, Advice, Backing, CpuCtx, Engine, Fault, Frames, Io, Limits, Lock, MappingKind, Memory,
-    MmId, MmState, NewVma, Submitted, Tuning, VmFlags, World, WriteGuard,
+    MmId, MmState, NewVma, NodeId, Submitted, Tuning, VmFlags, World, WriteGuard,
 };
 use std::sync::{Barrier as Start, Condvar, Mutex, MutexGuard};
 use std::thread;
@@ -276,9 +276,12 @@ fn reclaim(nr: u64) -> f64 {
         least((0..ROUNDS).map(|_| {
             (0..FILE).for_each(|page| read(engine, new.mm, page));
             let before = machine.free_pages();
-            engine.maps().set_high_watermark(before as u64 + FILE / 2);
+            engine.maps().set_high_watermark(NodeId(0), before as u64 + FILE / 2).expect("a node");
             let start = Instant::now();
-            assert!((0..100).any(|_| engine.balance()), "half of the file is reclaimed");
+            assert!(
+                (0..100).any(|_| engine.balance(NodeId(0)).expect("a node")),
+                "half of the file is reclaimed"
+            );
             let ns = start.elapsed().as_nanos() as f64;
             ns / (machine.free_pages() - before) as f64
         }))

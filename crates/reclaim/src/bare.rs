@@ -192,8 +192,8 @@ impl Ground {
     pub(crate) fn folio_in(&mut self, seq: u64, kind: usize, zone: u64, order: u8) -> FolioNr {
         let id = self.folio(kind, zone, order, MemcgId::ROOT);
         let engine = self.engine();
-        let (maps, guard) = (engine.maps, engine.lock_lruvec(MemcgId::ROOT));
-        let youngest = maps.lru_gen(MemcgId::ROOT).max_seq();
+        let (maps, guard) = (engine.maps, engine.lock_lruvec(MemcgId::ROOT.into()));
+        let youngest = maps.lru_gen(MemcgId::ROOT.into()).max_seq();
         let list = maps.lru_place_aged(&guard, id, youngest - seq);
         maps.resize(&guard, list, &maps.in_zones(maps.folio_at(id)));
         drop(guard);
@@ -209,14 +209,14 @@ impl Ground {
 
     /// Returns the folios of a generation's lists of one type, head first, zone by zone.
     pub(crate) fn listed(&self, memcg: MemcgId, generation: usize, kind: usize) -> Vec<FolioNr> {
-        let lists = &self.maps.lru_gen(memcg).lists[generation][kind];
+        let lists = &self.maps.lru_gen(memcg.into()).lists[generation][kind];
         lists.iter().flat_map(|list| list.iter(self.maps.folios.table)).collect()
     }
 
     /// Checks that every list holds only its own folios, each once, and that every size is the sum
     /// of its folios. Returns the listed folios.
     pub(crate) fn check(&self, memcg: MemcgId) -> Vec<FolioNr> {
-        let (maps, lrugen) = (&self.maps, self.maps.lru_gen(memcg));
+        let (maps, lrugen) = (&self.maps, self.maps.lru_gen(memcg.into()));
         let mut sizes = [0; 5];
         let mut counted = [[[0; crate::mglru::MAX_NR_ZONES]; 2]; crate::mglru::MAX_NR_GENS];
         let mut all = Vec::new();

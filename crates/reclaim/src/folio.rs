@@ -1,6 +1,6 @@
 //! Folios: the unit of reclaim, 2^order frames with one state.
 
-use crate::id::{MappingNr, MemcgId, SwapSlot};
+use crate::id::{LruvecId, MappingNr, MemcgId, NodeId, SwapSlot};
 use crate::lock::{Lock, WriteGuard};
 use crate::recency::Recency;
 use core::ops::Range;
@@ -63,6 +63,10 @@ bitflags::bitflags! {
 /// The shift in the word of [`LruFlags`] at which the generation of the folio's list is, counted
 /// from 1.
 const LISTED_SHIFT: u32 = 8;
+/// The bits of that word that have the generation.
+const LISTED: u16 = 0xf << LISTED_SHIFT;
+/// The shift in the word of [`LruFlags`] at which the node is.
+const NODE_SHIFT: u32 = 12;
 
 /// The shift of the first frame in its word. Its number has at most 44 bits: addresses have 56
 /// (RISC-V privileged specification, Sv39 to Sv57), offsets in pages 12.
@@ -129,6 +133,7 @@ impl Folio {
         mapping: MappingNr,
         index: u64,
         flags: FolioFlags,
+        node: NodeId,
     ) {
         let generation = (self.pfn.load(Relaxed) & GENERATION) + 1;
         self.pfn.store(placed(pfn) | generation, Relaxed);
@@ -138,7 +143,7 @@ impl Folio {
         self.dirtied.store(false, Relaxed);
         self.mapcount.store(0, Relaxed);
         self.refs.store(1, Relaxed);
-        self.lru.store(0, Relaxed);
+        self.lru.store(u16::from(node.0) << NODE_SHIFT, Relaxed);
         self.recency.store(0, Relaxed);
         self.memcg.store(MemcgId::NONE.0, Relaxed);
         self.mapping.store(mapping.0, Relaxed);
@@ -148,7 +153,7 @@ impl Folio {
     /// without references.
     pub(crate) fn init_page_of(&self, whole: &Folio, k: usize) {
         let (pfn, index) = (whole.pfn().add(k as u64), whole.index() + k as u64);
-        self.init(pfn, Order::default(), whole.mapping(), index, whole.flags());
+        self.init(pfn, Order::default(), whole.mapping(), index, whole.flags(), whole.node());
         self.refs.store(0, Relaxed);
         self.dirtied.store(whole.is_dirtied(), Relaxed);
         self.lru.store(whole.lru.load(Relaxed), Relaxed);
@@ -168,10 +173,24 @@ impl Folio {
         Pfn::new(self.pfn.load(Relaxed) >> PFN_SHIFT)
     }
 
-    /// Moves the folio to other frames.
-    pub(crate) fn set_pfn(&self, pfn: Pfn) {
+    /// Moves the folio, which is on no list, to other frames on a node.
+    pub(crate) fn set_pfn(&self, pfn: Pfn, node: NodeId) {
         let generation = self.pfn.load(Relaxed) & GENERATION;
         self.pfn.store(placed(pfn) | generation, Relaxed);
+        let lru = self.lru.load(Relaxed) & ((1 << NODE_SHIFT) - 1);
+        self.lru.store(lru | u16::from(node.0) << NODE_SHIFT, Relaxed);
+    }
+
+    /// Returns the node of the folio's frames.
+    #[inline]
+    pub fn node(&self) -> NodeId {
+        NodeId((self.lru.load(Relaxed) >> NODE_SHIFT) as u8)
+    }
+
+    /// Returns the name of the lists that the folio is on or would be put on.
+    #[inline]
+    pub(crate) fn lruvec(&self) -> LruvecId {
+        LruvecId { memcg: self.memcg(), node: self.node() }
     }
 
     /// Makes the table entry free, with its first generation.
@@ -267,7 +286,7 @@ impl Folio {
     /// lock.
     #[inline]
     pub fn listed_in(&self) -> Option<usize> {
-        match self.lru.load(Relaxed) >> LISTED_SHIFT {
+        match (self.lru.load(Relaxed) & LISTED) >> LISTED_SHIFT {
             0 => None,
             n => Some(usize::from(n - 1)),
         }
@@ -276,8 +295,8 @@ impl Folio {
     #[inline]
     pub(crate) fn set_listed_in(&self, generation: Option<usize>) {
         let n = generation.map_or(0, |generation| generation as u16 + 1);
-        let flags = self.lru.load(Relaxed) & ((1 << LISTED_SHIFT) - 1);
-        self.lru.store(flags | n << LISTED_SHIFT, Relaxed);
+        let others = self.lru.load(Relaxed) & !LISTED;
+        self.lru.store(others | n << LISTED_SHIFT, Relaxed);
     }
 
     /// Changes the state among the lists. The caller holds the lruvec's lock, or has isolated the

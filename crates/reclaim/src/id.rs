@@ -85,6 +85,34 @@ impl MemcgId {
     pub(crate) const NONE: Self = Self(u16::MAX);
 }
 
+/// The number of a node: memory that is equally near to the same CPUs.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct NodeId(pub u8);
+
+/// The largest number of nodes. Folios keep a node's number in four bits.
+pub const MAX_NUMNODES: usize = 16;
+
+/// The name of the LRU lists of a cgroup on a node (`struct lruvec`). A cgroup alone stands for its
+/// lists on node 0.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct LruvecId {
+    /// The cgroup.
+    pub memcg: MemcgId,
+    /// The node.
+    pub node: NodeId,
+}
+
+impl LruvecId {
+    /// The lists of the root on node 0.
+    pub const ROOT: Self = Self { memcg: MemcgId::ROOT, node: NodeId(0) };
+}
+
+impl From<MemcgId> for LruvecId {
+    fn from(memcg: MemcgId) -> Self {
+        Self { memcg, node: NodeId(0) }
+    }
+}
+
 /// The index of a swap slot, of one page, in the caller's table.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct SwapSlot(pub u32);

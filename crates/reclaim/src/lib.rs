@@ -82,15 +82,15 @@ pub use cpu::{CpuCtx, Events};
 pub use engine::Engine;
 pub use fault::{Access, Fault, FaultKind};
 pub use folio::{Folio, FolioFlags, FolioGuard, LruFlags, MappingKind};
-pub use id::{FolioId, MappingId, MemcgId, MmId, SwapSlot, VmaId};
+pub use id::{FolioId, LruvecId, MAX_NUMNODES, MappingId, MemcgId, MmId, NodeId, SwapSlot, VmaId};
 pub use lock::{Lock, ReadGuard, WriteGuard};
-pub use lru::{LruAddError, LruList, MemcgBusy};
+pub use lru::{LruAddError, LruList, Lruvec, MemcgBusy, Node};
 pub use memory::{
     BadId, Limits, Memory, MemoryError, OutOfMemory, OutOfTable, ReleaseError, Sizes, TableKind,
 };
 pub use mm::{MapAs, MapError, Mapping, Mm, MmapError, NewFolio, NewVma, RemoveError};
 pub use mm::{VmFlags, Vma, Zapped};
-pub use mm_state::{AddFolioError, MmState};
+pub use mm_state::{AddFolioError, MmState, NodeStartError};
 pub use notifier::Subscribers;
 pub use page_cache::cache::dirty::DirtyFolios;
 pub use page_cache::cache::{IndexError, ShadowEntry};

@@ -4,6 +4,7 @@ use crate::cgroup::Memcg;
 use crate::folio::Folio;
 use crate::id::MemcgId;
 use crate::lru::mglru::BloomFilter;
+use crate::lru::{Lruvec, Node};
 use crate::mm::{Mapping, Mm, Vma};
 use crate::page_cache::cache::ShadowEntry;
 use crate::page_cache::{Slot, words_for};
@@ -33,6 +34,8 @@ pub struct Limits {
     pub mappings: usize,
     /// The cgroups at once, in addition to the root.
     pub memcgs: usize,
+    /// The nodes of memory, 1 to 16. Each cgroup has LRU lists on each.
+    pub nodes: usize,
     /// The shadows of evicted pages: as many as `frames`, since later refaults do not matter. The
     /// oldest of four gives way.
     pub shadows: usize,
@@ -45,7 +48,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// No capacity: the base of a struct update.
+    /// No capacity, on one node: the base of a struct update.
     pub const NOTHING: Self = Self {
         frames: 0,
         folios: 0,
@@ -53,6 +56,7 @@ impl Limits {
         mms: 0,
         mappings: 0,
         memcgs: 0,
+        nodes: 1,
         shadows: 0,
         slots: 0,
         filters: 0,
@@ -78,6 +82,10 @@ pub struct Sizes {
     pub mappings: usize,
     /// The length of [`Memory::memcgs`], the root included.
     pub memcgs: usize,
+    /// The length of [`Memory::nodes`].
+    pub nodes: usize,
+    /// The length of [`Memory::lruvecs`].
+    pub lruvecs: usize,
     /// The length of [`Memory::shadows`]: 24 bytes a shadow.
     pub shadows: usize,
     /// The length of [`Memory::slots`]: 32 bytes a swap slot.
@@ -104,6 +112,8 @@ impl Sizes {
             mms: limits.mms,
             mappings: limits.mappings,
             memcgs: limits.memcgs + 1,
+            nodes: limits.nodes,
+            lruvecs: (limits.memcgs + 1) * limits.nodes,
             shadows: limits.shadows,
             slots: limits.slots,
             filters: limits.filters,
@@ -120,6 +130,8 @@ impl Sizes {
             + self.mms * size_of::<Mm>()
             + self.mappings * size_of::<Mapping>()
             + self.memcgs * size_of::<Memcg>()
+            + self.nodes * size_of::<Node>()
+            + self.lruvecs * size_of::<Lruvec>()
             + self.shadows * size_of::<ShadowEntry>()
             + self.slots * size_of::<Slot>()
             + self.filters * size_of::<BloomFilter>()
@@ -146,6 +158,10 @@ pub struct Memory<'m> {
     pub mappings: &'m mut [Mapping],
     /// The cgroups.
     pub memcgs: &'m mut [Memcg],
+    /// The nodes.
+    pub nodes: &'m mut [Node],
+    /// The LRU lists of each cgroup on each node.
+    pub lruvecs: &'m mut [Lruvec],
     /// The shadows of evicted pages of files.
     pub shadows: &'m mut [ShadowEntry],
     /// The swap slots.
@@ -155,9 +171,11 @@ pub struct Memory<'m> {
 }
 
 /// The alignment of each table's entries, in the order in which the tables are cut.
-const ALIGNMENTS: [usize; 11] = [
+const ALIGNMENTS: [usize; 13] = [
     align_of::<Folio>(),
     align_of::<Memcg>(),
+    align_of::<Node>(),
+    align_of::<Lruvec>(),
     align_of::<Mm>(),
     align_of::<ShadowEntry>(),
     align_of::<Slot>(),
@@ -213,6 +231,8 @@ impl<'m> Memory<'m> {
         Some(Self {
             folios: area.take(sizes.folios)?,
             memcgs: area.take(sizes.memcgs)?,
+            nodes: area.take(sizes.nodes)?,
+            lruvecs: area.take(sizes.lruvecs)?,
             mms: area.take(sizes.mms)?,
             shadows: area.take(sizes.shadows)?,
             slots: area.take(sizes.slots)?,
@@ -230,7 +250,7 @@ impl<'m> Memory<'m> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum MemoryError {
     /// A slice has more entries than can be numbered: 2^32 − 1 at most; 2^31 − 2 for folios and
-    /// swap slots; 2^16 − 1 for cgroups. Frames end before frame 2^44.
+    /// swap slots; 2^16 − 1 for cgroups; 16 for nodes. Frames end before frame 2^44.
     #[error("the table of {0} is too long to number its entries")]
     TooLong(TableKind),
     /// The tables that the limits ask for do not fit into the bytes given.
@@ -250,6 +270,19 @@ pub enum MemoryError {
     /// There is no room for the root cgroup.
     #[error("the table of cgroups has no room for the root")]
     NoRoot,
+    /// There is no node.
+    #[error("there is no node: memory lies on one at least")]
+    NoNode,
+    /// There are not as many LRU lists as cgroups on nodes.
+    #[error("{memcgs} cgroups on {nodes} nodes need as many lruvecs, and {found} were given")]
+    Lruvecs {
+        /// The number of lruvecs given.
+        found: usize,
+        /// The number of cgroups, the root included.
+        memcgs: usize,
+        /// The number of nodes.
+        nodes: usize,
+    },
 }
 
 /// The kind of one of the caller's tables.
@@ -267,6 +300,8 @@ pub enum TableKind {
     Mappings,
     /// [`Memory::memcgs`].
     Memcgs,
+    /// [`Memory::nodes`].
+    Nodes,
     /// [`Memory::shadows`].
     Shadows,
     /// [`Memory::slots`].
@@ -284,6 +319,7 @@ impl fmt::Display for TableKind {
             Self::Mms => "address spaces",
             Self::Mappings => "mappings",
             Self::Memcgs => "cgroups",
+            Self::Nodes => "nodes",
             Self::Shadows => "shadows",
             Self::Slots => "swap slots",
             Self::Filters => "Bloom filters",

@@ -1,6 +1,7 @@
 //! An embedder's world with checked tables, for the embedder's own tests. [`Checked`] is an
 //! environment; here it is a world as well, if the environment it wraps is one.
 
+use crate::id::NodeId;
 use crate::world::{Backing, Frames, FreeBlocks, Io, Submitted, World};
 use pageout_paging::testing::Checked;
 use pageout_paging::{Order, Pfn};
@@ -36,6 +37,10 @@ impl<W: World, const HELD: usize> Frames for Checked<'_, W, HELD> {
 
     fn free_pages(&self) -> usize {
         self.machine().env().free_pages()
+    }
+
+    fn free_pages_on(&self, node: NodeId) -> usize {
+        self.machine().env().free_pages_on(node)
     }
 
     fn blocks(&self) -> Option<&dyn FreeBlocks> {

@@ -1,6 +1,6 @@
 //! The world that reclaim needs in addition to page tables and their MMU: frames, and storage.
 
-use crate::id::{FolioId, MappingId, SwapSlot};
+use crate::id::{FolioId, MappingId, NodeId, SwapSlot};
 use core::ops::Range;
 use pageout_paging::{Env, Order, Pfn};
 
@@ -23,6 +23,12 @@ pub trait Frames {
     fn copy(&self, from: Pfn, to: Pfn, nr: usize);
     /// Returns the number of free frames, in pages. Watermarks are compared with it.
     fn free_pages(&self) -> usize;
+    /// Returns the number of free frames on a node, in pages. The node's watermark is compared with
+    /// it. The default is for one node.
+    fn free_pages_on(&self, node: NodeId) -> usize {
+        let _the_only_one = node;
+        self.free_pages()
+    }
     /// Returns the blocks of free memory, if it gets fragmented and may be compacted. The default
     /// is `None`.
     fn blocks(&self) -> Option<&dyn FreeBlocks> {

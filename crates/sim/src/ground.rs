@@ -7,7 +7,7 @@ use pageout_paging::{
     Env, Format, LockEvent, LockWord, Mmu, Notifier, Observer, Order, Pfn, Rules, Sound, Stage,
     Table,
 };
-use pageout_reclaim::{Backing, Frames, FreeBlocks, Io, Submitted, World, WriteGuard};
+use pageout_reclaim::{Backing, Frames, FreeBlocks, Io, NodeId, Submitted, World, WriteGuard};
 use std::marker::PhantomData;
 use std::ops::{Deref, Range};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -322,6 +322,10 @@ impl<C: Cpu, R> Frames for Ground<C, R> {
 
     fn free_pages(&self) -> usize {
         self.cpu.hardware().memory().free_pages()
+    }
+
+    fn free_pages_on(&self, node: NodeId) -> usize {
+        self.cpu.hardware().memory().free_pages_on(node)
     }
 
     fn blocks(&self) -> Option<&dyn FreeBlocks> {

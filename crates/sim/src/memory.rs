@@ -2,6 +2,7 @@
 
 use crate::{Held, Storage};
 use pageout_paging::{Order, Pfn};
+use pageout_reclaim::NodeId;
 use std::fmt;
 use std::ops::Range;
 
@@ -30,6 +31,9 @@ pub struct Memory {
     first: Pfn,
     frames: Vec<Frame>,
     allocations: u64,
+    /// The first frame of each run of frames on one node, and the node, in order. Frames before the
+    /// first run lie on node 0.
+    pub nodes: Vec<(Pfn, NodeId)>,
     /// The runs that were freed, in order.
     pub freed: Vec<(Pfn, Order)>,
     /// The storage.
@@ -51,6 +55,7 @@ impl Memory {
             first: frames.start,
             frames: vec![free; frames.end.offset_from(frames.start) as usize],
             allocations: 0,
+            nodes: Vec::new(),
             freed: Vec::new(),
             storage: Storage::default(),
         }
@@ -170,6 +175,16 @@ impl Memory {
     /// Returns the number of free frames.
     pub fn free_pages(&self) -> usize {
         self.frames.iter().filter(|frame| frame.is_free()).count()
+    }
+
+    /// Returns the number of free frames on a node.
+    pub fn free_pages_on(&self, node: NodeId) -> usize {
+        let numbered = (0..).map(|k| self.first.add(k)).zip(&self.frames);
+        numbered.filter(|(pfn, frame)| frame.is_free() && self.node_of(*pfn) == node).count()
+    }
+
+    fn node_of(&self, pfn: Pfn) -> NodeId {
+        self.nodes.iter().rfind(|(first, _)| *first <= pfn).map_or(NodeId(0), |(_, node)| *node)
     }
 
     /// Fills `nr` frames with zeros.

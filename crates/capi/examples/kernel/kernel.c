@@ -140,7 +140,7 @@ static void boot(uint64_t first)
     good(pageout_engine_init(engine_bytes, sizeof engine_bytes, &setup, &world, &engine));
     good(pageout_cpu_init(engine, cpu_bytes, sizeof cpu_bytes, &cpu));
     good(pageout_lru_gen_enable(cpu, PAGEOUT_LRU_GEN_CORE | PAGEOUT_LRU_GEN_MM_WALK));
-    good(pageout_set_high_watermark(cpu, 16));
+    good(pageout_set_high_watermark(cpu, 0, 16));
 }
 
 static void map(uint64_t mm, uint32_t kind, uint64_t start, uint64_t pages, uint64_t *mapping)
@@ -175,7 +175,7 @@ static void run_process(uint32_t memcg)
         }
         static const char age[] = "+ 1 0 0";
         good(pageout_lru_gen_write(cpu, age, sizeof age - 1));
-        good(pageout_balance(cpu));
+        good(pageout_balance(cpu, 0));
     }
     for (uint64_t page = 0; page < PAGES; page++)
         check_page(page, stored[page]);

@@ -11,7 +11,7 @@ use pageout_paging::mmu::{Asid, Barrier, Caps, Invalidate, Shootdown};
 use pageout_paging::table::HostTable;
 use pageout_paging::{Env, Format, Level, Mmu, Notifier, Order, Pfn, Sound};
 use pageout_reclaim as reclaim;
-use pageout_reclaim::{Backing, Frames, FreeBlocks, IoError, Place};
+use pageout_reclaim::{Backing, Frames, FreeBlocks, IoError, NodeId, Place};
 
 use super::types::{self, Hardware, Io, NO_FRAME, Transfer};
 use super::world::{self, WORLD_VERSION};
@@ -47,6 +47,7 @@ pub(crate) struct Calls {
     zero: unsafe extern "C" fn(Context, u64, usize),
     copy: unsafe extern "C" fn(Context, u64, u64, usize),
     free_pages: unsafe extern "C" fn(Context) -> usize,
+    free_pages_on: Option<unsafe extern "C" fn(Context, u32) -> usize>,
     read: unsafe extern "C" fn(Context, *const Io) -> u32,
     write: unsafe extern "C" fn(Context, *const Io) -> u32,
     table: unsafe extern "C" fn(Context, u64) -> *mut u64,
@@ -134,6 +135,7 @@ impl Calls {
             zero: of.zero.ok_or(missing)?,
             copy: of.copy.ok_or(missing)?,
             free_pages: of.free_pages.ok_or(missing)?,
+            free_pages_on: of.free_pages_on,
             read: of.read.ok_or(missing)?,
             write: of.write.ok_or(missing)?,
             table: of.table.ok_or(missing)?,
@@ -411,6 +413,14 @@ impl<F: Format> Frames for World<F> {
     fn free_pages(&self) -> usize {
         // SAFETY: as above.
         unsafe { (self.calls.free_pages)(self.calls.context) }
+    }
+
+    fn free_pages_on(&self, node: NodeId) -> usize {
+        match self.calls.free_pages_on {
+            // SAFETY: as above.
+            Some(call) => unsafe { call(self.calls.context, node.0.into()) },
+            None => self.free_pages(),
+        }
     }
 
     fn blocks(&self) -> Option<&dyn FreeBlocks> {

@@ -3,8 +3,9 @@
 
 use core::ffi::c_char;
 
-use pageout_reclaim::ReclaimRequest;
+use pageout_paging::Pfn;
 use pageout_reclaim::mglru::LruGenCaps;
+use pageout_reclaim::{LruvecId, NodeId, ReclaimRequest};
 use pageout_uapi::lru_gen;
 
 use super::handle::{Cpu, on_engine, place, text};
@@ -26,27 +27,46 @@ pub unsafe extern "C" fn pageout_try_to_free_pages(cpu: *mut Cpu, reclaimed: *mu
     })
 }
 
-/// Sets the number of pages that background reclaim leaves free; 0 at first. Returns 0, or an
-/// error.
+/// Lets the frames from `first` on lie on a node, up to the first frame of the next call. Without
+/// such calls all frames lie on node 0. Call it before frames are used, in ascending order. Returns
+/// 0, or an error.
 ///
 /// # Safety
 /// The promise.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pageout_set_high_watermark(cpu: *mut Cpu, free: u64) -> i32 {
+pub unsafe extern "C" fn pageout_set_node_start(cpu: *mut Cpu, first: u64, node: u32) -> i32 {
     on_engine!(cpu, |engine, _world| {
-        engine.maps().set_high_watermark(free);
+        engine.maps().set_node_start(Pfn::new(first), numbered(node)?)?;
         Ok(0)
     })
 }
 
-/// Reclaims in the background until the watermark is met or nothing more can be reclaimed. Returns
-/// 1 if it is met, 0 if not, or an error.
+/// Returns the node of this number, if it may be one.
+fn numbered(node: u32) -> Result<NodeId, Error> {
+    u8::try_from(node).map(NodeId).map_err(|_| Error::Node)
+}
+
+/// Sets the number of pages that background reclaim leaves free on a node; 0 at first. Returns 0,
+/// or an error.
 ///
 /// # Safety
 /// The promise.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pageout_balance(cpu: *mut Cpu) -> i32 {
-    on_engine!(cpu, |engine, _world| Ok(i32::from(engine.balance())))
+pub unsafe extern "C" fn pageout_set_high_watermark(cpu: *mut Cpu, node: u32, free: u64) -> i32 {
+    on_engine!(cpu, |engine, _world| {
+        engine.maps().set_high_watermark(numbered(node)?, free)?;
+        Ok(0)
+    })
+}
+
+/// Reclaims from a node in the background until its watermark is met or nothing more can be
+/// reclaimed. Returns 1 if it is met, 0 if not, or an error.
+///
+/// # Safety
+/// The promise.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pageout_balance(cpu: *mut Cpu, node: u32) -> i32 {
+    on_engine!(cpu, |engine, _world| Ok(i32::from(engine.balance(numbered(node)?)?)))
 }
 
 /// Executes a write of `len` bytes to a cgroup's `memory.reclaim`, such as `8M swappiness=max`, and
@@ -126,8 +146,8 @@ pub unsafe extern "C" fn pageout_lru_gen_write(
     })
 }
 
-/// Stores the youngest generation of a cgroup, and its oldest one of anonymous memory and of files'
-/// pages. Returns 0, or an error.
+/// Stores the youngest generation of a cgroup on a node, and its oldest one of anonymous memory and
+/// of files' pages. Returns 0, or an error.
 ///
 /// # Safety
 /// The promise.
@@ -135,14 +155,18 @@ pub unsafe extern "C" fn pageout_lru_gen_write(
 pub unsafe extern "C" fn pageout_lru_gen_seqs(
     cpu: *mut Cpu,
     memcg: u32,
+    node: u32,
     youngest: *mut u64,
     oldest: *mut [u64; 2],
 ) -> i32 {
     on_engine!(cpu, |engine, _world| {
         // SAFETY: the promise.
         let (youngest, oldest) = unsafe { (place(youngest)?, place(oldest)?) };
-        let memcg = online(engine, memcg)?;
-        let (max, min) = engine.maps().lru_gen_seqs(memcg);
+        let (memcg, node) = (online(engine, memcg)?, numbered(node)?);
+        if !engine.maps().nodes().any(|of| of == node) {
+            return Err(Error::Node);
+        }
+        let (max, min) = engine.maps().lru_gen_seqs(LruvecId { memcg, node });
         youngest.write(max);
         oldest.write(min);
         Ok(0)

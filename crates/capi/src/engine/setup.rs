@@ -6,7 +6,7 @@ use core::mem::MaybeUninit;
 use pageout_paging::Pfn;
 use pageout_paging::tlb::FlushPolicy;
 use pageout_reclaim as reclaim;
-use pageout_reclaim::{Memory, MmState, PmdLeaves, Thp, Tuning};
+use pageout_reclaim::{MAX_NUMNODES, Memory, MmState, PmdLeaves, Thp, Tuning};
 
 use super::calls::{Calls, World};
 use super::handle::{
@@ -35,6 +35,7 @@ fn limits(of: &Limits) -> Result<reclaim::Limits, Error> {
         mms: most(of.mms, MOST)?,
         mappings: most(of.mappings, MOST)?,
         memcgs: most(of.memcgs, u64::from(u16::MAX) - 2)?,
+        nodes: most(of.nodes, MAX_NUMNODES as u64)?.max(1),
         shadows: most(of.shadows, MOST)?,
         slots: most(of.slots, MOST / 2)?,
         filters: most(of.filters, MOST)?,

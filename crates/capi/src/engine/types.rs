@@ -27,6 +27,8 @@ pub struct Limits {
     pub mappings: u64,
     /// The cgroups at once, in addition to the root.
     pub memcgs: u64,
+    /// The nodes of memory, up to 16. 0 is one node, too.
+    pub nodes: u64,
     /// The shadows of evicted pages: as many as frames.
     pub shadows: u64,
     /// The pages of swap.

@@ -33,6 +33,8 @@ pub struct World {
     pub copy: Option<unsafe extern "C" fn(context: *mut c_void, from: u64, to: u64, nr: usize)>,
     /// Returns the number of free frames.
     pub free_pages: Option<unsafe extern "C" fn(context: *mut c_void) -> usize>,
+    /// Returns the number of free frames on a node. Null if memory has one node.
+    pub free_pages_on: Option<unsafe extern "C" fn(context: *mut c_void, node: u32) -> usize>,
     /// Starts to fill frames from storage, all of them, with zeros past the end of a file. Returns
     /// one of `enum pageout_transfer`.
     pub read: Option<unsafe extern "C" fn(context: *mut c_void, io: *const Io) -> u32>,

@@ -124,6 +124,7 @@ impl Needs {
             // The files, anonymous memory, and copies of files' pages.
             mappings: self.nr_files + 2,
             memcgs: 1,
+            nodes: 1,
             shadows: (files << order.get()) * PLACES_A_SHADOW,
             slots: (own << order.get()) + IN_FLIGHT,
             filters: 4,

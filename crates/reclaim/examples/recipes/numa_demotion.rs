@@ -11,11 +11,11 @@ use core::ops::Range;
 use pageout_paging::pte::X86_64;
 use pageout_paging::{Format, Order, Pfn};
 use pageout_reclaim::mglru::{LruGenCaps, MAX_NR_GENS};
-use pageout_reclaim::{Access, Frames, MemcgId, MmId, Targets};
+use pageout_reclaim::{Access, Frames, LruvecId, MemcgId, MmId, NodeId, Targets};
 
-/// The frames of the two nodes.
-const FAST: Range<u64> = 0..64;
-const SLOW: Range<u64> = 64..192;
+/// The two nodes, and their frames.
+const FAST: (NodeId, Range<u64>) = (NodeId(0), 0..64);
+const SLOW: (NodeId, Range<u64>) = (NodeId(1), 64..192);
 /// The size of folios: four pages.
 const FOLIO: Order = Order::new(2).expect("a small order");
 /// The pages of the process, and those that it uses in the first half of the rounds and in the
@@ -41,9 +41,13 @@ impl Targets for Node<'_, '_> {
 
 /// Returns the first frames of the folios on a node whose generation is one of `ages`. The youngest
 /// has age 0.
-fn folios(system: &Numa<'_, '_>, node: Range<u64>, ages: Range<usize>) -> Vec<Pfn> {
+fn folios(
+    system: &Numa<'_, '_>,
+    (node, frames): (NodeId, Range<u64>),
+    ages: Range<usize>,
+) -> Vec<Pfn> {
     let maps = system.maps;
-    let youngest = maps.lru_gen_seqs(MemcgId::ROOT).0 as usize;
+    let youngest = maps.lru_gen_seqs(LruvecId { memcg: MemcgId::ROOT, node }).0 as usize;
     let is_wanted = |pfn: &Pfn| {
         let folio = maps.folio_of(*pfn).and_then(|id| maps.folio(id).ok());
         let folio = folio.filter(|folio| folio.pfn() == *pfn);
@@ -51,7 +55,7 @@ fn folios(system: &Numa<'_, '_>, node: Range<u64>, ages: Range<usize>) -> Vec<Pf
         let age = generation.map(|listed| (youngest + MAX_NR_GENS - listed) % MAX_NR_GENS);
         age.is_some_and(|age| ages.contains(&age))
     };
-    node.map(Pfn::new).filter(is_wanted).collect()
+    frames.map(Pfn::new).filter(is_wanted).collect()
 }
 
 /// Moves folios to a node until that is full. Returns the pages moved.
@@ -75,7 +79,7 @@ fn balance_nodes(system: &mut Numa<'_, '_>) -> [u64; 2] {
     // Both are chosen before either moves, since a folio that moves begins in a young generation.
     let cold = folios(system, FAST, 2..MAX_NR_GENS);
     let hot = folios(system, SLOW, 0..2);
-    [migrate(system, &cold, SLOW), migrate(system, &hot, FAST)]
+    [migrate(system, &cold, SLOW.1), migrate(system, &hot, FAST.1)]
 }
 
 /// The pages on the fast and on the slow node, and the pages moved.
@@ -95,14 +99,15 @@ fn places(system: &Numa<'_, '_>, mm: MmId, hot: &Range<u64>, moved: [u64; 2]) ->
         let pte = system.machine.entry(root, address::<X86_64>(START + page));
         let pfn = X86_64::pfn(pte).get();
         let of = if hot.contains(&page) { &mut round.hot } else { &mut round.cold };
-        of[usize::from(SLOW.contains(&pfn))] += 1;
+        of[usize::from(SLOW.1.contains(&pfn))] += 1;
     }
     round
 }
 
 /// Returns the places of pages before the first round, and after each.
 pub(crate) fn run() -> Vec<Round> {
-    boot::<X86_64, _>(SLOW.end as usize, Hardware::PLAIN, |system| {
+    boot::<X86_64, _>(SLOW.1.end as usize, Hardware::PLAIN, |system| {
+        system.maps.set_node_start(Pfn::new(SLOW.1.start), SLOW.0).expect("the first run");
         system.engine().set_lru_gen_caps(LruGenCaps::CORE | LruGenCaps::MM_WALK);
         let mm = system.spawn(MemcgId::ROOT, PAGES, FOLIO.get());
         system.store(mm, 0..PAGES);

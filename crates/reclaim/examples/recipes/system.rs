@@ -6,8 +6,8 @@ use pageout_paging::mmu::Asid;
 use pageout_paging::tlb::FlushPolicy;
 use pageout_paging::{Format, Order, Pfn};
 use pageout_reclaim::{
-    Access, Counter, CpuCtx, Engine, Fault, FaultKind, Frames, Limits, MappingId, MappingKind,
-    MemcgId, Memory, MmId, MmState, NewVma, Tuning, VmFlags, VmaId,
+    Access, Counter, CpuCtx, Engine, Fault, FaultKind, Frames, Limits, LruvecId, MappingId,
+    MappingKind, MemcgId, Memory, MmId, MmState, NewVma, Tuning, VmFlags, VmaId,
 };
 use pageout_uapi::lru_gen::{Command, Operation};
 
@@ -27,6 +27,7 @@ pub(crate) const fn limits(frames: usize) -> Limits {
         mms: 4,
         mappings: 4,
         memcgs: 3,
+        nodes: 2,
         shadows: 4 * frames,
         slots: 4 * frames,
         filters: 8,
@@ -123,12 +124,15 @@ impl<'e, F: Format> System<'e, '_, F> {
         });
     }
 
-    /// Opens a generation of the root cgroup, after a walk of all page tables for used folios
-    /// (`lru_gen`).
+    /// Opens a generation of the root cgroup on each node, after a walk of all page tables for used
+    /// folios (`lru_gen`).
     pub(crate) fn age(&mut self) {
-        let (operation, seq) = (Operation::Age, self.maps.lru_gen_seqs(MemcgId::ROOT).0);
-        let age = Command { operation, memcg: 0, node: 0, seq, swappiness: None, option: 1 };
-        self.engine().lru_gen_command(&age).expect("no other task ages");
+        for node in self.maps.nodes() {
+            let (seq, _) = self.maps.lru_gen_seqs(LruvecId { memcg: MemcgId::ROOT, node });
+            let (operation, node) = (Operation::Age, node.0.into());
+            let age = Command { operation, memcg: 0, node, seq, swappiness: None, option: 1 };
+            self.engine().lru_gen_command(&age).expect("no other task ages");
+        }
     }
 
     /// Returns a counter of the root cgroup and all below it.

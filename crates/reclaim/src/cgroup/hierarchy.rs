@@ -49,11 +49,11 @@ impl<'m> MmState<'m> {
 impl MmState<'_> {
     /// Puts a free entry of the table on the tree, below `parent` and with its swappiness; returns
     /// `None` if no entry is free. The caller holds the tree's lock to write.
-    pub(crate) fn put_on_tree(&self, parent: MemcgId, lru_gen: bool, now: u64) -> Option<MemcgId> {
+    pub(crate) fn put_on_tree(&self, parent: MemcgId) -> Option<MemcgId> {
         let id = link(&self.cgroups.tree.free)?;
         let (memcg, above) = (self.memcg(id), self.memcg(parent));
         self.cgroups.tree.free.store(memcg.parent.load(Relaxed), Relaxed);
-        memcg.init(parent, above.swappiness.load(Relaxed), lru_gen, now);
+        memcg.init(parent, above.swappiness.load(Relaxed));
         memcg.sibling.store(above.child.load(Relaxed), Relaxed);
         above.child.store(id.0, Relaxed);
         Some(id)
@@ -68,10 +68,6 @@ impl MmState<'_> {
             at = &self.memcg(next).sibling;
         }
         at.store(memcg.sibling.load(Relaxed), Relaxed);
-        for above in self.ancestors(parent) {
-            // A walk that stopped at this cgroup begins anew.
-            let _ = above.walked.compare_exchange(id.0, MemcgId::NONE.0, Relaxed, Relaxed);
-        }
         self.memcg(parent).vmstat.absorb(&memcg.vmstat);
         memcg.parent.store(self.cgroups.tree.free.load(Relaxed), Relaxed);
         self.cgroups.tree.free.store(id.0, Relaxed);
@@ -106,40 +102,10 @@ impl MmState<'_> {
         core::iter::successors(first, |id| link(&self.memcg(*id).sibling)).map(|id| self.memcg(id))
     }
 
-    /// Returns the next cgroup of a walk that continues where the last one stopped, and ends with
-    /// the subtree. Concurrent walks share the cgroups among them (Linux 7.3.4, `mem_cgroup_iter`
-    /// with a cookie).
-    pub(crate) fn walk_on(&self, top: MemcgId, first: bool) -> Option<MemcgId> {
-        let walked = &self.memcg(top).walked;
-        loop {
-            let at = walked.load(Relaxed);
-            let next = match MemcgId(at) {
-                MemcgId::NONE => first.then_some(top),
-                at => self.next_memcg(top, at),
-            };
-            let to = next.unwrap_or(MemcgId::NONE).0;
-            let claimed = walked.compare_exchange(at, to, Relaxed, Relaxed).is_ok();
-            if claimed && (next.is_some() || !first) {
-                return next;
-            }
-        }
-    }
-
     /// Sets whether children share the part of their parent's protection that no child claims (the
     /// mount option `memory_recursiveprot`). It is off at first.
     pub fn set_recursive_protection(&self, on: bool) {
         self.cgroups.tree.recursive.store(on, Relaxed);
-    }
-
-    /// Sets the number of pages that background reclaim leaves free. It is 0 at first.
-    pub fn set_high_watermark(&self, pages: u64) {
-        self.cgroups.tree.high_watermark.store(pages, Relaxed);
-    }
-
-    /// Returns the number of pages that background reclaim leaves free.
-    #[inline]
-    pub fn high_watermark(&self) -> u64 {
-        self.cgroups.tree.high_watermark.load(Relaxed)
     }
 
     /// Returns true if a cgroup is `top` or below it.

@@ -2,8 +2,7 @@
 
 use crate::id::MemcgId;
 use crate::lock::QueuedLock;
-use crate::lru::Lruvec;
-use crate::lru::mglru::{MemcgLruLink, MmList};
+use crate::lru::mglru::MmList;
 use crate::vmstat::VmStat;
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU16, AtomicU64, Ordering::Relaxed};
 use pageout_uapi::{Errno, MAX_SWAPPINESS};
@@ -16,8 +15,6 @@ pub struct Memcg {
     /// The first child, and the next child of its parent.
     pub(super) child: AtomicU16,
     pub(super) sibling: AtomicU16,
-    /// The cgroup at which the last partial walk of its subtree stopped.
-    pub(super) walked: AtomicU16,
     pub(super) swappiness: AtomicU8,
     /// The number of pages charged to it and to all below it.
     pub(crate) usage: AtomicU64,
@@ -30,9 +27,6 @@ pub struct Memcg {
     pub(super) children_low: AtomicU64,
     pub(super) emin: AtomicU64,
     pub(super) elow: AtomicU64,
-    pub(crate) lruvec: Lruvec,
-    /// The place in the order in which reclaim of the whole machine visits cgroups.
-    pub(crate) lru_link: MemcgLruLink,
     /// The address spaces of the cgroup's processes.
     pub(crate) mm_list: MmList,
     pub(crate) vmstat: VmStat,
@@ -48,26 +42,22 @@ pub(super) struct MemcgTree {
     /// True if children share the part of their parent's protection that no child claims (the mount
     /// option `memory_recursiveprot`).
     pub(super) recursive: AtomicBool,
-    /// The number of free pages at which background reclaim stops.
-    pub(super) high_watermark: AtomicU64,
 }
 
 impl Memcg {
     /// The swappiness of the root until it is set (the kernel's `vm_swappiness`).
     pub(super) const SWAPPINESS: u8 = 60;
 
-    pub(super) fn init(&self, parent: MemcgId, swappiness: u8, lru_gen: bool, now: u64) {
+    pub(super) fn init(&self, parent: MemcgId, swappiness: u8) {
         self.parent.store(parent.0, Relaxed);
-        for link in [&self.child, &self.sibling, &self.walked] {
-            link.store(MemcgId::NONE.0, Relaxed);
-        }
+        self.child.store(MemcgId::NONE.0, Relaxed);
+        self.sibling.store(MemcgId::NONE.0, Relaxed);
         self.swappiness.store(swappiness, Relaxed);
         self.max.store(u64::MAX, Relaxed);
         let claimed = [&self.children_min, &self.children_low, &self.emin, &self.elow];
         for amount in claimed.into_iter().chain([&self.usage, &self.min, &self.low]) {
             amount.store(0, Relaxed);
         }
-        self.lruvec.init(lru_gen, now);
         self.mm_list.init();
         self.vmstat.clear();
     }

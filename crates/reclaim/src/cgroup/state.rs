@@ -15,7 +15,7 @@ impl<'m> Cgroups<'m> {
     /// Makes a tree of only the root.
     pub(crate) fn new(table: &'m [Memcg]) -> Self {
         let tree = MemcgTree::default();
-        table[0].init(MemcgId::ROOT, Memcg::SWAPPINESS, false, 0);
+        table[0].init(MemcgId::ROOT, Memcg::SWAPPINESS);
         let rest = &table[1..];
         for (next, memcg) in (2..).zip(rest) {
             let last = usize::from(next) == table.len();

@@ -154,7 +154,7 @@ impl MmState<'_> {
         let folio = self.folio_at(id);
         debug_assert_eq!((folio.refs(), folio.mapcount()), (0, 0), "no one is at the frames");
         self.folios.forget_frames(folio);
-        folio.set_pfn(to);
+        folio.set_pfn(to, self.node_of(to));
         self.folios.take_frames(id);
     }
 }

@@ -4,7 +4,7 @@ use super::lru_list::{LruList, SWAP_CLUSTER_MAX, Zones};
 use crate::engine::Engine;
 use crate::folio::{FolioFlags, FolioGuard, LruFlags};
 use crate::folio_list::FolioList;
-use crate::id::{FolioId, FolioNr, MemcgId};
+use crate::id::{FolioId, FolioNr, LruvecId};
 use crate::lru::lruvec::place::LruGuard;
 use crate::lru::mglru::generation::lru_gen_inc_refs;
 use crate::memory::BadId;
@@ -31,8 +31,8 @@ pub enum LruAddError {
 /// The task of [`Engine::isolate`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Isolate {
-    /// The cgroup whose folios to take.
-    pub(crate) memcg: MemcgId,
+    /// The lists whose folios to take.
+    pub(crate) lruvec: LruvecId,
     /// The list to take them from.
     pub(crate) list: LruList,
     /// The number of pages to examine.
@@ -105,10 +105,9 @@ impl<E: Env> Engine<'_, E> {
     /// (Linux 7.3.4, `isolate_lru_folios`).
     pub(crate) fn isolate(&mut self, what: Isolate, out: &mut FolioList) -> Scanned {
         let maps = self.maps;
-        let Isolate { memcg, list, nr_to_scan, reclaim_idx } = what;
-        let guard = self.lock_lruvec(memcg);
-        let lruvec = &maps.memcg(memcg).lruvec;
-        let ends = &lruvec.lists[list as usize];
+        let Isolate { lruvec, list, nr_to_scan, reclaim_idx } = what;
+        let guard = self.lock_lruvec(lruvec);
+        let ends = &guard.lruvec.lists[list as usize];
         let (mut seen, mut skipped, mut nr_skipped) = (Scanned::default(), FolioList::default(), 0);
         let mut left = Zones::default();
         while seen.scanned - nr_skipped < nr_to_scan {
@@ -175,8 +174,7 @@ impl<W: World> Engine<'_, W> {
         while let Some(first) = list.tail() {
             let guard = self.lock_lruvec_of(maps.folio_at(first));
             let (mut active, mut grown) = (0, [Zones::default(); 5]);
-            while let Some(id) = list.tail().filter(|id| maps.folio_at(*id).memcg() == guard.memcg)
-            {
+            while let Some(id) = list.tail().filter(|id| maps.folio_at(*id).lruvec() == guard.id) {
                 list.pop(maps);
                 let folio = maps.folio_at(id);
                 let on = place(&guard, id);
@@ -192,7 +190,7 @@ impl<W: World> Engine<'_, W> {
             }
             maps.resize_all(&guard, &grown);
             if active > 0 {
-                maps.age_nonresident(guard.memcg, active);
+                maps.age_nonresident(guard.id, active);
             }
             drop(guard);
         }
@@ -220,7 +218,7 @@ impl<E: Env> Engine<'_, E> {
             maps.lru_unlink(&guard, id);
             change();
             maps.lru_link(&guard, id);
-            maps.memcg(guard.memcg).vmstat.add(counter, folio.nr_pages() as u64);
+            maps.memcg(guard.id.memcg).vmstat.add(counter, folio.nr_pages() as u64);
         }
         drop(guard);
         moves
@@ -308,7 +306,7 @@ impl<E: Env> Engine<'_, E> {
             maps.lru_unlink(&guard, id);
             folio.update_lru(LruFlags::empty(), LruFlags::ACTIVE);
             maps.lru_link_tail(&guard, id);
-            maps.memcg(guard.memcg).vmstat.add(Counter::Pgrotated, folio.nr_pages() as u64);
+            maps.memcg(guard.id.memcg).vmstat.add(Counter::Pgrotated, folio.nr_pages() as u64);
         }
         drop(guard);
     }
@@ -333,7 +331,7 @@ impl<E: Env> Engine<'_, E> {
             folio.note_use(Recency::REFERENCED, Recency::NONE);
         } else if self.activate_at(id) {
             folio.note_use(Recency::NONE, Recency::REFERENCED);
-            maps.age_nonresident(folio.memcg(), folio.nr_pages() as u64);
+            maps.age_nonresident(folio.lruvec(), folio.nr_pages() as u64);
         }
     }
 }

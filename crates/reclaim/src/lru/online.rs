@@ -5,7 +5,7 @@ use super::lru_list::LruList;
 use crate::engine::Engine;
 use crate::folio::{Folio, LruFlags, MAX_NR_ZONES};
 use crate::folio_list::FolioList;
-use crate::id::MemcgId;
+use crate::id::{LruvecId, MemcgId};
 use crate::memory::{OutOfTable, TableKind};
 use crate::mm_state::MmState;
 use crate::world::World;
@@ -35,9 +35,11 @@ impl<W: World> Engine<'_, W> {
     pub fn add_memcg(&mut self, parent: MemcgId) -> Result<MemcgId, OutOfTable> {
         let (maps, world) = (self.maps, self.world);
         let guard = self.lock_tree_to_change();
-        let added = maps.put_on_tree(parent, maps.lru_gen_enabled(), world.now_ms());
+        let added = maps.put_on_tree(parent);
         if let Some(id) = added {
-            self.memcg_lru_add(id);
+            let now = world.now_ms();
+            maps.lruvecs_of(id).for_each(|lruvec| lruvec.init(maps.lru_gen_enabled(), now));
+            maps.nodes().for_each(|node| self.memcg_lru_add(LruvecId { memcg: id, node }));
         }
         drop(guard);
         added.ok_or(OutOfTable(TableKind::Memcgs))
@@ -60,8 +62,13 @@ impl<W: World> Engine<'_, W> {
             None => {
                 let parent = maps.memcg(id).parent();
                 self.reparent(id, parent);
-                self.put_filters(id);
-                self.memcg_lru_remove(id);
+                for node in maps.nodes() {
+                    let [from, to] = [id, parent].map(|memcg| LruvecId { memcg, node });
+                    self.put_filters(from);
+                    self.memcg_lru_remove(from);
+                    maps.lruvec(to).stat.absorb(&maps.lruvec(from).stat);
+                }
+                maps.forget_walked(id, parent);
                 maps.take_off_tree(id, parent);
                 Ok(())
             }
@@ -75,15 +82,9 @@ impl<W: World> Engine<'_, W> {
     fn reparent(&mut self, from: MemcgId, to: MemcgId) {
         let maps = self.maps;
         while maps.memcg(from).usage() > 0 {
-            self.reparent_generations(from, to);
-            for list in LruList::ALL {
-                let mut moved = FolioList::default();
-                let reclaim_idx = MAX_NR_ZONES - 1;
-                let what = Isolate { memcg: from, list, nr_to_scan: BATCH, reclaim_idx };
-                while self.isolate(what, &mut moved).taken > 0 {
-                    maps.move_charges(&moved, from, to);
-                    self.putback(&mut moved);
-                }
+            for lruvec in maps.nodes().map(|node| LruvecId { memcg: from, node }) {
+                self.reparent_generations(lruvec, to);
+                self.reparent_lists(lruvec, to);
             }
             if maps.memcg(from).usage() == 0 {
                 break;
@@ -91,7 +92,7 @@ impl<W: World> Engine<'_, W> {
             // Folios that are isolated or about to be freed are on no list: only the table of all
             // folios leads to them.
             for folio in maps.charged_to(from) {
-                let guard = self.lock_lruvec(from);
+                let guard = self.lock_lruvec_of(folio);
                 if !folio.lru().contains(LruFlags::LRU) {
                     maps.move_charge(folio, from, to);
                 }
@@ -100,6 +101,20 @@ impl<W: World> Engine<'_, W> {
             self.world.relax();
         }
         maps.move_slots(from, to);
+    }
+
+    /// Moves the folios of a cgroup's classic lists on a node, with their charges.
+    fn reparent_lists(&mut self, from: LruvecId, to: MemcgId) {
+        let maps = self.maps;
+        for list in LruList::ALL {
+            let mut moved = FolioList::default();
+            let reclaim_idx = MAX_NR_ZONES - 1;
+            let what = Isolate { lruvec: from, list, nr_to_scan: BATCH, reclaim_idx };
+            while self.isolate(what, &mut moved).taken > 0 {
+                maps.move_charges(&moved, from.memcg, to);
+                self.putback(&mut moved);
+            }
+        }
     }
 }
 

@@ -1,16 +1,20 @@
-//! The state of the LRU that is common to all cgroups.
+//! The state of the LRU: nodes, and the lists of all cgroups on them.
 
-use super::mglru::{BloomFilter, LruGenState, MemcgLru};
-use crate::cgroup::Memcg;
-use crate::id::MemcgId;
+use super::lruvec::Lruvec;
+use super::mglru::{BloomFilter, LruGenState};
+use super::node::Node;
+use crate::id::{LruvecId, MemcgId, NodeId};
 use crate::mm_state::FreeList;
 
-/// The order in which reclaim visits cgroups, the switches of the multi-generational LRU, and the
-/// filters of its page-table walks.
+/// The nodes, the lists, the switches of the multi-generational LRU, and the filters of its
+/// page-table walks.
 #[derive(Debug)]
 pub(crate) struct LruState<'m> {
-    /// The order in which reclaim of the whole machine visits cgroups.
-    pub(super) memcgs: MemcgLru,
+    nodes: &'m [Node],
+    /// The lists of each cgroup, node by node.
+    lruvecs: &'m [Lruvec],
+    /// The number of cgroups that have lists on a node.
+    nr_memcgs: usize,
     /// The parts of the multi-generational LRU that are on.
     pub(crate) lru_gen: LruGenState,
     pub(super) filters: &'m [BloomFilter],
@@ -19,10 +23,43 @@ pub(crate) struct LruState<'m> {
 
 impl<'m> LruState<'m> {
     /// Makes the state of a machine whose only cgroup is the root.
-    pub(crate) fn new(memcgs: &[Memcg], filters: &'m [BloomFilter]) -> Self {
-        let order = MemcgLru::default();
-        order.add(memcgs, MemcgId::ROOT);
+    pub(crate) fn new(
+        nodes: &'m [Node],
+        lruvecs: &'m [Lruvec],
+        filters: &'m [BloomFilter],
+    ) -> Self {
         let free_filters = FreeList::of(filters.iter().map(|filter| &filter.next));
-        Self { memcgs: order, lru_gen: LruGenState::default(), filters, free_filters }
+        let (nr_memcgs, lru_gen) = (lruvecs.len() / nodes.len(), LruGenState::default());
+        let state = Self { nodes, lruvecs, nr_memcgs, lru_gen, filters, free_filters };
+        for (node, id) in nodes.iter().zip((0..).map(NodeId)) {
+            let lists = state.on_node(id);
+            lists[0].init(false, 0);
+            node.memcgs.add(lists, MemcgId::ROOT);
+        }
+        state
+    }
+
+    #[inline]
+    pub(crate) fn nodes(&self) -> &'m [Node] {
+        self.nodes
+    }
+
+    #[inline]
+    pub(super) fn node(&self, id: NodeId) -> &'m Node {
+        &self.nodes[usize::from(id.0)]
+    }
+
+    /// Returns the lists of a cgroup on a node.
+    #[inline]
+    pub(super) fn lruvec(&self, id: LruvecId) -> &'m Lruvec {
+        let [memcg, node] = [usize::from(id.memcg.0), usize::from(id.node.0)];
+        debug_assert!(memcg < self.nr_memcgs, "a cgroup of the table");
+        &self.lruvecs[node * self.nr_memcgs + memcg]
+    }
+
+    /// Returns the lists on a node, by cgroup.
+    #[inline]
+    pub(super) fn on_node(&self, id: NodeId) -> &'m [Lruvec] {
+        &self.lruvecs[usize::from(id.0) * self.nr_memcgs..][..self.nr_memcgs]
     }
 }

@@ -1,13 +1,13 @@
 //! Refault distance: the shadows of evicted folios, and the judgement of refaults by them.
 //!
-//! Each cgroup has a clock that counts the pages evicted and activated in its subtree. An evicted
-//! folio leaves the time in its shadow. If it refaults after fewer pages than the lists could have
-//! kept for it, it is part of the working set, and activated at once.
+//! Each cgroup has a clock on each node that counts the pages evicted and activated in its subtree.
+//! An evicted folio leaves the time in its shadow. If it refaults after fewer pages than the lists
+//! could have kept for it, it is part of the working set, and activated at once.
 
-use super::lru_list::LruList;
+use super::lru_list::{LruList, kind_of};
 use crate::engine::Engine;
 use crate::folio::{Folio, FolioFlags, LruFlags};
-use crate::id::{FolioId, FolioNr, MemcgId};
+use crate::id::{FolioId, FolioNr, LruvecId, MemcgId};
 use crate::memory::BadId;
 use crate::mm_state::MmState;
 use crate::page_cache::Shadow;
@@ -41,12 +41,12 @@ fn workingset_size(sizes: ListSizes, file: bool, swap: bool) -> u64 {
 }
 
 impl MmState<'_> {
-    /// Advances the clocks that shadows read, of the cgroup and all above (Linux 7.3.4,
+    /// Advances the clocks that shadows read, of the lruvec and all above (Linux 7.3.4,
     /// `workingset_age_nonresident`).
     #[inline]
-    pub(super) fn age_nonresident(&self, memcg: MemcgId, nr_pages: u64) {
-        for memcg in self.ancestors(memcg) {
-            memcg.lruvec.nonresident_age.fetch_add(nr_pages, Relaxed);
+    pub(super) fn age_nonresident(&self, id: LruvecId, nr_pages: u64) {
+        for lruvec in self.lruvecs_up(id) {
+            lruvec.nonresident_age.fetch_add(nr_pages, Relaxed);
         }
     }
 
@@ -57,10 +57,10 @@ impl MmState<'_> {
         if self.lru_gen_enabled() {
             return self.lru_gen_eviction(folio);
         }
-        let memcg = target.unwrap_or(MemcgId::ROOT);
-        let age = self.memcg(memcg).lruvec.nonresident_age.load(Relaxed);
-        self.age_nonresident(memcg, folio.nr_pages() as u64);
-        Shadow::new(age, memcg, folio.recency().contains(Recency::WORKINGSET))
+        let of = LruvecId { memcg: target.unwrap_or(MemcgId::ROOT), node: folio.node() };
+        let age = self.lruvec(of).nonresident_age.load(Relaxed);
+        self.age_nonresident(of, folio.nr_pages() as u64);
+        Shadow::new(age, of, folio.recency().contains(Recency::WORKINGSET))
     }
 }
 
@@ -88,6 +88,7 @@ impl<E: Env> Engine<'_, E> {
         }
         let file = !folio.flags().contains(FolioFlags::SWAPBACKED);
         let (nr, memcg) = (folio.nr_pages() as u64, folio.memcg());
+        let (of, kind) = (folio.lruvec(), kind_of(folio));
         let count = |anon: Counter, of_file: Counter| {
             maps.memcg(memcg).vmstat.add(if file { of_file } else { anon }, nr);
         };
@@ -96,11 +97,13 @@ impl<E: Env> Engine<'_, E> {
             return;
         }
         folio.update_lru(LruFlags::ACTIVE, LruFlags::empty());
-        maps.age_nonresident(memcg, nr);
+        maps.age_nonresident(of, nr);
         count(Counter::WorkingsetActivateAnon, Counter::WorkingsetActivateFile);
+        maps.lruvec(of).stat.activated[kind].fetch_add(nr, Relaxed);
         if shadow.was_workingset() {
             folio.note_use(Recency::WORKINGSET, Recency::NONE);
             count(Counter::WorkingsetRestoreAnon, Counter::WorkingsetRestoreFile);
+            maps.lruvec(of).stat.restored[kind].fetch_add(nr, Relaxed);
         }
     }
 }
@@ -111,7 +114,7 @@ impl MmState<'_> {
     /// answer is a guess, as in kernels.
     #[inline]
     fn is_recent(&self, shadow: Shadow, file: bool) -> bool {
-        let lruvec = &self.memcg(shadow.memcg()).lruvec;
+        let lruvec = self.lruvec(shadow.lruvec());
         let of = |anon, file| [lruvec.subtree_size(anon), lruvec.subtree_size(file)];
         let sizes = ListSizes {
             inactive: of(LruList::InactiveAnon, LruList::InactiveFile),

@@ -154,7 +154,7 @@ impl<E: Env> Engine<'_, E> {
         maps.folios.check_free(pfn, order)?;
         let id = self.take_folio().ok_or(OutOfTable(TableKind::Folios))?;
         let flags = flags | maps.mapping_at(mapping).kind().folio_flags();
-        maps.folio_at(id).init(pfn, order, mapping, index, flags);
+        maps.folio_at(id).init(pfn, order, mapping, index, flags, maps.node_of(pfn));
         maps.folios.take_frames(id);
         maps.mapping_at(mapping).named.fetch_add(1, Relaxed);
         Ok(id)

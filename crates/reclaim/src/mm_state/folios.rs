@@ -1,7 +1,7 @@
 //! Folios, and the frames that belong to them.
 
 use crate::folio::{Folio, MAX_FRAMES, MAX_NR_ZONES, placed};
-use crate::id::{FolioNr, NONE};
+use crate::id::{FolioNr, MAX_NUMNODES, NONE, NodeId};
 use crate::memory::{BadId, OutOfTable, TableKind};
 use crate::mm_state::free_list::FreeList;
 use core::array;
@@ -26,6 +26,23 @@ pub enum AddFolioError {
     FrameInUse,
 }
 
+/// The reason why a run of frames was not assigned to a node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum NodeStartError {
+    /// There is no such node ([`Limits::nodes`](crate::Limits)).
+    #[error(transparent)]
+    BadId(#[from] BadId),
+    /// The run does not begin after all runs of earlier calls.
+    #[error("runs of frames are named in ascending order")]
+    Order,
+    /// There are 32 runs already.
+    #[error("memory has at most 32 runs of frames on one node each")]
+    TooMany,
+}
+
+/// The number of runs of frames on one node that can be told apart.
+const NODE_STARTS: usize = 2 * MAX_NUMNODES;
+
 /// The tables of frames, of pages and of folios.
 #[derive(Debug)]
 pub(crate) struct Folios<'m> {
@@ -35,6 +52,9 @@ pub(crate) struct Folios<'m> {
     pub(crate) table: &'m [Folio],
     /// The first frame of each zone but the first, as folios have it ([`placed`]).
     zone_starts: [AtomicU64; MAX_NR_ZONES - 1],
+    /// The place of the first frame of each run of frames on one node, in order, and in its low
+    /// bits the node. Frames before the first run lie on node 0.
+    node_starts: [AtomicU64; NODE_STARTS],
     pub(super) free: FreeList,
 }
 
@@ -52,8 +72,9 @@ impl<'m> Folios<'m> {
             folio.clear_generation();
         }
         let zone_starts = array::from_fn(|_| AtomicU64::new(u64::MAX));
+        let node_starts = array::from_fn(|_| AtomicU64::new(u64::MAX));
         let free = FreeList::of(table.iter().map(|folio| &folio.mapping));
-        Self { base, frames, pages, table, zone_starts, free }
+        Self { base, frames, pages, table, zone_starts, node_starts, free }
     }
 
     #[inline]
@@ -144,6 +165,29 @@ impl<'m> Folios<'m> {
         // A zone may begin past all frames.
         let first = Pfn::new(first.get().min(MAX_FRAMES - 1));
         self.zone_starts[zone - 1].store(placed(first), Relaxed);
+    }
+
+    /// Lets the frames from `first` on lie on `node`.
+    pub(super) fn set_node_start(&self, first: Pfn, node: NodeId) -> Result<(), NodeStartError> {
+        let first = placed(Pfn::new(first.get().min(MAX_FRAMES - 1)));
+        let nr =
+            self.node_starts.iter().take_while(|start| start.load(Relaxed) != u64::MAX).count();
+        let last = nr.checked_sub(1).map(|last| self.node_starts[last].load(Relaxed));
+        if last.is_some_and(|last| last >= first) {
+            return Err(NodeStartError::Order);
+        }
+        let free = self.node_starts.get(nr).ok_or(NodeStartError::TooMany)?;
+        free.store(first | u64::from(node.0), Relaxed);
+        Ok(())
+    }
+
+    #[inline]
+    pub(super) fn node_of(&self, pfn: Pfn) -> NodeId {
+        // The node is in bits below the place, so that it makes no start larger than the place.
+        let of = placed(pfn) | (MAX_NUMNODES as u64 - 1);
+        let starts = self.node_starts.iter().map(|start| start.load(Relaxed));
+        let last = starts.take_while(|start| *start <= of).last();
+        NodeId(last.map_or(0, |start| start as u8))
     }
 
     #[inline]

@@ -8,7 +8,7 @@ mod free_list;
 use crate::cgroup::Cgroups;
 use crate::compaction::CompactionState;
 use crate::folio::{Folio, FolioGuard, MAX_FRAMES};
-use crate::id::{FolioId, FolioNr, MemcgId, NONE};
+use crate::id::{FolioId, FolioNr, MAX_NUMNODES, MemcgId, NONE, NodeId};
 use crate::lock::QueuedLock;
 use crate::lru::LruState;
 use crate::memory::{BadId, Memory, MemoryError, TableKind};
@@ -16,8 +16,8 @@ use crate::mm::{Deposits, Spaces};
 use crate::page_cache::{SLOT, Stored, Tags, words_for};
 use core::ptr;
 use core::sync::atomic::AtomicU32;
-pub use folios::AddFolioError;
 use folios::Folios;
+pub use folios::{AddFolioError, NodeStartError};
 pub(crate) use free_list::FreeList;
 use pageout_paging::Pfn;
 
@@ -54,6 +54,8 @@ impl<'m> MmState<'m> {
             mms,
             mappings,
             memcgs,
+            nodes,
+            lruvecs,
             shadows,
             slots,
             filters,
@@ -85,6 +87,16 @@ impl<'m> MmState<'m> {
         if memcgs.is_empty() {
             return Err(MemoryError::NoRoot);
         }
+        if nodes.is_empty() {
+            return Err(MemoryError::NoNode);
+        }
+        if nodes.len() > MAX_NUMNODES {
+            return Err(MemoryError::TooLong(TableKind::Nodes));
+        }
+        if lruvecs.len() != memcgs.len() * nodes.len() {
+            let (memcgs, nodes) = (memcgs.len(), nodes.len());
+            return Err(MemoryError::Lruvecs { found: lruvecs.len(), memcgs, nodes });
+        }
         if tags.len() < words_for(folios.len()) {
             return Err(MemoryError::FewTags { folios: folios.len() });
         }
@@ -94,7 +106,7 @@ impl<'m> MmState<'m> {
             spaces: Spaces::new(vmas, mms, mappings),
             stored: Stored::new(tags, shadows, slots),
             cgroups: Cgroups::new(memcgs),
-            lru: LruState::new(memcgs, filters),
+            lru: LruState::new(nodes, lruvecs, filters),
             free: QueuedLock::default(),
             dropped_tlb_batches: AtomicU32::new(0),
             compaction: CompactionState::default(),
@@ -122,6 +134,23 @@ impl<'m> MmState<'m> {
     /// If `zone` is not 1 to [`MAX_NR_ZONES`](crate::mglru::MAX_NR_ZONES) − 1.
     pub fn set_zone_start(&self, zone: usize, first: Pfn) {
         self.folios.set_zone_start(zone, first);
+    }
+
+    /// Lets the frames from `first` on lie on `node`, up to the first frame of the next call. All
+    /// frames lie on node 0 until this is called. A node may have several runs of frames. Call this
+    /// before adding folios.
+    ///
+    /// # Errors
+    /// [`NodeStartError`]; nothing is changed then.
+    pub fn set_node_start(&self, first: Pfn, node: NodeId) -> Result<(), NodeStartError> {
+        self.check_node(node)?;
+        self.folios.set_node_start(first, node)
+    }
+
+    /// Returns the node of a frame.
+    #[inline]
+    pub fn node_of(&self, pfn: Pfn) -> NodeId {
+        self.folios.node_of(pfn)
     }
 
     /// Returns the zone of a folio's frames, 0 to [`MAX_NR_ZONES`](crate::mglru::MAX_NR_ZONES) − 1.

@@ -2,10 +2,9 @@
 
 use super::scan::{DEF_PRIORITY, ScanControl};
 use crate::engine::Engine;
-use crate::id::MemcgId;
+use crate::id::{LruvecId, MemcgId};
 use crate::lru::{ANON, FILE, LruList, SWAP_CLUSTER_MAX};
 use crate::mm_state::MmState;
-use crate::vmstat::Counter;
 use core::sync::atomic::Ordering::Relaxed;
 use pageout_paging::Env;
 use pageout_uapi::{MAX_SWAPPINESS, SWAPPINESS_ANON_ONLY};
@@ -95,19 +94,20 @@ pub(super) fn rescale(targets: Targets, nr: Targets) -> Option<Targets> {
 }
 
 impl<E: Env> Engine<'_, E> {
-    /// Returns the recent cost of reclaiming each type from a cgroup and all below it, with the
-    /// cost since the last call added. Each page scanned in vain costs 1, and each transfer 32.
-    /// Both costs are halved until their sum is at most a quarter of the lists (Linux 7.3.4,
-    /// `prepare_scan_control`). The caller holds the tree's lock.
-    pub(super) fn update_cost(&mut self, top: MemcgId) -> [u64; 2] {
+    /// Returns the recent cost of reclaiming each type from a cgroup on a node and all below it,
+    /// with the cost since the last call added. Each page scanned in vain costs 1, and each
+    /// transfer 32. Both costs are halved until their sum is at most a quarter of the lists (Linux
+    /// 7.3.4, `prepare_scan_control`). The caller holds the tree's lock.
+    pub(super) fn update_cost(&mut self, top: LruvecId) -> [u64; 2] {
         let maps = self.maps;
         let guard = self.lock_lruvec(top);
-        let lruvec = &maps.memcg(top).lruvec;
+        let lruvec = guard.lruvec;
         let mut costs = [ANON, FILE].map(|kind| {
-            let rotated = maps.sum(top, [Counter::PgrotateAnon, Counter::PgrotateFile][kind]);
-            let restore = [Counter::WorkingsetRestoreAnon, Counter::WorkingsetRestoreFile][kind];
-            let written = if kind == ANON { maps.sum(top, Counter::NrVmscanWrite) } else { 0 };
-            let io = maps.sum(top, restore) + written;
+            let rotated = maps.sum_on_node(top, |of| &of.stat.rotated[kind]);
+            let restored = maps.sum_on_node(top, |of| &of.stat.restored[kind]);
+            let written =
+                if kind == ANON { maps.sum_on_node(top, |of| &of.stat.written) } else { 0 };
+            let io = restored + written;
             let cost = &lruvec.cost[kind];
             let nr_rotated = rotated - cost.last_rotated.swap(rotated, Relaxed);
             let nr_io = io - cost.last_io.swap(io, Relaxed);
@@ -124,24 +124,25 @@ impl<E: Env> Engine<'_, E> {
 }
 
 impl MmState<'_> {
-    /// Returns true if an inactive list of a cgroup and all below it is too short.
-    pub(super) fn inactive_list_is_low(&self, memcg: MemcgId, file: bool, page_shift: u32) -> bool {
+    /// Returns true if an inactive list of a cgroup on a node and all below it is too short.
+    pub(super) fn inactive_list_is_low(&self, of: LruvecId, file: bool, page_shift: u32) -> bool {
+        let lruvec = self.lruvec(of);
         let (inactive, active) = match file {
             false => (LruList::InactiveAnon, LruList::ActiveAnon),
             true => (LruList::InactiveFile, LruList::ActiveFile),
         };
-        inactive_is_low(self.lru_size(memcg, inactive), self.lru_size(memcg, active), page_shift)
+        inactive_is_low(lruvec.subtree_size(inactive), lruvec.subtree_size(active), page_shift)
     }
 
-    /// Returns the number of pages to scan of each list of one cgroup, in usable zones. Notes in
-    /// `sc` if low protection spared some.
+    /// Returns the number of pages to scan of each list of one cgroup on the node of this pass, in
+    /// usable zones. Notes in `sc` if low protection spared some.
     pub(super) fn get_scan_count(&self, id: MemcgId, sc: &mut ScanControl) -> Targets {
-        let memcg = self.memcg(id);
+        let (memcg, lruvec) = (self.memcg(id), self.lruvec(sc.lruvec(id)));
         let swappiness = sc.swappiness.unwrap_or_else(|| memcg.swappiness());
         let balance = scan_balance(sc, self.can_reclaim_anon(), swappiness);
         let protection = self.spare(id, sc);
         LruList::EVICTABLE.map(|list| {
-            let size = memcg.lruvec.size(list, ..=sc.reclaim_idx);
+            let size = lruvec.size(list, ..=sc.reclaim_idx);
             let size = unprotected(size, memcg.usage(), protection);
             let scan = size >> sc.priority;
             match balance {

@@ -1,7 +1,7 @@
 //! The goal and the state of one reclaim.
 
 use crate::folio::MAX_NR_ZONES;
-use crate::id::MemcgId;
+use crate::id::{LruvecId, MemcgId, NodeId};
 use crate::vmstat::Counter;
 
 /// The priority at which a reclaim starts (`DEF_PRIORITY`).
@@ -48,6 +48,8 @@ pub struct ScanControl {
     pub nr_to_reclaim: u64,
     /// The urgency, from 12 down to 0: n >> priority pages are scanned of a list of n.
     pub priority: u8,
+    /// The node from which this pass takes.
+    pub node: NodeId,
     /// The highest usable zone, 0 to 2.
     pub reclaim_idx: usize,
     /// The swappiness to use instead of the cgroups' own: 0 to 200, or 201 for only anonymous
@@ -106,6 +108,7 @@ impl ScanControl {
             target,
             nr_to_reclaim,
             priority: DEF_PRIORITY,
+            node: NodeId(0),
             reclaim_idx: MAX_NR_ZONES - 1,
             swappiness: None,
             may_unmap: true,
@@ -132,5 +135,11 @@ impl ScanControl {
     /// Returns the top of the subtree that is reclaimed.
     pub(super) fn top(&self) -> MemcgId {
         self.target.unwrap_or(MemcgId::ROOT)
+    }
+
+    /// Returns the lists of a cgroup on the node of this pass.
+    #[inline]
+    pub(super) fn lruvec(&self, memcg: MemcgId) -> LruvecId {
+        LruvecId { memcg, node: self.node }
     }
 }

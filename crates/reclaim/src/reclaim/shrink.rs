@@ -15,6 +15,7 @@ use crate::recency::Recency;
 use crate::unmap::{FREE_BATCH, TlbBatch};
 use crate::vmstat::Counter;
 use crate::world::{Submitted, World};
+use core::sync::atomic::Ordering::Relaxed;
 use pageout_paging::{Format, Observer, Rules, Stage};
 
 /// The findings of [`shrink_folio_list`], in pages (the kernel's `struct reclaim_stat`).
@@ -301,6 +302,8 @@ impl<W: World> Shrink<'_, '_, W> {
         let submitted = self.tlb_batch.write_out_at(guard, id);
         self.engine.world.observer().enter(Stage::Other);
         self.count(folio, Counter::NrVmscanWrite);
+        let stat = &self.engine.maps.lruvec(folio.lruvec()).stat;
+        stat.written.fetch_add(folio.nr_pages() as u64, Relaxed);
         let failed = matches!(submitted, Submitted::Failed(_));
         if folio.flags().contains(FolioFlags::SWAPCACHE) && !failed {
             self.count(folio, Counter::Pswpout);
@@ -391,7 +394,8 @@ impl<W: World> Engine<'_, W> {
     ) -> u64 {
         let mut isolated = FolioList::default();
         self.world.observer().enter(Stage::Isolate);
-        let what = Isolate { memcg, list, nr_to_scan, reclaim_idx: sc.reclaim_idx };
+        let (lruvec, reclaim_idx) = (sc.lruvec(memcg), sc.reclaim_idx);
+        let what = Isolate { lruvec, list, nr_to_scan, reclaim_idx };
         let seen = self.isolate(what, &mut isolated);
         let vmstat = &self.maps.memcg(memcg).vmstat;
         let [scan, steal, rotate] = match list.is_file() {
@@ -409,7 +413,10 @@ impl<W: World> Engine<'_, W> {
         vmstat.add(sc.agent.pgsteal(), nr_reclaimed);
         vmstat.add(steal, nr_reclaimed);
         vmstat.add(Counter::Pgactivate, stat.nr_activate);
-        vmstat.add(rotate, seen.scanned - nr_reclaimed);
+        let nr_rotated = seen.scanned - nr_reclaimed;
+        vmstat.add(rotate, nr_rotated);
+        let stats = &self.maps.lruvec(lruvec).stat;
+        stats.rotated[usize::from(list.is_file())].fetch_add(nr_rotated, Relaxed);
         // All are dirty folios that are not being written: the flushers are behind.
         if stat.nr_unqueued_dirty == seen.taken {
             self.cpu.events.wakeup_flusher += 1;
@@ -429,7 +436,8 @@ impl<W: World> Engine<'_, W> {
         let (maps, world) = (self.maps, self.world);
         let mut isolated = FolioList::default();
         world.observer().enter(Stage::Isolate);
-        let what = Isolate { memcg, list, nr_to_scan, reclaim_idx: sc.reclaim_idx };
+        let (lruvec, reclaim_idx) = (sc.lruvec(memcg), sc.reclaim_idx);
+        let what = Isolate { lruvec, list, nr_to_scan, reclaim_idx };
         let seen = self.isolate(what, &mut isolated);
         world.observer().enter(Stage::RmapWalk);
         let mut settled = FolioList::default();
@@ -457,6 +465,8 @@ impl<W: World> Engine<'_, W> {
         vmstat.add(Counter::Pgdeactivate, nr_deactivated);
         let rotate = if list.is_file() { Counter::PgrotateFile } else { Counter::PgrotateAnon };
         vmstat.add(rotate, nr_rotated);
+        let stats = &maps.lruvec(lruvec).stat;
+        stats.rotated[usize::from(list.is_file())].fetch_add(nr_rotated, Relaxed);
         nr_deactivated
     }
 }

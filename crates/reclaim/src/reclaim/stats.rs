@@ -1,12 +1,13 @@
 //! The counters that user space sees, by `memory.stat`, `memory.events` and `/proc/vmstat`.
 
 use crate::engine::Engine;
-use crate::id::MemcgId;
-use crate::lru::LruList;
+use crate::id::{LruvecId, MemcgId};
+use crate::lru::{LruList, Lruvec};
 use crate::mm_state::MmState;
 use crate::vmstat::Counter;
 use crate::world::World;
 use core::array;
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use pageout_paging::{Env, Format};
 use pageout_uapi::Stat;
 
@@ -46,6 +47,13 @@ impl MmState<'_> {
         let each = self.subtree(top).map(|id| self.memcg(id).vmstat.get(counter));
         let sum = each.fold(0, u64::wrapping_add);
         if (sum as i64) < 0 { 0 } else { sum }
+    }
+
+    /// Sums the events of a type over the lists of a subtree on one node. The caller holds the
+    /// tree's lock.
+    pub(super) fn sum_on_node(&self, top: LruvecId, of: impl Fn(&Lruvec) -> &AtomicU64) -> u64 {
+        let lruvecs = self.subtree(top.memcg).map(|memcg| LruvecId { memcg, ..top });
+        lruvecs.map(|id| of(self.lruvec(id)).load(Relaxed)).sum()
     }
 }
 

@@ -5,8 +5,9 @@ use super::scan::{Agent, DEF_PRIORITY, ScanControl, ScanState};
 use crate::cgroup::Protected;
 use crate::engine::Engine;
 use crate::folio::MAX_NR_ZONES;
-use crate::id::MemcgId;
+use crate::id::{LruvecId, MemcgId, NodeId};
 use crate::lru::{ANON, FILE, LruList, SWAP_CLUSTER_MAX};
+use crate::memory::BadId;
 use crate::mm_state::MmState;
 use crate::vmstat::Counter;
 use crate::world::World;
@@ -58,15 +59,19 @@ impl<W: World> Engine<'_, W> {
         self.do_try_to_free_pages(&mut sc)
     }
 
-    /// Reclaims in the background until the high watermark is met or nothing more can be reclaimed.
-    /// Returns true if it is met; while writes are in progress a later call may do more (Linux
-    /// 7.3.4, `balance_pgdat`, for one zone). If only inactive
-    /// pages of files were tried and none was reclaimed, tries again with both types.
-    pub fn balance(&mut self) -> bool {
+    /// Reclaims from a node in the background until its high watermark is met or nothing more can
+    /// be reclaimed. Returns true if it is met; while writes are in progress a later call may do
+    /// more (Linux 7.3.4, `balance_pgdat`, for one zone). If only inactive pages of files were
+    /// tried and none was reclaimed, tries again with both types.
+    ///
+    /// # Errors
+    /// [`BadId`] if there is no such node.
+    pub fn balance(&mut self, node: NodeId) -> Result<bool, BadId> {
         let maps = self.maps;
+        maps.check_node(node)?;
         maps.memcg(MemcgId::ROOT).vmstat.add(Counter::Pageoutrun, 1);
-        let goal = maps.high_watermark().max(SWAP_CLUSTER_MAX);
-        let mut sc = ScanControl::new(None, goal, Agent::Kswapd);
+        let goal = maps.high_watermark(node).max(SWAP_CLUSTER_MAX);
+        let mut sc = ScanControl { node, ..ScanControl::new(None, goal, Agent::Kswapd) };
         self.balance_with(&mut sc);
         let in_vain = sc.nr_reclaimed == 0 && sc.priority == 0;
         if in_vain && sc.state.cache_trim_mode_failed {
@@ -74,16 +79,16 @@ impl<W: World> Engine<'_, W> {
             sc.priority = DEF_PRIORITY;
             self.balance_with(&mut sc);
         }
-        self.snapshot_refaults(MemcgId::ROOT);
-        self.is_balanced()
+        self.snapshot_refaults(sc.lruvec(MemcgId::ROOT));
+        Ok(self.is_balanced(node))
     }
 
-    fn is_balanced(&self) -> bool {
-        self.world.free_pages() as u64 >= self.maps.high_watermark()
+    fn is_balanced(&self, node: NodeId) -> bool {
+        self.world.free_pages_on(node) as u64 >= self.maps.high_watermark(node)
     }
 
     fn balance_with(&mut self, sc: &mut ScanControl) {
-        while !self.is_balanced() && sc.priority > 0 {
+        while !self.is_balanced(sc.node) && sc.priority > 0 {
             self.age_node(sc);
             sc.nr_scanned = 0;
             let before = sc.nr_reclaimed;
@@ -100,7 +105,9 @@ impl<W: World> Engine<'_, W> {
     fn do_try_to_free_pages(&mut self, sc: &mut ScanControl) -> u64 {
         loop {
             self.rising_urgency(sc);
-            self.snapshot_refaults(sc.top());
+            for node in self.maps.nodes() {
+                self.snapshot_refaults(LruvecId { memcg: sc.top(), node });
+            }
             let state = &mut sc.state;
             if sc.nr_reclaimed > 0 {
                 return sc.nr_reclaimed;
@@ -123,7 +130,10 @@ impl<W: World> Engine<'_, W> {
         sc.priority = DEF_PRIORITY;
         loop {
             sc.nr_scanned = 0;
-            self.shrink_node(sc);
+            for node in self.maps.nodes() {
+                sc.node = node;
+                self.shrink_node(sc);
+            }
             if sc.nr_reclaimed >= sc.nr_to_reclaim || sc.priority == 0 {
                 return;
             }
@@ -131,8 +141,8 @@ impl<W: World> Engine<'_, W> {
         }
     }
 
-    /// Makes one pass over the target's subtree, and over both kinds of lists while they are being
-    /// switched (Linux 7.3.4, `shrink_node`).
+    /// Makes one pass over the target's subtree on one node, and over both kinds of lists while
+    /// they are being switched (Linux 7.3.4, `shrink_node`).
     fn shrink_node(&mut self, sc: &mut ScanControl) {
         let maps = self.maps;
         let tree = self.lock_tree();
@@ -171,8 +181,8 @@ impl<W: World> Engine<'_, W> {
     /// `prepare_scan_control`).
     fn prepare_scan_control(&mut self, sc: &mut ScanControl) {
         let maps = self.maps;
-        let top = sc.top();
-        let lruvec = &maps.memcg(top).lruvec;
+        let top = sc.lruvec(sc.top());
+        let lruvec = maps.lruvec(top);
         let refaults = maps.refaults(top);
         sc.state.cost = self.update_cost(top);
         for kind in [ANON, FILE] {
@@ -188,7 +198,8 @@ impl<W: World> Engine<'_, W> {
         if !sc.cgroup_reclaim() {
             let file = inactive_file + lruvec.subtree_size(LruList::ActiveFile);
             let anon = lruvec.subtree_size(LruList::InactiveAnon);
-            sc.state.file_is_tiny = file + self.world.free_pages() as u64 <= maps.high_watermark()
+            let free = self.world.free_pages_on(sc.node) as u64;
+            sc.state.file_is_tiny = file + free <= maps.high_watermark(sc.node)
                 && !may_deactivate[ANON]
                 && anon >> sc.priority > 0;
         }
@@ -201,13 +212,14 @@ impl<W: World> Engine<'_, W> {
         let maps = self.maps;
         let top = sc.top();
         let partial = sc.agent != Agent::Kswapd && !sc.state.memcg_full_walk;
-        let mut next = if partial { maps.walk_on(top, true) } else { Some(top) };
+        let on_node = sc.lruvec(top);
+        let mut next = if partial { maps.walk_on(on_node, true) } else { Some(top) };
         while let Some(id) = next {
             self.shrink_memcg(id, sc);
             if partial && sc.nr_reclaimed >= sc.nr_to_reclaim {
                 return;
             }
-            next = if partial { maps.walk_on(top, false) } else { maps.next_memcg(top, id) };
+            next = if partial { maps.walk_on(on_node, false) } else { maps.next_memcg(top, id) };
         }
     }
 
@@ -266,7 +278,7 @@ impl<W: World> Engine<'_, W> {
         }
         sc.nr_reclaimed += reclaimed;
         let page_shift = <W::Format as Format>::PAGE_SHIFT;
-        if maps.can_age_anon() && maps.inactive_list_is_low(id, false, page_shift) {
+        if maps.can_age_anon() && maps.inactive_list_is_low(sc.lruvec(id), false, page_shift) {
             self.shrink_active_list(id, LruList::ActiveAnon, SWAP_CLUSTER_MAX, sc);
         }
     }
@@ -305,7 +317,8 @@ impl<W: World> Engine<'_, W> {
     fn age_active_anon(&mut self, sc: &mut ScanControl) {
         let maps = self.maps;
         let page_shift = <W::Format as Format>::PAGE_SHIFT;
-        if !maps.can_age_anon() || !maps.inactive_list_is_low(MemcgId::ROOT, false, page_shift) {
+        let root = sc.lruvec(MemcgId::ROOT);
+        if !maps.can_age_anon() || !maps.inactive_list_is_low(root, false, page_shift) {
             return;
         }
         let tree = self.lock_tree();
@@ -316,7 +329,7 @@ impl<W: World> Engine<'_, W> {
     }
 
     /// Stores the number of refaults, so that the next reclaim can tell if there were more.
-    fn snapshot_refaults(&mut self, top: MemcgId) {
+    fn snapshot_refaults(&mut self, top: LruvecId) {
         let maps = self.maps;
         if maps.lru_gen_settled() {
             return;
@@ -324,16 +337,15 @@ impl<W: World> Engine<'_, W> {
         let tree = self.lock_tree();
         let refaults = maps.refaults(top);
         for kind in [ANON, FILE] {
-            maps.memcg(top).lruvec.refaults[kind].store(refaults[kind], Relaxed);
+            maps.lruvec(top).refaults[kind].store(refaults[kind], Relaxed);
         }
         drop(tree);
     }
 }
 
 impl MmState<'_> {
-    /// Returns the refaults of each type in a subtree that were activated at once.
-    fn refaults(&self, top: MemcgId) -> [u64; 2] {
-        [Counter::WorkingsetActivateAnon, Counter::WorkingsetActivateFile]
-            .map(|counter| self.sum(top, counter))
+    /// Returns the refaults of each type in a subtree on a node that were activated at once.
+    fn refaults(&self, top: LruvecId) -> [u64; 2] {
+        [ANON, FILE].map(|kind| self.sum_on_node(top, |of| &of.stat.activated[kind]))
     }
 }

@@ -133,6 +133,7 @@ pub(crate) const ROOM: Limits = Limits {
     mms: 4,
     mappings: 8,
     memcgs: 2,
+    nodes: 1,
     shadows: 16,
     slots: 64,
     filters: 4,

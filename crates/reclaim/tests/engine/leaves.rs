@@ -21,6 +21,7 @@ fn limits<F: Format>() -> Limits {
         mms: 4,
         mappings: 8,
         memcgs: 2,
+        nodes: 1,
         shadows: 16,
         slots: 4 * n,
         filters: 4,

@@ -15,7 +15,7 @@ fn shown(world: &W<'_>, memcg: MemcgId, full: bool) -> String {
     let (mut text, cpu) = (String::new(), &mut CpuCtx::new());
     let engine = world.maps.on(&world.env, cpu, tuning());
     let generations = engine.lru_gen_generations(memcg, full);
-    lru_gen::show(&mut text, memcg.0.into(), "/a/b", generations).expect("a string");
+    lru_gen::show(&mut text, memcg.0.into(), "/a/b", [(0, generations)]).expect("a string");
     text
 }
 

@@ -38,6 +38,7 @@ mod mglru_uses;
 mod mglru_walk;
 mod migrate;
 mod mlock;
+mod nodes;
 mod pressure;
 mod protect;
 mod recipes;

@@ -7,7 +7,7 @@ use pageout_paging::pte::SmallX86;
 use pageout_reclaim::mglru::LruGenCaps;
 use pageout_reclaim::{
     Agent, Counter, Errno, FolioFlags, FolioId, Frames, Limits, LruFlags, LruList, MappingId,
-    MemcgId, MmId, Recency, ReclaimOptions, ReclaimRequest, Tuning, VmFlags,
+    MemcgId, MmId, NodeId, Recency, ReclaimOptions, ReclaimRequest, Tuning, VmFlags,
 };
 use pageout_sim::Answer;
 use std::sync::atomic::Ordering::Relaxed;
@@ -340,8 +340,8 @@ fn the_background_stops_at_the_high_watermark() {
             read(world, file, 125, *group);
         }
         let free = world.env.free_pages() as u64;
-        world.maps.set_high_watermark(free + 100);
-        assert!(world.tuned(tuning).balance());
+        world.maps.set_high_watermark(NodeId(0), free + 100).expect("a node");
+        assert!(world.tuned(tuning).balance(NodeId(0)).expect("a node"));
         let got = world.env.free_pages() as u64 - free;
         // It goes on up to 64 pages above the watermark, and a round may take 64 more.
         assert!((100..=100 + 64 + 64).contains(&got), "{got}");
@@ -398,15 +398,18 @@ fn memory_in_use_is_kept_for_its_time_to_live() {
         for (now, young) in [(0, true), (1000, true), (1001, false)] {
             world.env.task.now_ms.store(now, Relaxed);
             let before = world.cpu.events().out_of_memory;
-            world.maps.set_high_watermark(world.env.free_pages() as u64 + 1);
-            world.tuned(tuning).balance();
+            world
+                .maps
+                .set_high_watermark(NodeId(0), world.env.free_pages() as u64 + 1)
+                .expect("a node");
+            world.tuned(tuning).balance(NodeId(0)).expect("a node");
             let said = world.cpu.events().out_of_memory - before;
             assert_eq!(said > 0, young, "at {now}");
         }
         world.maps.set_min_ttl_ms(0);
         let before = world.cpu.events().out_of_memory;
         world.env.task.now_ms.store(0, Relaxed);
-        world.tuned(tuning).balance();
+        world.tuned(tuning).balance(NodeId(0)).expect("a node");
         assert_eq!(world.cpu.events().out_of_memory, before, "0 is off");
     });
 }

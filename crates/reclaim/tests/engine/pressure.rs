@@ -5,7 +5,7 @@ use crate::world::{Arena, LIMITS, World, tuning};
 use pageout_paging::pte::SmallX86;
 use pageout_reclaim::{
     Agent, ChargeError, Counter, Errno, FolioFlags, FolioId, Frames, Limits, LruList, MappingId,
-    MemcgId, OutOfMemory, ReclaimOptions, ReclaimRequest,
+    MemcgId, NodeId, OutOfMemory, ReclaimOptions, ReclaimRequest,
 };
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -18,12 +18,12 @@ const PAGE: u64 = 4096;
 const DIRECT: ReclaimOptions =
     ReclaimOptions { may_swap: true, swappiness: None, agent: Agent::Direct };
 
-fn memcg(world: &mut W<'_>, parent: MemcgId) -> MemcgId {
+pub(crate) fn memcg(world: &mut W<'_>, parent: MemcgId) -> MemcgId {
     world.engine().add_memcg(parent).expect("room")
 }
 
 /// Reads one page of a file in, as a fault would.
-fn try_read(
+pub(crate) fn try_read(
     world: &mut W<'_>,
     file: MappingId,
     index: u64,
@@ -48,13 +48,13 @@ fn try_read(
     Ok(id)
 }
 
-fn read(world: &mut W<'_>, file: MappingId, pages: u64, memcg: MemcgId) {
+pub(crate) fn read(world: &mut W<'_>, file: MappingId, pages: u64, memcg: MemcgId) {
     for index in 0..pages {
         try_read(world, file, index, memcg).expect("room");
     }
 }
 
-fn is_cached(world: &mut W<'_>, file: MappingId, index: u64) -> bool {
+pub(crate) fn is_cached(world: &mut W<'_>, file: MappingId, index: u64) -> bool {
     let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
     let found = maps.on(env, cpu, tuning()).filemap_get_folio(file, index).expect("it lives");
     found
@@ -269,17 +269,17 @@ fn the_background_stops_at_the_high_watermark() {
     let file = world.file();
     read(&mut world, file, 500, MemcgId::ROOT);
     let free = world.env.free_pages() as u64;
-    assert!(world.engine().balance(), "no watermark is met");
+    assert!(world.engine().balance(NodeId(0)).expect("a node"), "no watermark is met");
     assert_eq!(world.env.free_pages() as u64, free);
-    world.maps.set_high_watermark(free + 100);
-    assert!(world.engine().balance());
+    world.maps.set_high_watermark(NodeId(0), free + 100).expect("a node");
+    assert!(world.engine().balance(NodeId(0)).expect("a node"));
     let got = world.env.free_pages() as u64 - free;
     assert!(got >= 100, "{got}");
     assert_eq!(counter(&mut world, MemcgId::ROOT, Counter::PgstealKswapd), got);
     assert_eq!(counter(&mut world, MemcgId::ROOT, Counter::Pageoutrun), 2);
-    world.maps.set_high_watermark(ROOM.frames as u64 + 1);
+    world.maps.set_high_watermark(NodeId(0), ROOM.frames as u64 + 1).expect("a node");
     let free = world.env.free_pages();
-    assert!(!world.engine().balance(), "not to be had");
+    assert!(!world.engine().balance(NodeId(0)).expect("a node"), "not to be had");
     assert!(world.env.free_pages() > free + 200, "but most of what there is was taken");
 }
 

@@ -8,7 +8,7 @@ use pageout_paging::young::YoungAlgorithm;
 use pageout_paging::{Format, Pfn};
 use pageout_reclaim::{
     Agent, Counter, FolioFlags, FolioId, Frames, Limits, LruFlags, LruList, MappingId, MemcgId,
-    MmId, Place, Recency, ReclaimOptions, SwapSlot, Tuning, Unmapping, VmFlags,
+    MmId, NodeId, Place, Recency, ReclaimOptions, SwapSlot, Tuning, Unmapping, VmFlags,
 };
 use pageout_sim::Answer;
 
@@ -121,9 +121,9 @@ fn only_dirty_folios_of_files_count_as_left_to_their_flushers<F: Format>(
     world.env.memory().storage.answers(Answer::Late);
     assert_eq!(reclaim(&mut world, tuning(algorithm, DEFERRED)), 0);
     // Background reclaim finds it again while it is being written out.
-    world.maps.set_high_watermark(world.env.free_pages() as u64 + 1);
+    world.maps.set_high_watermark(NodeId(0), world.env.free_pages() as u64 + 1).expect("a node");
     for _ in 0..4 {
-        assert!(!world.tuned(tuning(algorithm, DEFERRED)).balance());
+        assert!(!world.tuned(tuning(algorithm, DEFERRED)).balance(NodeId(0)).expect("a node"));
     }
     let vmstat = world.maps.memcg(ROOT).vmstat();
     assert!(vmstat.get(Counter::PgscanKswapd) > 0, "it was met");

@@ -5,8 +5,8 @@ use crate::world::{Arena, LIMITS, World, tuning};
 use pageout_paging::Pfn;
 use pageout_paging::pte::SmallX86;
 use pageout_reclaim::{
-    Counter, Errno, FolioFlags, Frames, Limits, LruList, MappingId, MemcgId, MmId, ReclaimRequest,
-    VmFlags,
+    Counter, Errno, FolioFlags, Frames, Limits, LruList, MappingId, MemcgId, MmId, NodeId,
+    ReclaimRequest, VmFlags,
 };
 
 type W<'a> = World<'a, SmallX86>;
@@ -157,9 +157,9 @@ fn the_background_starts_anew_with_both_when_files_alone_give_nothing() {
     let mut both = both(&mut arena, 128);
     hold_files(&mut both);
     let free = both.world.env.free_pages() as u64;
-    both.world.maps.set_high_watermark(free + 10);
+    both.world.maps.set_high_watermark(NodeId(0), free + 10).expect("a node");
     let world = &mut both.world;
-    assert!(world.engine().balance());
+    assert!(world.engine().balance(NodeId(0)).expect("a node"));
     let [anon, file] = both.stolen();
     assert!(anon >= 10 && file == 0, "{anon} and {file}");
 }

@@ -7,9 +7,9 @@ use pageout_paging::young::YoungAlgorithm;
 use pageout_paging::{Order, Pfn, VirtAddr};
 use pageout_reclaim::mglru::BloomFilter;
 use pageout_reclaim::{
-    AddFolioError, BadId, Folio, FolioFlags, FolioId, Limits, MapAs, Mapping, MappingId,
-    MappingKind, Memcg, Memory, MemoryError, Mm, MmState, MmapError, NewFolio, NewVma, OutOfTable,
-    Recency, Refs, RemoveError, ShadowEntry, Sizes, Slot, TableKind, VmFlags, Vma,
+    AddFolioError, BadId, Folio, FolioFlags, FolioId, Limits, Lruvec, MapAs, Mapping, MappingId,
+    MappingKind, Memcg, Memory, MemoryError, Mm, MmState, MmapError, NewFolio, NewVma, Node,
+    OutOfTable, Recency, Refs, RemoveError, ShadowEntry, Sizes, Slot, TableKind, VmFlags, Vma,
 };
 use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -54,6 +54,8 @@ fn sizes_are_what_the_slices_take() {
         + of(sizes.mappings, size_of::<Mapping>())
         + of(sizes.pages, size_of::<AtomicU8>())
         + of(sizes.memcgs, size_of::<Memcg>())
+        + of(sizes.nodes, size_of::<Node>())
+        + of(sizes.lruvecs, size_of::<Lruvec>())
         + of(sizes.shadows, size_of::<ShadowEntry>())
         + of(sizes.slots, size_of::<Slot>())
         + of(sizes.filters, size_of::<BloomFilter>());
@@ -117,6 +119,8 @@ fn frames_are_numbered_from_the_base() {
         mappings: &mut mappings,
         pages: &mut [],
         memcgs: &mut [Memcg::default()],
+        nodes: &mut [Node::default()],
+        lruvecs: &mut [Lruvec::default()],
         shadows: &mut [],
         slots: &mut [],
         filters: &mut [],

@@ -3,7 +3,7 @@
 use crate::model::Model;
 use pageout_paging::{Format, Rules};
 use pageout_reclaim::mglru::{LruGenCaps, MAX_NR_GENS, MAX_NR_ZONES, MIN_NR_GENS};
-use pageout_reclaim::{FolioFlags, FolioId, LruFlags, LruList, MemcgId};
+use pageout_reclaim::{FolioFlags, FolioId, LruFlags, LruList, LruvecId, MemcgId};
 use std::collections::BTreeMap;
 use std::iter::repeat_n;
 
@@ -19,23 +19,29 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
     /// it is listed in.
     pub(crate) fn audit_lists(&self, folios: &BTreeMap<FolioId, u64>) {
         let mut listed = Listed::new();
-        for (memcg, _) in self.memcgs.borrow().iter() {
-            let mut sizes = self.audit_generations(*memcg, &mut listed);
+        for lruvec in self.lruvecs() {
+            let mut sizes = self.audit_generations(lruvec, &mut listed);
             for list in LruList::ALL {
-                for id in self.maps.lru_folios(*memcg, list) {
+                for id in self.maps.lru_folios(lruvec, list) {
                     let folio = self.maps.folio(id).expect("it lives");
                     assert_eq!(LruList::of(folio), list, "{id:?}: {folio:?}");
                     assert_eq!(folio.recency().generation(), None, "{id:?} of {list:?} is in one");
                     assert_eq!(folio.listed_in(), None, "{id:?} of {list:?} is listed in one");
-                    self.audit_listed(*memcg, id, &mut listed);
+                    self.audit_listed(lruvec, id, &mut listed);
                     sizes[list as usize] += folio.nr_pages() as u64;
                 }
             }
             for list in LruList::ALL {
-                let (pages, counted) = (sizes[list as usize], self.maps.lru_size_own(*memcg, list));
-                assert_eq!(pages, counted, "{list:?} of {memcg:?}");
+                let (pages, counted) = (sizes[list as usize], self.maps.lru_size_own(lruvec, list));
+                assert_eq!(pages, counted, "{list:?} of {lruvec:?}");
+            }
+        }
+        for (memcg, _) in self.memcgs.borrow().iter() {
+            for list in LruList::ALL {
                 let below = self.below(*memcg).into_iter();
-                let sum: u64 = below.map(|id| self.maps.lru_size_own(id, list)).sum();
+                let lruvecs = below
+                    .flat_map(|memcg| self.maps.nodes().map(move |node| LruvecId { memcg, node }));
+                let sum: u64 = lruvecs.map(|id| self.maps.lru_size_own(id, list)).sum();
                 assert_eq!(sum, self.maps.lru_size(*memcg, list), "{list:?} below {memcg:?}");
             }
         }
@@ -46,18 +52,30 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         assert!(listed.keys().all(|id| folios.contains_key(id)), "no free folio is on a list");
     }
 
-    /// Checks a folio that was found on a list of `memcg`.
-    fn audit_listed(&self, memcg: MemcgId, id: FolioId, listed: &mut Listed) {
+    /// Returns the lists of all cgroups on all nodes.
+    pub(crate) fn lruvecs(&self) -> Vec<LruvecId> {
+        let memcgs = self.memcgs.borrow();
+        let on_nodes = |(memcg, _): &(MemcgId, MemcgId)| {
+            let memcg = *memcg;
+            self.maps.nodes().map(move |node| LruvecId { memcg, node })
+        };
+        memcgs.iter().flat_map(on_nodes).collect()
+    }
+
+    /// Checks a folio that was found on a list of `lruvec`.
+    fn audit_listed(&self, lruvec: LruvecId, id: FolioId, listed: &mut Listed) {
         let folio = self.maps.folio(id).expect("it lives");
-        assert_eq!(folio.memcg(), memcg, "{id:?}: {folio:?}");
+        assert_eq!(folio.memcg(), lruvec.memcg, "{id:?}: {folio:?}");
+        assert_eq!(folio.node(), lruvec.node, "{id:?}: {folio:?}");
+        assert_eq!(self.maps.node_of(folio.pfn()), lruvec.node, "{id:?}: {folio:?}");
         assert!(folio.lru().contains(LruFlags::LRU), "{id:?} is on a list and knows: {folio:?}");
         assert_eq!(listed.insert(id, folio.lru()), None, "{id:?} is on one list");
     }
 
     /// Checks that each generation counts the pages in it, whatever list they are on. Returns the
     /// pages of each classic list that generations replace.
-    fn audit_generations(&self, memcg: MemcgId, listed: &mut Listed) -> [u64; 5] {
-        let (max, min) = self.maps.lru_gen_seqs(memcg);
+    fn audit_generations(&self, lruvec: LruvecId, listed: &mut Listed) -> [u64; 5] {
+        let (max, min) = self.maps.lru_gen_seqs(lruvec);
         let mut found = Generations::default();
         for kind in 0..2 {
             let nr = max + 1 - min[kind];
@@ -65,8 +83,8 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             for (generation, zone) in
                 (0..MAX_NR_GENS).flat_map(|g| (0..MAX_NR_ZONES).map(move |z| (g, z)))
             {
-                for id in self.maps.lru_gen_folios(memcg, generation, kind, zone) {
-                    self.audit_listed(memcg, id, listed);
+                for id in self.maps.lru_gen_folios(lruvec, generation, kind, zone) {
+                    self.audit_listed(lruvec, id, listed);
                     let is_in = self.audit_place(id, (generation, kind, zone));
                     found[is_in][kind][zone] +=
                         self.maps.folio(id).expect("it lives").nr_pages() as i64;
@@ -75,18 +93,18 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         }
         let in_use = self.maps.lru_gen_caps().contains(LruGenCaps::CORE);
         let empty = found.as_flattened().as_flattened().iter().all(|pages| *pages == 0);
-        assert!(in_use || empty, "generations of {memcg:?} are not in use: {found:?}");
-        let classic = LruList::EVICTABLE.iter().map(|list| self.maps.lru_folios(memcg, *list));
-        assert!(!in_use || classic.map(Iterator::count).eq(repeat_n(0, 4)), "lists of {memcg:?}");
+        assert!(in_use || empty, "generations of {lruvec:?} are not in use: {found:?}");
+        let classic = LruList::EVICTABLE.iter().map(|list| self.maps.lru_folios(lruvec, *list));
+        assert!(!in_use || classic.map(Iterator::count).eq(repeat_n(0, 4)), "lists of {lruvec:?}");
         let mut sizes = [0; 5];
         for (generation, of) in found.iter().enumerate() {
             for (kind, zones) in of.iter().enumerate() {
                 for (zone, pages) in zones.iter().enumerate() {
-                    let counted = self.maps.lru_gen_size(memcg, generation, kind, zone);
+                    let counted = self.maps.lru_gen_size(lruvec, generation, kind, zone);
                     let name = (generation, kind, zone);
                     assert_eq!(
                         counted, *pages,
-                        "pages of generation, type, zone {name:?} of {memcg:?}"
+                        "pages of generation, type, zone {name:?} of {lruvec:?}"
                     );
                 }
                 let active =
@@ -121,11 +139,13 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         let idle = self.cpus.iter().all(|cpu| cpu.borrow().is_idle());
         assert!(idle, "no CPU holds a lock or keeps anything for later");
         let memcgs = self.memcgs.borrow();
-        let mut visited: Vec<_> = self.maps.lru_gen_memcgs().collect();
-        visited.sort();
         let mut all: Vec<_> = memcgs.iter().map(|(id, _)| *id).collect();
         all.sort();
-        assert_eq!(visited, all, "cgroups that reclaim of the whole machine visits, and all");
+        for node in self.maps.nodes() {
+            let mut visited: Vec<_> = self.maps.lru_gen_memcgs(node).collect();
+            visited.sort();
+            assert_eq!(visited, all, "cgroups that reclaim of {node:?} visits, and all");
+        }
         for id in all {
             let truth = self.truth.borrow();
             let living = truth.processes.iter().flatten().filter(|process| process.memcg == id);
@@ -134,7 +154,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             [&mut living, &mut walked].into_iter().for_each(|mms| mms.sort());
             assert_eq!(walked, living, "address spaces listed in {id:?}, and in it");
         }
-        let owned = memcgs.iter().flat_map(|(id, _)| self.maps.lru_gen_filters(*id));
+        let owned = self.lruvecs().into_iter().flat_map(|id| self.maps.lru_gen_filters(id));
         let mut filters: Vec<_> = owned.chain(self.maps.lru_gen_free_filters()).collect();
         filters.sort();
         assert!(filters.into_iter().eq(0..self.filters as u32), "filters are owned once, or free");

@@ -15,6 +15,7 @@ pub(crate) const ROOM: Limits = Limits {
     mms: 5,
     mappings: 12,
     memcgs: 4,
+    nodes: 2,
     shadows: 8,
     slots: 100,
     filters: 4,

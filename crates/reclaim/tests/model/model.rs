@@ -26,6 +26,8 @@ pub(crate) struct Machine {
     pub(crate) nonleaf: bool,
     /// True if memory has three zones, not one.
     pub(crate) zones: bool,
+    /// True if some runs of frames lie on a second node.
+    pub(crate) nodes: bool,
     /// The parts of the multi-generational LRU that are on at first.
     pub(crate) lru_gen: LruGenCaps,
 }
@@ -37,6 +39,7 @@ impl Machine {
         range_limit: usize::MAX,
         nonleaf: false,
         zones: false,
+        nodes: false,
         lru_gen: LruGenCaps::empty(),
     };
 

@@ -4,7 +4,7 @@ use crate::model::Model;
 use crate::steps::Op;
 use pageout_paging::{Format, Order, Pfn, Rules};
 use pageout_reclaim::mglru::LruGenCaps;
-use pageout_reclaim::{Errno, Frames, ReclaimRequest, Targets};
+use pageout_reclaim::{Errno, Frames, LruvecId, NodeId, ReclaimRequest, Targets};
 use pageout_sim::Ground;
 use pageout_uapi::lru_gen::{Command, Operation};
 
@@ -34,9 +34,9 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             Op::ReclaimAll => self.with_engine(|engine| {
                 engine.try_to_free_pages();
             }),
-            Op::Balance { high } => {
-                self.maps.set_high_watermark(high);
-                self.with_engine(|engine| engine.balance());
+            Op::Balance { node, high } => {
+                self.maps.set_high_watermark(NodeId(node), high).expect("a node");
+                self.with_engine(|engine| engine.balance(NodeId(node)).expect("a node"));
             }
             Op::ReclaimZone { zone } => self.with_engine(|engine| {
                 engine.try_to_free_pages_of(zone);
@@ -45,11 +45,11 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             Op::MinTtl { ms } => {
                 self.maps.set_min_ttl_ms(ms);
             }
-            Op::Age { memcg, older, swappiness, force } => {
-                self.command(Operation::Age, memcg, older, (swappiness, u64::from(force)));
+            Op::Age { memcg, node, older, swappiness, force } => {
+                self.command(Operation::Age, (memcg, node), older, (swappiness, u64::from(force)));
             }
-            Op::EvictGenerations { memcg, older, swappiness, pages } => {
-                self.command(Operation::Evict, memcg, older, (swappiness, pages));
+            Op::EvictGenerations { memcg, node, older, swappiness, pages } => {
+                self.command(Operation::Evict, (memcg, node), older, (swappiness, pages));
             }
             Op::MarkAccessed { file, page } => self.mark_accessed(file, page),
             _ => unreachable!("{op:?} is none of reclaim's"),
@@ -100,15 +100,15 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
     fn command(
         &self,
         operation: Operation,
-        memcg: usize,
+        (memcg, node): (usize, u8),
         older: u64,
         (swappiness, option): (u8, u64),
     ) {
-        let memcg = self.memcg(memcg);
-        let seq = self.maps.lru_gen_seqs(memcg).0 - older;
+        let lruvec = LruvecId { memcg: self.memcg(memcg), node: NodeId(node) };
+        let seq = self.maps.lru_gen_seqs(lruvec).0 - older;
         let swappiness = Some(swappiness);
-        let command =
-            Command { operation, memcg: memcg.0.into(), node: 0, seq, swappiness, option };
+        let memcg = lruvec.memcg.0.into();
+        let command = Command { operation, memcg, node: node.into(), seq, swappiness, option };
         let done = self.with_engine(|engine| engine.lru_gen_command(&command));
         let refused = match operation {
             Operation::Age => Err(Errno::EEXIST),

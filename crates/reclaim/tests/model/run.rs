@@ -7,7 +7,7 @@ use pageout_paging::mmu::Asid;
 use pageout_paging::walk::{Descent, descend};
 use pageout_paging::{Format, Level, Notifier, Order, Pfn, Rules, Table, VirtAddr, VirtRange};
 use pageout_reclaim::{
-    Advice, Compacted, Engine, Frames, IoError, MappingKind, MemcgId, MmapError, NewVma,
+    Advice, Compacted, Engine, Frames, IoError, MappingKind, MemcgId, MmapError, NewVma, NodeId,
     SpaceError, TruncateError, VmFlags,
 };
 use pageout_sim::{Answer, Ground, Tlb, Transfer};
@@ -37,10 +37,17 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             }
         });
         self.memcgs.borrow_mut().push((MemcgId::ROOT, MemcgId::ROOT));
-        let Machine { zones, lru_gen, .. } = self.machine.get();
+        let Machine { zones, nodes, lru_gen, .. } = self.machine.get();
         let frames = self.hardware.memory().frames().len();
         for zone in if zones { 1..3 } else { 0..0 } {
             self.maps.set_zone_start(zone, Pfn::new((zone * frames / 3) as u64));
+        }
+        // Node 1 has frames of two zones, between two runs of node 0.
+        let starts = [(frames / 2, 1), (frames / 6 * 5, 0)];
+        for (first, node) in starts.into_iter().filter(|_| nodes) {
+            let (first, node) = (Pfn::new(first as u64), NodeId(node));
+            self.maps.set_node_start(first, node).expect("in order");
+            self.hardware.memory().nodes.push((first, node));
         }
         self.run(&Op::SwitchLruGen { caps: lru_gen.bits() });
         self.truth.borrow_mut().processes.resize(steps::PROCESSES, None);

@@ -108,6 +108,7 @@ pub(crate) enum Op {
     },
     ReclaimAll,
     Balance {
+        node: u8,
         high: u64,
     },
     SetMax {
@@ -139,6 +140,7 @@ pub(crate) enum Op {
     /// Opens a generation after the youngest, or asks for one after an older one.
     Age {
         memcg: usize,
+        node: u8,
         older: u64,
         swappiness: u8,
         force: bool,
@@ -146,6 +148,7 @@ pub(crate) enum Op {
     /// Evicts generations up to the one that is `older` generations older than the youngest.
     EvictGenerations {
         memcg: usize,
+        node: u8,
         older: u64,
         swappiness: u8,
         pages: u64,
@@ -386,7 +389,7 @@ fn reclaim() -> BoxedStrategy<Op> {
         }),
         3 => Just(Op::ReclaimAll),
         1 => (0..3_usize).prop_map(|zone| Op::ReclaimZone { zone }),
-        1 => (0..80_u64).prop_map(|high| Op::Balance { high }),
+        1 => (0..2_u8, 0..80_u64).prop_map(|(node, high)| Op::Balance { node, high }),
     ]
     .boxed()
 }
@@ -434,16 +437,23 @@ fn switch() -> BoxedStrategy<Op> {
 fn age() -> BoxedStrategy<Op> {
     let older = prop_oneof![4 => Just(0), 1 => 1..3_u64];
     let swappiness = prop_oneof![4 => Just(100), 1 => Just(0), 1 => Just(201)];
-    (0..4_usize, older, swappiness, any::<bool>())
-        .prop_map(|(memcg, older, swappiness, force)| Op::Age { memcg, older, swappiness, force })
+    (0..4_usize, 0..2_u8, older, swappiness, any::<bool>())
+        .prop_map(|(memcg, node, older, swappiness, force)| Op::Age {
+            memcg,
+            node,
+            older,
+            swappiness,
+            force,
+        })
         .boxed()
 }
 
 fn lru_gen() -> BoxedStrategy<Op> {
     let swappiness = prop_oneof![4 => Just(100), 1 => Just(0), 1 => Just(201)];
-    let evict = (0..4_usize, 0..4_u64, swappiness, 0..64_u64).prop_map(
-        |(memcg, older, swappiness, pages)| Op::EvictGenerations {
+    let evict = (0..4_usize, 0..2_u8, 0..4_u64, swappiness, 0..64_u64).prop_map(
+        |(memcg, node, older, swappiness, pages)| Op::EvictGenerations {
             memcg,
+            node,
             older,
             swappiness,
             pages,
@@ -684,13 +694,14 @@ pub(crate) fn machine() -> impl Strategy<Value = Machine> {
     let shootdown = prop_oneof![Just(Shootdown::Broadcast), Just(Shootdown::Ipi)];
     let limit = prop_oneof![3 => Just(usize::MAX), 1 => Just(3)];
     let bits = prop_oneof![2 => Just([true; CPUS]), 1 => any::<[bool; CPUS]>()];
-    (shootdown, bits, limit, any::<[bool; 2]>(), caps()).prop_map(
-        |(shootdown, sets_bits, range_limit, [nonleaf, zones], lru_gen)| Machine {
+    (shootdown, bits, limit, any::<[bool; 3]>(), caps()).prop_map(
+        |(shootdown, sets_bits, range_limit, [nonleaf, zones, nodes], lru_gen)| Machine {
             shootdown,
             sets_bits,
             range_limit,
             nonleaf,
             zones,
+            nodes,
             lru_gen,
         },
     )

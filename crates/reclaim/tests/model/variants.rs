@@ -49,8 +49,9 @@ impl End {
 fn end<F: Format, R: Rules>(model: &Model<'_, '_, F, R>) -> End {
     let mut memory = model.hardware.memory();
     let memcgs = model.memcgs.borrow();
-    let all = || memcgs.iter().flat_map(|(id, _)| LruList::ALL.map(|list| (*id, list)));
-    let lists = all().flat_map(|(memcg, list)| model.maps.lru_folios(memcg, list));
+    let lruvecs = model.lruvecs().into_iter();
+    let all = lruvecs.flat_map(|id| LruList::ALL.map(|list| (id, list)));
+    let lists = all.flat_map(|(id, list)| model.maps.lru_folios(id, list));
     let known = |id| (id, format!("{:?}", model.maps.folio(id).expect("it lives")));
     let counted = memcgs.iter().flat_map(|(id, _)| {
         Counter::ALL.iter().map(|counter| model.maps.memcg(*id).vmstat().get(*counter))

@@ -115,21 +115,27 @@ fn marked<const N: usize>(out: &mut fmt::Formatter<'_>, figures: [(u64, char); N
     figures.into_iter().try_for_each(|(n, mark)| write!(out, " {n:>10}{mark}"))
 }
 
-/// Writes the part of a cgroup with one node, 0: its id and path, and its generations, each with
-/// its details in `lru_gen_full`.
+/// Writes the part of a cgroup: its id and path, and for each node the generations, each with its
+/// details in `lru_gen_full`.
 ///
 /// # Errors
 /// Those of `out`.
-pub fn show(
+pub fn show<G>(
     out: &mut impl Write,
     memcg: u64,
     path: impl Display,
-    generations: impl IntoIterator<Item = (Generation, Option<Detail>)>,
-) -> fmt::Result {
-    writeln!(out, "memcg {memcg} {path}\n node {:>5}", 0)?;
-    for (generation, detail) in generations {
-        write!(out, "{generation}")?;
-        detail.map_or(Ok(()), |detail| write!(out, "{detail}"))?;
+    nodes: impl IntoIterator<Item = (u32, G)>,
+) -> fmt::Result
+where
+    G: IntoIterator<Item = (Generation, Option<Detail>)>,
+{
+    writeln!(out, "memcg {memcg} {path}")?;
+    for (node, generations) in nodes {
+        writeln!(out, " node {node:>5}")?;
+        for (generation, detail) in generations {
+            write!(out, "{generation}")?;
+            detail.map_or(Ok(()), |detail| write!(out, "{detail}"))?;
+        }
     }
     Ok(())
 }

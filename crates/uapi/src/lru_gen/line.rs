@@ -102,7 +102,7 @@ mod tests {
         let young = Generation { seq: 5, ..old };
         let mut text = String::new();
         let detail = Detail { tiers, walk: Some(walk) };
-        show(&mut text, 7, "/a b", [(old, None), (young, Some(detail))]).unwrap();
+        show(&mut text, 7, "/a b", [(0, [(old, None), (young, Some(detail))])]).unwrap();
         let lines: Vec<Line<'_>> = text.lines().map(|line| Line::parse(line).unwrap()).collect();
         let again = Line::Generation(young);
         let first = [Line::Memcg(7, "/a b"), Line::Node(0), Line::Generation(old), again];

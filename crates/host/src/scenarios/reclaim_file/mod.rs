@@ -38,6 +38,7 @@ impl HostScenario for ReclaimFile {
             // The file, and anonymous memory of each process.
             mappings: 1 + processes,
             memcgs: 1,
+            nodes: 1,
             shadows: folios,
             slots: anon,
             // Each cgroup has two, the root included.

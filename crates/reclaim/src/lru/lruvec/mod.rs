@@ -1,14 +1,18 @@
 //! The LRU lists of one cgroup on one node, and the numbers that reclaim balances them by.
 
 pub(super) mod place;
+mod stat;
 
 use super::lru_list::LruList;
 use crate::folio::MAX_NR_ZONES;
+use crate::id::MemcgId;
 use crate::list::Ends;
 use crate::lock::QueuedLock;
 use crate::lru::mglru::lrugen::LruGen;
+use crate::lru::mglru::{MemcgLruLink, MmIteration};
 use core::ops::RangeToInclusive;
-use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use core::sync::atomic::{AtomicU16, AtomicU64, Ordering::Relaxed};
+use stat::LruvecStat;
 
 /// The recent cost of reclaiming one type, and the counters that reclaim computed it from last
 /// time, in pages (`struct lru_cost`). It changes only under the lruvec's lock.
@@ -20,10 +24,10 @@ pub(crate) struct LruCost {
     pub(crate) last_io: AtomicU64,
 }
 
-/// All list state of a cgroup on a node. Lists and their own sizes change only under `lock`. Sums
+/// All state of a cgroup on a node. Lists and their own sizes change only under `lock`. Sums
 /// over the subtree change with any of its lists.
 #[derive(Debug, Default)]
-pub(crate) struct Lruvec {
+pub struct Lruvec {
     lock: QueuedLock,
     pub(super) lists: [Ends; 5],
     /// The pages on each list, by zone.
@@ -34,16 +38,26 @@ pub(crate) struct Lruvec {
     pub(crate) cost: [LruCost; 2],
     /// The pages evicted or activated so far in the subtree: the clock that shadows read.
     pub(super) nonresident_age: AtomicU64,
-    /// The `workingset_activate` counter of each type at the last reclaim.
+    /// The refaults of each type that were activated at once, at the last reclaim.
     pub(crate) refaults: [AtomicU64; 2],
+    pub(crate) stat: LruvecStat,
     /// The generations, if they are in use.
-    pub(super) generations: LruGen,
+    pub(crate) generations: LruGen,
+    /// The iterations of walks of the cgroup's address spaces.
+    pub(crate) iteration: MmIteration,
+    /// The place in the order in which reclaim of the whole node visits cgroups.
+    pub(crate) lru_link: MemcgLruLink,
+    /// The cgroup at which the last partial walk of the subtree stopped.
+    pub(super) walked: AtomicU16,
 }
 
 impl Lruvec {
     /// Empties the lists. The generations begin at time `now`, and are in use if `lru_gen` is set.
     pub(crate) fn init(&self, lru_gen: bool, now: u64) {
         self.generations.init(lru_gen, now);
+        self.iteration.init();
+        self.stat.clear();
+        self.walked.store(MemcgId::NONE.0, Relaxed);
         self.lists.iter().for_each(Ends::clear);
         let sizes = self.nr_pages.as_flattened().iter().chain(&self.subtree).chain(&self.refaults);
         let costs = self.cost.iter().flat_map(|of| [&of.count, &of.last_rotated, &of.last_io]);

@@ -1,8 +1,9 @@
 //! Puts folios on the LRU lists of a cgroup and takes them off.
 
+use super::Lruvec;
 use crate::engine::Engine;
 use crate::folio::{Folio, FolioFlags, LruFlags, MAX_NR_ZONES};
-use crate::id::{FolioId, FolioNr, MemcgId};
+use crate::id::{FolioId, FolioNr, LruvecId, MemcgId};
 use crate::lock::WriteGuard;
 use crate::lru::lru_list::{LruList, Zones, kind_of};
 use crate::lru::mglru::gen_from_seq;
@@ -13,53 +14,60 @@ use crate::rank::{Rank, Ranked};
 use core::sync::atomic::Ordering::Relaxed;
 use pageout_paging::{Env, Rules};
 
-/// The guard of a lruvec's lock, with the lruvec's cgroup.
+/// The guard of a lruvec's lock, with the lruvec.
 #[derive(Debug)]
 pub(crate) struct LruGuard<'a> {
-    pub(crate) memcg: MemcgId,
+    pub(crate) id: LruvecId,
+    pub(crate) lruvec: &'a Lruvec,
     /// True if evictable folios join a generation, not a classic list.
     pub(in crate::lru) generations: bool,
     _lock: Ranked<'a, WriteGuard<'a>>,
 }
 
 impl MmState<'_> {
-    /// Returns the number of pages on a list of a cgroup and of all below it.
+    /// Returns the number of pages on a list of a cgroup and of all below it, on all nodes.
     pub fn lru_size(&self, memcg: MemcgId, list: LruList) -> u64 {
-        self.memcg(memcg).lruvec.subtree_size(list)
+        self.lruvecs_of(memcg).map(|lruvec| lruvec.subtree_size(list)).sum()
     }
 
-    /// Returns the number of pages on a list of a cgroup itself.
+    /// Returns the number of pages on a list of a cgroup itself on a node. A cgroup alone stands
+    /// for its lists on node 0.
     #[inline]
-    pub fn lru_size_own(&self, memcg: MemcgId, list: LruList) -> u64 {
-        self.memcg(memcg).lruvec.size(list, ..=MAX_NR_ZONES - 1)
+    pub fn lru_size_own(&self, lruvec: impl Into<LruvecId>, list: LruList) -> u64 {
+        self.lruvec(lruvec.into()).size(list, ..=MAX_NR_ZONES - 1)
     }
 
-    /// Returns the folios on a list of a cgroup itself, head first. The caller keeps others from
-    /// changing the list meanwhile.
-    pub fn lru_folios(&self, memcg: MemcgId, list: LruList) -> impl Iterator<Item = FolioId> {
-        let listed = self.memcg(memcg).lruvec.lists[list as usize].iter(self.folios.table);
+    /// Returns the folios on a list of a cgroup itself on a node, head first. A cgroup alone stands
+    /// for its lists on node 0. The caller keeps others from changing the list meanwhile.
+    pub fn lru_folios(
+        &self,
+        lruvec: impl Into<LruvecId>,
+        list: LruList,
+    ) -> impl Iterator<Item = FolioId> {
+        let listed = self.lruvec(lruvec.into()).lists[list as usize].iter(self.folios.table);
         listed.map(|nr| self.folio_id(nr))
     }
 }
 
 impl<'e, E: Env> Engine<'e, E> {
-    /// Locks the lists of one cgroup.
+    /// Locks the lists of one cgroup on one node.
     #[inline]
-    pub(crate) fn lock_lruvec(&self, memcg: MemcgId) -> Noted<'e, E, LruGuard<'e>> {
+    pub(crate) fn lock_lruvec(&self, id: LruvecId) -> Noted<'e, E, LruGuard<'e>> {
         let maps = self.maps;
-        let lock = self.lock_write(Rank::Lru, &maps.memcg(memcg).lruvec.lock);
-        let in_use = maps.lru_gen(memcg).enabled.load(Relaxed);
+        let lruvec = maps.lruvec(id);
+        let lock = self.lock_write(Rank::Lru, &lruvec.lock);
+        let in_use = lruvec.generations.enabled.load(Relaxed);
         let generations = E::Rules::joins_generation(in_use, maps.lru_gen_switching());
-        lock.map(|lock| LruGuard { memcg, generations, _lock: lock })
+        lock.map(|lock| LruGuard { id, lruvec, generations, _lock: lock })
     }
 
     /// Locks the lists that the folio is on or would be put on. While the lock is held, the folio
-    /// stays charged to the same cgroup.
+    /// stays charged to the same cgroup, and a folio on a list stays on its node.
     #[inline]
     pub(crate) fn lock_lruvec_of(&self, folio: &Folio) -> Noted<'e, E, LruGuard<'e>> {
         loop {
-            let guard = self.lock_lruvec(folio.memcg());
-            if folio.memcg() == guard.memcg {
+            let guard = self.lock_lruvec(folio.lruvec());
+            if folio.lruvec() == guard.id {
                 return guard;
             }
             drop(guard);
@@ -87,7 +95,7 @@ impl MmState<'_> {
     #[inline]
     fn lru_place_classic(&self, guard: &LruGuard<'_>, id: FolioNr) -> LruList {
         let list = LruList::of(self.folio_at(id));
-        self.memcg(guard.memcg).lruvec.lists[list as usize].push_head(self.folios.table, id);
+        guard.lruvec.lists[list as usize].push_head(self.folios.table, id);
         list
     }
 
@@ -100,7 +108,7 @@ impl MmState<'_> {
         if folio.lru().contains(LruFlags::UNEVICTABLE) {
             return self.lru_place_classic(guard, id);
         }
-        let lrugen = self.lru_gen(guard.memcg);
+        let lrugen = &guard.lruvec.generations;
         let seq = (lrugen.max_seq() - age).max(lrugen.min_seq(kind_of(folio)));
         self.lru_gen_join(guard, id, gen_from_seq(seq), End::Tail)
     }
@@ -113,7 +121,7 @@ impl MmState<'_> {
         self.settle(folio);
         let list = self.lru_gen_add(guard, id, true).unwrap_or_else(|| {
             let list = LruList::of(folio);
-            self.memcg(guard.memcg).lruvec.lists[list as usize].push_tail(self.folios.table, id);
+            guard.lruvec.lists[list as usize].push_tail(self.folios.table, id);
             list
         });
         self.resize(guard, list, &self.in_zones(folio));
@@ -144,7 +152,7 @@ impl MmState<'_> {
         debug_assert!(folio.lru().contains(LruFlags::LRU), "a folio to take off is on a list");
         let list = self.lru_gen_del(guard, id).unwrap_or_else(|| {
             let list = LruList::of(folio);
-            self.memcg(guard.memcg).lruvec.lists[list as usize].remove(self.folios.table, id);
+            guard.lruvec.lists[list as usize].remove(self.folios.table, id);
             list
         });
         folio.update_lru(LruFlags::empty(), LruFlags::LRU);
@@ -173,14 +181,14 @@ impl MmState<'_> {
     #[inline]
     pub(crate) fn resize(&self, guard: &LruGuard<'_>, list: LruList, by: &Zones) {
         #[cfg(test)]
-        self.lru_gen(guard.memcg).size_updates.fetch_add(1, Relaxed);
-        let own = &self.memcg(guard.memcg).lruvec.nr_pages[list as usize];
+        guard.lruvec.generations.size_updates.fetch_add(1, Relaxed);
+        let own = &guard.lruvec.nr_pages[list as usize];
         for (own, by) in own.iter().zip(by) {
             own.store(own.load(Relaxed).wrapping_add_signed(*by), Relaxed);
         }
         let all: i64 = by.iter().sum();
-        for memcg in self.ancestors(guard.memcg) {
-            memcg.lruvec.subtree[list as usize].fetch_add(all as u64, Relaxed);
+        for lruvec in self.lruvecs_up(guard.id) {
+            lruvec.subtree[list as usize].fetch_add(all as u64, Relaxed);
         }
     }
 }

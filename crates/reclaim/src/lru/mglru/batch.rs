@@ -1,7 +1,7 @@
 //! The state of page-table walks by one CPU's reclaim (the kernel's `lru_gen_mm_walk`).
 
 use super::PerGeneration;
-use crate::id::MemcgId;
+use crate::id::LruvecId;
 use pageout_paging::VirtAddr;
 
 /// The counts of a walk, in entries (the kernel's `MM_…`).
@@ -21,8 +21,8 @@ pub struct MmStats {
 /// position of the walk. One exists while reclaim runs on the CPU.
 #[derive(Clone, Debug)]
 pub(crate) struct MmWalk {
-    /// The cgroup whose generations it changes.
-    pub(crate) memcg: MemcgId,
+    /// The lruvec whose generations it changes.
+    pub(crate) lruvec: LruvecId,
     /// The youngest generation when the walk began.
     pub(crate) seq: u64,
     /// The swappiness, which decides the types that are aged.
@@ -42,7 +42,7 @@ pub(crate) struct MmWalk {
 impl Default for MmWalk {
     fn default() -> Self {
         Self {
-            memcg: MemcgId::ROOT,
+            lruvec: LruvecId::ROOT,
             seq: 0,
             swappiness: 0,
             force_scan: false,
@@ -55,19 +55,18 @@ impl Default for MmWalk {
 }
 
 impl MmWalk {
-    /// Starts a walk for a cgroup.
-    pub(crate) fn begin(&mut self, memcg: MemcgId, seq: u64, swappiness: u8, force_scan: bool) {
-        assert!(self.serves(memcg), "what is batched of one cgroup is handed in before another's");
+    /// Starts a walk for a lruvec.
+    pub(crate) fn begin(&mut self, lruvec: LruvecId, seq: u64, swappiness: u8, force_scan: bool) {
+        assert!(self.serves(lruvec), "what is batched of one lruvec is handed in before another's");
         (self.seq, self.swappiness, self.force_scan) = (seq, swappiness, force_scan);
     }
 
-    /// Returns true if changes of folios of `memcg` may be batched: the batch has none of another
-    /// cgroup.
-    pub(crate) fn serves(&mut self, memcg: MemcgId) -> bool {
+    /// Returns true if changes of folios of `lruvec` may be batched: the batch has none of another.
+    pub(crate) fn serves(&mut self, lruvec: LruvecId) -> bool {
         if self.batched == 0 {
-            self.memcg = memcg;
+            self.lruvec = lruvec;
         }
-        self.memcg == memcg
+        self.lruvec == lruvec
     }
 
     /// Adds a folio's change of generation to the batch (`update_batch_size`).

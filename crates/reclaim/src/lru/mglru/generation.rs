@@ -1,9 +1,10 @@
-//! The generations of one cgroup: their lists and sizes, and the generation where a folio belongs.
+//! The generations of one cgroup on a node: their lists and sizes, and the generation where a folio
+//! belongs.
 
 use super::lrugen::LruGen;
 use super::{MAX_NR_GENS, PerGeneration, gen_from_seq};
 use crate::folio::{Folio, FolioFlags, LruFlags};
-use crate::id::{FolioNr, MemcgId};
+use crate::id::{FolioNr, LruvecId};
 use crate::lru::lru_list::{LruList, Zones, kind_of};
 use crate::lru::lruvec::place::LruGuard;
 use crate::mm::VmFlags;
@@ -20,9 +21,10 @@ pub(crate) enum End {
 }
 
 impl MmState<'_> {
-    /// Returns the generations of a cgroup.
-    pub(crate) fn lru_gen(&self, memcg: MemcgId) -> &LruGen {
-        &self.memcg(memcg).lruvec.generations
+    /// Returns the generations of a cgroup on a node.
+    #[inline]
+    pub(crate) fn lru_gen(&self, id: LruvecId) -> &LruGen {
+        &self.lruvec(id).generations
     }
 
     /// Puts a folio that is on no list on its generation's list, if generations are in use and the
@@ -35,7 +37,7 @@ impl MmState<'_> {
         id: FolioNr,
         reclaiming: bool,
     ) -> Option<LruList> {
-        let (folio, lrugen) = (self.folio_at(id), self.lru_gen(guard.memcg));
+        let (folio, lrugen) = (self.folio_at(id), &guard.lruvec.generations);
         if folio.lru().contains(LruFlags::UNEVICTABLE) || !guard.generations {
             return None;
         }
@@ -52,7 +54,7 @@ impl MmState<'_> {
         generation: usize,
         end: End,
     ) -> LruList {
-        let (folio, lrugen) = (self.folio_at(id), self.lru_gen(guard.memcg));
+        let (folio, lrugen) = (self.folio_at(id), &guard.lruvec.generations);
         let _ = folio.update_recency(|now| Some(now.in_generation(Some(generation))));
         folio.update_lru(LruFlags::empty(), LruFlags::ACTIVE);
         self.lru_gen_list(guard, id, generation, end);
@@ -67,7 +69,7 @@ impl MmState<'_> {
     /// (`lru_gen_del_folio`).
     #[inline]
     pub(in crate::lru) fn lru_gen_del(&self, guard: &LruGuard<'_>, id: FolioNr) -> Option<LruList> {
-        let (folio, lrugen) = (self.folio_at(id), self.lru_gen(guard.memcg));
+        let (folio, lrugen) = (self.folio_at(id), &guard.lruvec.generations);
         let generation = self.lru_gen_unlink(guard, id, false)?;
         let (kind, zone) = (kind_of(folio), self.zone_of(folio));
         lrugen.grow(generation, kind, zone, -(folio.nr_pages() as i64));
@@ -84,7 +86,7 @@ impl MmState<'_> {
         id: FolioNr,
         reclaiming: bool,
     ) -> Option<usize> {
-        let (folio, lrugen) = (self.folio_at(id), self.lru_gen(guard.memcg));
+        let (folio, lrugen) = (self.folio_at(id), &guard.lruvec.generations);
         folio.recency().generation()?;
         self.lru_gen_unlist(guard, id);
         let before = folio.update_recency(|now| Some(now.in_generation(None)));
@@ -105,7 +107,7 @@ impl MmState<'_> {
             return true;
         };
         folio.note_use(Recency::NONE, Recency::USES.union(Recency::WORKINGSET));
-        let oldest = self.lru_gen(folio.memcg()).min_seq(kind_of(folio));
+        let oldest = self.lru_gen(folio.lruvec()).min_seq(kind_of(folio));
         generation == gen_from_seq(oldest)
     }
 
@@ -125,7 +127,7 @@ impl MmState<'_> {
         let folio = self.folio_at(id);
         folio.set_listed_in(Some(generation));
         let (kind, zone) = (kind_of(folio), self.zone_of(folio));
-        let list = &self.lru_gen(guard.memcg).lists[generation][kind][zone];
+        let list = &guard.lruvec.generations.lists[generation][kind][zone];
         match end {
             End::Head => list.push_head(self.folios.table, id),
             End::Tail => list.push_tail(self.folios.table, id),
@@ -136,7 +138,7 @@ impl MmState<'_> {
         let folio = self.folio_at(id);
         let generation = folio.listed_in().expect("a folio of a generation is on a list");
         let (kind, zone) = (kind_of(folio), self.zone_of(folio));
-        self.lru_gen(guard.memcg).lists[generation][kind][zone].remove(self.folios.table, id);
+        guard.lruvec.generations.lists[generation][kind][zone].remove(self.folios.table, id);
         folio.set_listed_in(None);
     }
 
@@ -151,7 +153,7 @@ impl MmState<'_> {
         sizes: &mut PerGeneration<i64>,
     ) -> usize {
         let folio = self.folio_at(id);
-        let oldest = gen_from_seq(self.lru_gen(guard.memcg).min_seq(kind_of(folio)));
+        let oldest = gen_from_seq(guard.lruvec.generations.min_seq(kind_of(folio)));
         let next = (oldest + 1) % MAX_NR_GENS;
         let changed = folio.update_recency(|now| {
             let there = now.generation() == Some(oldest);
@@ -173,7 +175,7 @@ impl MmState<'_> {
     /// count as. Each size changes at most once.
     #[inline]
     pub(crate) fn lru_gen_add_sizes(&self, guard: &LruGuard<'_>, deltas: &PerGeneration<i64>) {
-        let lrugen = self.lru_gen(guard.memcg);
+        let lrugen = &guard.lruvec.generations;
         let mut lists = [Zones::default(); 5];
         for (generation, kinds) in deltas.iter().enumerate() {
             for (kind, zones) in kinds.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! The generations of one cgroup: their lists and sizes.
+//! The generations of one cgroup on a node: their lists and sizes.
 
 use super::{MAX_NR_GENS, MAX_NR_TIERS, MIN_NR_GENS, PerGeneration, gen_from_seq};
 use crate::folio::{Folio, FolioFlags, LruFlags};
@@ -10,8 +10,8 @@ use core::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
 /// The numbers of pages refaulted, or examined, by type and tier.
 pub(super) type PerTier = [[AtomicU64; MAX_NR_TIERS]; 2];
 
-/// The generations of a cgroup (the kernel's `lru_gen_folio`). Everything changes under the
-/// lruvec's lock, except `refaulted` and `evicted`, which are counted at any time.
+/// The generations of a cgroup on a node (the kernel's `lru_gen_folio`). Everything changes under
+/// the lruvec's lock, except `refaulted` and `evicted`, which are counted at any time.
 #[derive(Debug, Default)]
 pub(crate) struct LruGen {
     /// True if new folios go to a generation's list, false if they go to the classic ones.

@@ -33,7 +33,7 @@ pub(crate) use caps::LruGenState;
 pub(crate) use generation::{End, folio_update_gen, is_executable, lru_gen_set_refs};
 pub(crate) use memcg_lru::{MemcgLru, MemcgLruLink, MemcgLruOp, NextMemcg};
 pub(crate) use mm_list::iterate::Next;
-pub(crate) use mm_list::{Membership, MmList};
+pub(crate) use mm_list::{Membership, MmIteration, MmList};
 pub(crate) use parts::Parts;
 pub(crate) use seq::evictable_types;
 pub(crate) use tier::{get_tier_idx, get_type_to_scan, is_lazily_promoted, tier_of};

@@ -30,29 +30,31 @@ impl MmState<'_> {
     /// folio's tier (`lru_gen_eviction`).
     #[inline]
     pub(in crate::lru) fn lru_gen_eviction(&self, folio: &Folio) -> Shadow {
-        let (memcg, recency, kind) = (folio.memcg(), folio.recency(), kind_of(folio));
-        let lrugen = self.lru_gen(memcg);
+        let (of, recency, kind) = (folio.lruvec(), folio.recency(), kind_of(folio));
+        let lrugen = self.lru_gen(of);
         let evicted = &lrugen.evicted[kind][tier_of(recency)];
         evicted.fetch_add(folio.nr_pages() as u64, Relaxed);
         let token = token(lrugen.min_seq(kind), recency.refs());
-        Shadow::new(token, memcg, recency.contains(Recency::WORKINGSET))
+        Shadow::new(token, of, recency.contains(Recency::WORKINGSET))
     }
 }
 
 impl<E: Env> Engine<'_, E> {
     /// Judges a folio that refaulted: counts the refault in its cgroup's tier, and sets the uses
-    /// that the folio starts with. A refault in another cgroup is ignored (`lru_gen_refault`).
+    /// that the folio starts with. A refault in another cgroup, or on
+    /// another node, is ignored (`lru_gen_refault`).
     pub(in crate::lru) fn lru_gen_refault(&self, folio: &Folio, shadow: Shadow) {
         let maps = self.maps;
-        let (memcg, kind, nr) = (folio.memcg(), kind_of(folio), folio.nr_pages() as u64);
-        if memcg != shadow.memcg() {
+        let (of, kind, nr) = (folio.lruvec(), kind_of(folio), folio.nr_pages() as u64);
+        if of != shadow.lruvec() {
             return;
         }
         let count = |anon: Counter, of_file: Counter| {
-            maps.memcg(memcg).vmstat.add(if kind == FILE { of_file } else { anon }, nr);
+            maps.memcg(of.memcg).vmstat.add(if kind == FILE { of_file } else { anon }, nr);
         };
         count(Counter::WorkingsetRefaultAnon, Counter::WorkingsetRefaultFile);
-        let lrugen = maps.lru_gen(memcg);
+        let lruvec = maps.lruvec(of);
+        let lrugen = &lruvec.generations;
         if !is_recent(shadow.age(), lrugen.max_seq()) {
             return;
         }
@@ -63,9 +65,11 @@ impl<E: Env> Engine<'_, E> {
             if self.cpu.in_fault {
                 // It becomes active as soon as it is on a list.
                 count(Counter::WorkingsetActivateAnon, Counter::WorkingsetActivateFile);
+                lruvec.stat.activated[kind].fetch_add(nr, Relaxed);
             }
             folio.note_use(Recency::WORKINGSET, Recency::NONE);
             count(Counter::WorkingsetRestoreAnon, Counter::WorkingsetRestoreFile);
+            lruvec.stat.restored[kind].fetch_add(nr, Relaxed);
         } else {
             let _ = folio.update_recency(|now| Some(now.with_count(uses)));
         }
@@ -92,7 +96,7 @@ mod tests {
         maps.folio_at(old).note_use(before, Recency::NONE);
         let shadow = maps.lru_gen_eviction(maps.folio_at(old));
         maps.on(world, cpu, TUNING).lru_gen_refault(maps.folio_at(new), shadow);
-        let lrugen = maps.lru_gen(ROOT);
+        let lrugen = maps.lru_gen(ROOT.into());
         let tiers = [&lrugen.evicted, &lrugen.refaulted].map(|of| {
             let counted = |n: &core::sync::atomic::AtomicU64| n.swap(0, Relaxed) == 4;
             of[kind].iter().position(counted).expect("a tier has its four pages")
@@ -154,7 +158,7 @@ mod tests {
             assert_eq!(counters(&ground, child), wanted);
             assert_eq!(counters(&ground, ROOT), [0; 3]);
             let (maps, world, cpu) = (&ground.maps, &ground.world, &mut ground.cpu);
-            assert!(maps.on(world, cpu, TUNING).inc_max_seq(child, 3, 60));
+            assert!(maps.on(world, cpu, TUNING).inc_max_seq(child.into(), 3, 60));
             maps.on(world, cpu, TUNING).workingset_refault_at(late, shadow);
             assert_eq!(counters(&ground, child), [4, wanted[1], wanted[2]], "long ago");
             assert_eq!(ground.maps.folio_at(late).recency(), Recency::NONE);

@@ -3,32 +3,33 @@
 use super::{MAX_NR_GENS, gen_from_seq};
 use crate::engine::Engine;
 use crate::folio_list::FolioList;
-use crate::id::MemcgId;
+use crate::id::{LruvecId, MemcgId};
 use crate::lru::lru_list::SWAP_CLUSTER_MAX;
 use crate::world::World;
 
 impl<W: World> Engine<'_, W> {
-    /// Moves the folios of a cgroup's generations, with their charges, to its parent's generations
-    /// of the same age, at the tail. No walk runs, since the caller holds the tree's lock to write.
+    /// Moves the folios of a cgroup's generations on a node, with their charges, to its parent's
+    /// generations of the same age there, at the tail. No walk runs, since the caller holds the
+    /// tree's lock to write.
     ///
     /// Kernels instead join generations with the same place of the four, whatever their age (Linux
     /// 7.3.4, `lru_gen_reparent_memcg`). They open generations of the parent until it has them all.
     /// Kernels thereby touch no folio. This engine has to touch each folio anyway.
-    pub(in crate::lru) fn reparent_generations(&mut self, from: MemcgId, to: MemcgId) {
+    pub(in crate::lru) fn reparent_generations(&mut self, from: LruvecId, to: MemcgId) {
         let maps = self.maps;
         let mut moved = FolioList::default();
         while let Some(age) = self.isolate_generation(from, &mut moved) {
-            maps.move_charges(&moved, from, to);
+            maps.move_charges(&moved, from.memcg, to);
             self.putback_where(&mut moved, |guard, id| maps.lru_place_aged(guard, id, age));
         }
     }
 
     /// Takes some folios of one generation off its lists, with a reference to each, and returns the
     /// number of younger generations. Folios that are being freed stay.
-    fn isolate_generation(&mut self, from: MemcgId, out: &mut FolioList) -> Option<u64> {
+    fn isolate_generation(&mut self, from: LruvecId, out: &mut FolioList) -> Option<u64> {
         let maps = self.maps;
         let guard = self.lock_lruvec(from);
-        let lrugen = maps.lru_gen(from);
+        let lrugen = &guard.lruvec.generations;
         let lists = lrugen.lists.as_flattened().as_flattened();
         let mut found = None;
         // From the head on, since each folio joins behind the one before it.
@@ -71,10 +72,10 @@ mod tests {
             let (maps, world, cpu) = (&ground.maps, &ground.world, &mut ground.cpu);
             let child = maps.on(world, cpu, TUNING).add_memcg(MemcgId::ROOT).expect("room");
             for seq in 3..3 + ahead {
-                assert!(maps.on(world, cpu, TUNING).inc_max_seq(child, seq, 60));
+                assert!(maps.on(world, cpu, TUNING).inc_max_seq(child.into(), seq, 60));
             }
             for kind in [ANON, FILE] {
-                maps.lru_gen(MemcgId::ROOT).min_seq[kind].store(parent_oldest, Relaxed);
+                maps.lru_gen(MemcgId::ROOT.into()).min_seq[kind].store(parent_oldest, Relaxed);
             }
             let own = ground.folio_in(parent_oldest, FILE, 0, 0);
             // The head of each list is made last. 40 folios of files' pages have age 3.
@@ -84,7 +85,7 @@ mod tests {
                     let id = ground.folio(FILE, 0, 0, child);
                     let (maps, world, cpu) = (&ground.maps, &ground.world, &mut ground.cpu);
                     let engine = maps.on(world, cpu, TUNING);
-                    let guard = engine.lock_lruvec(child);
+                    let guard = engine.lock_lruvec(child.into());
                     let list = maps.lru_place_aged(&guard, id, *age);
                     maps.resize(&guard, list, &maps.in_zones(maps.folio_at(id)));
                     drop(guard);

@@ -5,7 +5,7 @@ use super::lrugen::LruGen;
 use super::tier::{is_lazily_promoted, reset_ctrl_pos, tier_of};
 use super::{MAX_LRU_BATCH, MAX_NR_GENS, MIN_NR_GENS, PerGeneration, gen_from_seq};
 use crate::engine::Engine;
-use crate::id::{FolioNr, MemcgId};
+use crate::id::{FolioNr, LruvecId};
 use crate::lru::lru_list::{ANON, FILE, LruList, Zones};
 use crate::lru::lruvec::place::LruGuard;
 use crate::mm_state::MmState;
@@ -57,8 +57,8 @@ impl LruGen {
 impl MmState<'_> {
     /// Returns the oldest generation of the evictable types (`evictable_min_seq`).
     #[inline]
-    pub(crate) fn evictable_min_seq(&self, memcg: MemcgId, swappiness: u8) -> u64 {
-        let lrugen = self.lru_gen(memcg);
+    pub(crate) fn evictable_min_seq(&self, lruvec: LruvecId, swappiness: u8) -> u64 {
+        let lrugen = self.lru_gen(lruvec);
         let oldest = evictable_types(swappiness).map(|kind| lrugen.min_seq(kind)).min();
         oldest.expect("one type can always be evicted")
     }
@@ -69,11 +69,11 @@ impl<W: World> Engine<'_, W> {
     /// type that has four generations retires its oldest, 4096 folios under each hold of the lock.
     /// If the type may not be evicted, its oldest folios stay where they are and become the
     /// youngest (Linux 7.3.4, `inc_max_seq`).
-    pub(crate) fn inc_max_seq(&mut self, memcg: MemcgId, seq: u64, swappiness: u8) -> bool {
+    pub(crate) fn inc_max_seq(&mut self, lruvec: LruvecId, seq: u64, swappiness: u8) -> bool {
         let world = self.world;
         loop {
             let now = world.now_ms();
-            let guard = self.lock_lruvec(memcg);
+            let guard = self.lock_lruvec(lruvec);
             let opened = self.maps.try_to_open(&guard, seq, swappiness, now);
             drop(guard);
             if let Some(opened) = opened {
@@ -93,7 +93,7 @@ impl MmState<'_> {
         swappiness: u8,
         now: u64,
     ) -> Option<bool> {
-        let lrugen = self.lru_gen(guard.memcg);
+        let lrugen = &guard.lruvec.generations;
         lrugen.assert_valid();
         debug_assert!(seq <= lrugen.max_seq(), "there is a generation {seq}");
         if seq != lrugen.max_seq() {
@@ -124,7 +124,7 @@ impl MmState<'_> {
     /// Retires the oldest generation of a type, whose folios move to the next one's tail. Returns
     /// false if there are too many for one hold of the lock (Linux 7.3.4, `inc_min_seq`).
     fn inc_min_seq(&self, guard: &LruGuard<'_>, kind: usize, swappiness: u8) -> bool {
-        let lrugen = self.lru_gen(guard.memcg);
+        let lrugen = &guard.lruvec.generations;
         let oldest = lrugen.min_seq(kind);
         if evictable_types(swappiness).contains(&kind) {
             let mut sizes = PerGeneration::default();
@@ -159,7 +159,7 @@ impl MmState<'_> {
         let to = self.folio_inc_gen(guard, id, sizes);
         self.lru_gen_move(guard, id, to, End::Tail);
         if !is_lazily_promoted(recency) {
-            let protected = &self.lru_gen(guard.memcg).protected[kind][tier_of(recency)];
+            let protected = &guard.lruvec.generations.protected[kind][tier_of(recency)];
             protected.fetch_add(folio.nr_pages() as u64, Relaxed);
         }
     }
@@ -168,7 +168,7 @@ impl MmState<'_> {
     /// two. While both types may be evicted, neither gets more than one generation ahead of the
     /// other's oldest that can be evicted (Linux 7.3.4, `try_to_inc_min_seq`).
     pub(crate) fn try_to_inc_min_seq(&self, guard: &LruGuard<'_>, swappiness: u8) {
-        let lrugen = self.lru_gen(guard.memcg);
+        let lrugen = &guard.lruvec.generations;
         lrugen.assert_valid();
         let types = evictable_types(swappiness);
         let newest = lrugen.max_seq() - MIN_NR_GENS + 1;

@@ -4,7 +4,7 @@ use super::batch::MmStats;
 use super::lrugen::PerTier;
 use super::{MAX_NR_GENS, gen_from_seq};
 use crate::engine::Engine;
-use crate::id::MemcgId;
+use crate::id::LruvecId;
 use crate::lru::lru_list::{ANON, FILE};
 use crate::mm_state::MmState;
 use crate::world::World;
@@ -16,22 +16,22 @@ use pageout_uapi::lru_gen::{Detail, Generation, Pages, Tier, Walk};
 const BOTH_TYPES: u8 = 100;
 
 impl<W: World> Engine<'_, W> {
-    /// Returns a cgroup's generations, the oldest first: those of `lru_gen`, or of `lru_gen_full`
-    /// with their details if `full` is set (Linux 7.3.4, `lru_gen_seq_show`, with the history of
-    /// one generation). [`pageout_uapi::lru_gen::show`] writes them. A concurrent change is seen by
-    /// whole generations, before or after it.
+    /// Returns a cgroup's generations on a node, the oldest first: those of `lru_gen`, or of
+    /// `lru_gen_full` with their details if `full` is set (Linux 7.3.4, `lru_gen_seq_show`, with
+    /// the history of one generation). [`pageout_uapi::lru_gen::show`] writes them. A concurrent
+    /// change is seen by whole generations, before or after it.
     pub fn lru_gen_generations(
         &self,
-        memcg: MemcgId,
+        lruvec: impl Into<LruvecId>,
         full: bool,
     ) -> impl Iterator<Item = (Generation, Option<Detail>)> {
-        let (maps, now) = (self.maps, self.world.now_ms());
-        let youngest = maps.lru_gen(memcg).max_seq();
+        let (maps, now, lruvec) = (self.maps, self.world.now_ms(), lruvec.into());
+        let youngest = maps.lru_gen(lruvec).max_seq();
         let oldest = match full {
             true => (youngest + 1).saturating_sub(MAX_NR_GENS as u64),
-            false => maps.evictable_min_seq(memcg, BOTH_TYPES),
+            false => maps.evictable_min_seq(lruvec, BOTH_TYPES),
         };
-        (oldest..=youngest).map(move |seq| maps.shown(now, memcg, seq, full))
+        (oldest..=youngest).map(move |seq| maps.shown(now, lruvec, seq, full))
     }
 }
 
@@ -39,24 +39,24 @@ impl MmState<'_> {
     fn shown(
         &self,
         now: u64,
-        memcg: MemcgId,
+        lruvec: LruvecId,
         seq: u64,
         full: bool,
     ) -> (Generation, Option<Detail>) {
-        let lrugen = self.lru_gen(memcg);
+        let lrugen = self.lru_gen(lruvec);
         let born = lrugen.timestamps[gen_from_seq(seq)].load(Relaxed);
         let pages = [ANON, FILE].map(|kind| Pages {
             count: lrugen.size(seq, kind) as i64,
             is_gone: full && seq < lrugen.min_seq(kind),
         });
-        let detail = full.then(|| self.detail(memcg, seq));
+        let detail = full.then(|| self.detail(lruvec, seq));
         (Generation { seq, age_ms: u64::from(now.wrapping_sub(born) as u32), pages }, detail)
     }
 
     /// Returns averages next to the youngest generation; next to the oldest, the pages refaulted,
     /// evicted and protected (`lru_gen_seq_show_full`).
-    fn detail(&self, memcg: MemcgId, seq: u64) -> Detail {
-        let lrugen = self.lru_gen(memcg);
+    fn detail(&self, lruvec: LruvecId, seq: u64) -> Detail {
+        let lrugen = self.lru_gen(lruvec);
         let youngest = lrugen.max_seq();
         let tier = |tier: usize, kind: usize| {
             let of = |counts: &PerTier| counts[kind][tier].load(Relaxed);
@@ -74,7 +74,7 @@ impl MmState<'_> {
             }
         };
         let walk = (seq == youngest).then(|| {
-            let stats = self.mm_stats(memcg);
+            let stats = self.mm_stats(lruvec);
             let MmStats { leaf_total, leaf_young, nonleaf_found, nonleaf_added } = stats;
             Walk { leaf_total, leaf_young, nonleaf_found, nonleaf_added }
         });

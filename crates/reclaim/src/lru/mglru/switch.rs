@@ -3,7 +3,7 @@
 use super::MAX_LRU_BATCH;
 use super::caps::LruGenCaps;
 use crate::engine::Engine;
-use crate::id::MemcgId;
+use crate::id::{LruvecId, MemcgId};
 use crate::lru::lru_list::LruList;
 use crate::lru::lruvec::place::LruGuard;
 use crate::mm_state::MmState;
@@ -68,21 +68,23 @@ impl<W: World> Engine<'_, W> {
         let tree = self.lock_tree();
         let was = LruGenCaps::from_bits_retain(state.caps.swap(caps.bits(), Relaxed));
         if (was ^ caps).contains(LruGenCaps::CORE) {
-            for id in maps.subtree(MemcgId::ROOT) {
-                self.switch_lists(id, caps.contains(LruGenCaps::CORE));
-                world.relax();
+            for memcg in maps.subtree(MemcgId::ROOT) {
+                for node in maps.nodes() {
+                    self.switch_lists(LruvecId { memcg, node }, caps.contains(LruGenCaps::CORE));
+                    world.relax();
+                }
             }
         }
         drop(tree);
         state.switching.store(false, Relaxed);
     }
 
-    /// Moves all folios of a cgroup to the kind of list that is in use from now on.
-    fn switch_lists(&mut self, memcg: MemcgId, enable: bool) {
+    /// Moves all folios of a cgroup on a node to the kind of list that is in use from now on.
+    fn switch_lists(&mut self, lruvec: LruvecId, enable: bool) {
         let maps = self.maps;
         loop {
-            let mut guard = self.lock_lruvec(memcg);
-            maps.lru_gen(memcg).enabled.store(enable, Relaxed);
+            let mut guard = self.lock_lruvec(lruvec);
+            guard.lruvec.generations.enabled.store(enable, Relaxed);
             guard.generations = enable;
             let left = (0..MAX_LRU_BATCH).all(|_| match enable {
                 true => maps.fill_one(&guard),
@@ -102,7 +104,7 @@ impl MmState<'_> {
     /// (`fill_evictable`). The folio keeps its flag of being on a list, since another task may be
     /// about to free it.
     fn fill_one(&self, guard: &LruGuard<'_>) -> bool {
-        let lists = &self.memcg(guard.memcg).lruvec.lists;
+        let lists = &guard.lruvec.lists;
         let found = LruList::EVICTABLE
             .into_iter()
             .find_map(|list| lists[list as usize].pop_tail(self.folios.table).map(|id| (id, list)));
@@ -120,13 +122,13 @@ impl MmState<'_> {
     /// Moves one folio from a generation's list to its classic one. Returns false if there is none
     /// (`drain_evictable`).
     fn drain_one(&self, guard: &LruGuard<'_>) -> bool {
-        let lists = self.lru_gen(guard.memcg).lists.as_flattened().as_flattened();
+        let lists = guard.lruvec.generations.lists.as_flattened().as_flattened();
         let Some(id) = lists.iter().find_map(|list| list.tail()) else {
             return false;
         };
         let list = self.lru_gen_del(guard, id).expect("it is on a generation's list");
         debug_assert_eq!(LruList::of(self.folio_at(id)), list, "it counts there already");
-        self.memcg(guard.memcg).lruvec.lists[list as usize].push_head(self.folios.table, id);
+        guard.lruvec.lists[list as usize].push_head(self.folios.table, id);
         true
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::cgroup::Protected;
 use crate::engine::Engine;
-use crate::id::MemcgId;
+use crate::id::{LruvecId, MemcgId};
 use crate::lru::mglru::{MIN_LRU_BATCH, MIN_NR_GENS, evictable_types};
 use crate::mm_state::MmState;
 use crate::reclaim::balance::unprotected;
@@ -25,8 +25,8 @@ fn is_aging_due(min_seq: u64, max_seq: u64, priority: u8) -> bool {
 impl MmState<'_> {
     /// Returns the number of pages of the evictable types, in all generations
     /// (`lruvec_evictable_size`).
-    fn evictable_size(&self, memcg: MemcgId, swappiness: u8) -> u64 {
-        let lrugen = self.lru_gen(memcg);
+    fn evictable_size(&self, lruvec: LruvecId, swappiness: u8) -> u64 {
+        let lrugen = self.lru_gen(lruvec);
         let of = |kind| (lrugen.min_seq(kind)..=lrugen.max_seq()).map(move |seq| (seq, kind));
         evictable_types(swappiness).flat_map(of).map(|(seq, kind)| lrugen.size(seq, kind)).sum()
     }
@@ -34,7 +34,7 @@ impl MmState<'_> {
     /// Returns true if a cgroup is large enough that a scan of this urgency helps
     /// (`lruvec_is_sizable`).
     pub(super) fn is_sizable(&self, memcg: MemcgId, sc: &ScanControl) -> bool {
-        self.evictable_size(memcg, self.get_swappiness(memcg, sc)) >> sc.priority > 0
+        self.evictable_size(sc.lruvec(memcg), self.get_swappiness(memcg, sc)) >> sc.priority > 0
     }
 
     /// Returns a cgroup's swappiness for this reclaim. It is 0 if next to nothing can be swapped
@@ -54,12 +54,12 @@ impl MmState<'_> {
 impl<W: World> Engine<'_, W> {
     /// Opens a new generation. Returns false if another task is about to. If this reclaim walks
     /// page tables for it, it batches the used folios that it finds from then on (`set_mm_walk`).
-    fn age(&mut self, memcg: MemcgId, swappiness: u8, _sc: &ScanControl) -> bool {
-        let seq = self.maps.lru_gen(memcg).max_seq();
+    fn age(&mut self, lruvec: LruvecId, swappiness: u8, _sc: &ScanControl) -> bool {
+        let seq = self.maps.lru_gen(lruvec).max_seq();
         if self.should_walk_mmu() {
             self.cpu.walk.get_or_insert_default();
         }
-        self.try_to_inc_max_seq(memcg, seq, swappiness, false)
+        self.try_to_inc_max_seq(lruvec, seq, swappiness, false)
     }
 }
 
@@ -71,28 +71,29 @@ impl MmState<'_> {
         if swappiness == SWAPPINESS_ANON_ONLY && !self.can_reclaim_anon() {
             return 0;
         }
-        let size = self.evictable_size(memcg, swappiness);
+        let size = self.evictable_size(sc.lruvec(memcg), swappiness);
         let kept = self.spare(memcg, sc);
         unprotected(size, self.memcg(memcg).usage(), kept) >> sc.priority
     }
 }
 
 impl<W: World> Engine<'_, W> {
-    /// Evicts from one cgroup, in rounds of 64 folios, as much as this reclaim is to, and opens
-    /// generations in between. Returns true if the cgroup should be visited later than others,
-    /// since it is protected or short of old folios (`try_to_shrink_lruvec`).
+    /// Evicts from one cgroup on a node, in rounds of 64 folios, as much as this reclaim is to, and
+    /// opens generations in between. Returns true if the cgroup should be visited later than
+    /// others, since it is protected or short of old folios (`try_to_shrink_lruvec`).
     pub(super) fn try_to_shrink_lruvec(&mut self, memcg: MemcgId, sc: &mut ScanControl) -> bool {
         let maps = self.maps;
         let swappiness = maps.get_swappiness(memcg, sc);
+        let lruvec = sc.lruvec(memcg);
         let (mut rotate, mut aged) = (false, false);
         let mut left = maps.get_nr_to_scan(memcg, swappiness, sc);
         while left > 0 {
             if maps.is_below_min(memcg, sc) {
                 return true;
             }
-            let oldest = maps.evictable_min_seq(memcg, swappiness);
-            if is_aging_due(oldest, maps.lru_gen(memcg).max_seq(), sc.priority) {
-                rotate |= self.age(memcg, swappiness, sc);
+            let oldest = maps.evictable_min_seq(lruvec, swappiness);
+            if is_aging_due(oldest, maps.lru_gen(lruvec).max_seq(), sc.priority) {
+                rotate |= self.age(lruvec, swappiness, sc);
                 aged = true;
             }
             let batch = left.min(MIN_LRU_BATCH);
@@ -115,8 +116,8 @@ impl<W: World> Engine<'_, W> {
         if interrupted || sc.nr_reclaimed >= sc.nr_to_reclaim {
             return true;
         }
-        let wanted = self.maps.high_watermark().saturating_add(MIN_LRU_BATCH);
-        sc.agent == Agent::Kswapd && world.free_pages() as u64 >= wanted
+        let wanted = self.maps.high_watermark(sc.node).saturating_add(MIN_LRU_BATCH);
+        sc.agent == Agent::Kswapd && world.free_pages_on(sc.node) as u64 >= wanted
     }
 }
 
@@ -172,7 +173,7 @@ mod tests {
         {
             let mut ground = Ground::new(64);
             let id = group(&mut ground, 64);
-            let lrugen = ground.maps.lru_gen(id);
+            let lrugen = ground.maps.lru_gen(id.into());
             lrugen.min_seq.iter().for_each(|seq| seq.store(4 - nr_gens, Relaxed));
             lrugen.nr_pages.as_flattened().as_flattened().iter().for_each(|n| n.store(0, Relaxed));
             lrugen.nr_pages[3][FILE][0].store(64, Relaxed);
@@ -215,7 +216,7 @@ mod tests {
             let mut ground = Ground::new(64);
             let id = group(&mut ground, 0);
             let (maps, world, cpu) = (&ground.maps, &ground.world, &mut ground.cpu);
-            let lrugen = maps.lru_gen(id);
+            let lrugen = maps.lru_gen(id.into());
             // All pages are in the youngest generation, so that nothing can be evicted at once.
             lrugen.nr_pages[3][FILE][0].store(64, Relaxed);
             lrugen.min_seq.iter().for_each(|seq| seq.store(4 - nr_gens, Relaxed));
@@ -237,12 +238,12 @@ mod tests {
             let (maps, world, cpu) = (&ground.maps, &ground.world, &mut ground.cpu);
             maps.on(world, cpu, TUNING).set_lru_gen_caps(caps);
             // All pages are in the youngest generation: the older ones go first.
-            maps.lru_gen(id).nr_pages[3][FILE][0].store(64, Relaxed);
+            maps.lru_gen(id.into()).nr_pages[3][FILE][0].store(64, Relaxed);
             maps.memcg(id).usage.store(64, Relaxed);
             let mut sc = control(None, 0);
             for (opened, walked) in [(0, false), (1, walks)] {
                 maps.on(world, cpu, TUNING).try_to_shrink_lruvec(id, &mut sc);
-                assert_eq!(maps.lru_gen(id).max_seq(), 3 + opened);
+                assert_eq!(maps.lru_gen(id.into()).max_seq(), 3 + opened);
                 assert_eq!(cpu.state.walk.is_some(), walked, "{caps:?}");
             }
         }
@@ -256,11 +257,11 @@ mod tests {
                 ground.folio_in(n % 4, kind, n % 3, 0);
             });
         }
-        let size = |swappiness| ground.maps.evictable_size(ROOT, swappiness);
+        let size = |swappiness| ground.maps.evictable_size(ROOT.into(), swappiness);
         assert_eq!([0, 1, 60, 200, 201].map(size), [8, 12, 12, 12, 4]);
         // A walk that has not handed in its changes may leave a size negative.
-        ground.maps.lru_gen(ROOT).nr_pages[0][FILE][0].store(-3, Relaxed);
-        assert_eq!(ground.maps.evictable_size(ROOT, 0), 7);
+        ground.maps.lru_gen(ROOT.into()).nr_pages[0][FILE][0].store(-3, Relaxed);
+        assert_eq!(ground.maps.evictable_size(ROOT.into(), 0), 7);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use pageout_uapi::lru_gen::{Command, Operation};
 
 impl<W: World> Engine<'_, W> {
     /// Executes a command of `lru_gen` (Linux 7.3.4, `run_cmd`); [`pageout_uapi::lru_gen::write`]
-    /// reads those of a write. A cgroup's id is its [`MemcgId`], and the only node is 0.
+    /// reads those of a write. A cgroup's id is its [`MemcgId`].
     ///
     /// [`Operation::Age`] opens a new generation and moves used folios to it. Unless the option is
     /// 0, all page tables are walked, regardless of filters. [`Operation::Evict`] evicts
@@ -22,9 +22,8 @@ impl<W: World> Engine<'_, W> {
     /// walk opens the generation instead. [`Errno::EINTR`] of an eviction if a signal is pending
     /// before a round of it, even before the first and if nothing is left to do.
     pub fn lru_gen_command(&mut self, command: &Command) -> Result<(), Errno> {
-        if command.node != 0 {
-            return Err(Errno::EINVAL);
-        }
+        let node = self.maps.nodes().find(|node| u32::from(node.0) == command.node);
+        let node = node.ok_or(Errno::EINVAL)?;
         let tree = self.lock_tree();
         let named = |id: &MemcgId| u64::from(id.0) == command.memcg;
         let done = match self.maps.subtree(MemcgId::ROOT).find(named) {
@@ -32,7 +31,7 @@ impl<W: World> Engine<'_, W> {
             Some(memcg) => {
                 self.cpu.walk = Some(MmWalk::default());
                 let mut sc = ScanControl::new(Some(memcg), 0, Agent::Proactive);
-                sc.priority = 0;
+                (sc.priority, sc.node) = (0, node);
                 let done = match command.operation {
                     Operation::Age => self.run_aging(memcg, command, &sc),
                     Operation::Evict => self.run_eviction(memcg, command, &mut sc),
@@ -53,13 +52,13 @@ impl<W: World> Engine<'_, W> {
         sc: &ScanControl,
     ) -> Result<(), Errno> {
         let maps = self.maps;
-        let youngest = maps.lru_gen(memcg).max_seq();
+        let youngest = maps.lru_gen(sc.lruvec(memcg)).max_seq();
         if command.seq > youngest {
             return Err(Errno::EINVAL);
         }
         let swappiness = command.swappiness.unwrap_or_else(|| maps.get_swappiness(memcg, sc));
         let (force, _aging) = (command.option != 0, self.tuning.aging);
-        match self.try_to_inc_max_seq(memcg, youngest, swappiness, force) {
+        match self.try_to_inc_max_seq(sc.lruvec(memcg), youngest, swappiness, force) {
             true => Ok(()),
             false => Err(Errno::EEXIST),
         }
@@ -74,12 +73,12 @@ impl<W: World> Engine<'_, W> {
         sc: &mut ScanControl,
     ) -> Result<(), Errno> {
         let maps = self.maps;
-        if command.seq.wrapping_add(MIN_NR_GENS) > maps.lru_gen(memcg).max_seq() {
+        if command.seq.wrapping_add(MIN_NR_GENS) > maps.lru_gen(sc.lruvec(memcg)).max_seq() {
             return Err(Errno::EINVAL);
         }
         let swappiness = command.swappiness.unwrap_or_else(|| maps.get_swappiness(memcg, sc));
         while !self.world.signal_pending() {
-            let done = command.seq < maps.evictable_min_seq(memcg, swappiness)
+            let done = command.seq < maps.evictable_min_seq(sc.lruvec(memcg), swappiness)
                 || sc.nr_reclaimed >= command.option;
             if done {
                 return Ok(());

@@ -2,7 +2,7 @@
 //! look-arounds.
 
 use crate::folio::{Folio, FolioFlags};
-use crate::id::{FolioNr, MemcgId};
+use crate::id::{FolioNr, LruvecId};
 use crate::lru::kind_of;
 use crate::lru::mglru::{MmWalk, folio_update_gen};
 use crate::mm::{VmFlags, max_batch};
@@ -16,24 +16,24 @@ pub(super) const fn suitable_to_scan(total: usize, young: usize) -> bool {
     young * table::LINE >= total
 }
 
-/// The context of a pass over entries: folios of one cgroup, in one address space.
+/// The context of a pass over entries: folios of one lruvec, in one address space.
 pub(super) struct Look<'a, 'e, 'm, E: Env> {
     pub(super) maps: &'a MmState<'m>,
     pub(super) check: &'a YoungCheck<'e, E>,
-    pub(super) memcg: MemcgId,
+    pub(super) lruvec: LruvecId,
     /// True if the address space has secondary MMUs.
     pub(super) secondary: bool,
 }
 
 impl<'e, 'm, E: Env> Look<'_, 'e, 'm, E> {
     /// Returns the folio of a frame that a present entry maps, if it is in a generation of the
-    /// cgroup (Linux 7.3.4, `get_pfn_folio`). The lock of the entry's table keeps the folio from
+    /// lruvec (Linux 7.3.4, `get_pfn_folio`). The lock of the entry's table keeps the folio from
     /// being freed.
     #[inline]
     pub(super) fn folio(&self, pfn: Pfn) -> Option<(FolioNr, &'m Folio)> {
         let id = self.maps.folio_nr_of(pfn)?;
         let folio = self.maps.folio_at(id);
-        let ours = folio.recency().generation().is_some() && folio.memcg() == self.memcg;
+        let ours = folio.recency().generation().is_some() && folio.lruvec() == self.lruvec;
         ours.then_some((id, folio))
     }
 

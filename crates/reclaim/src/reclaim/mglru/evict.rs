@@ -4,7 +4,7 @@
 use crate::engine::Engine;
 use crate::folio::{FolioFlags, LruFlags, MAX_NR_ZONES};
 use crate::folio_list::FolioList;
-use crate::id::{FolioNr, MemcgId};
+use crate::id::{FolioNr, LruvecId, MemcgId};
 use crate::lru::mglru::{
     End, MAX_LRU_BATCH, MIN_LRU_BATCH, MIN_NR_GENS, PerGeneration, evictable_types, gen_from_seq,
     get_tier_idx, get_type_to_scan, is_lazily_promoted, tier_of,
@@ -50,7 +50,7 @@ impl MmState<'_> {
         tier_idx: usize,
         sizes: &mut PerGeneration<i64>,
     ) -> bool {
-        let (folio, lrugen) = (self.folio_at(id), self.lru_gen(guard.memcg));
+        let (folio, lrugen) = (self.folio_at(id), &guard.lruvec.generations);
         let (kind, recency) = (kind_of(folio), folio.recency());
         if folio.flags().contains(FolioFlags::MLOCKED) {
             return false;
@@ -104,7 +104,7 @@ impl MmState<'_> {
         kind: usize,
         out: &mut FolioList,
     ) -> Scan {
-        let lrugen = self.lru_gen(guard.memcg);
+        let lrugen = &guard.lruvec.generations;
         let (mut scan, mut sorted) = (Scan::default(), 0);
         let mut sizes = PerGeneration::default();
         if lrugen.nr_gens(kind) == MIN_NR_GENS {
@@ -138,7 +138,7 @@ impl MmState<'_> {
             }
         }
         self.lru_gen_add_sizes(guard, &sizes);
-        self.count_scan(guard.memcg, sc, kind, scan.isolated, sorted);
+        self.count_scan(guard.id.memcg, sc, kind, scan.isolated, sorted);
         scan
     }
 
@@ -169,7 +169,7 @@ impl MmState<'_> {
         swappiness: u8,
         out: &mut Isolated,
     ) -> u64 {
-        out.kind = get_type_to_scan(self.lru_gen(guard.memcg), swappiness);
+        out.kind = get_type_to_scan(&guard.lruvec.generations, swappiness);
         let mut total = 0;
         for _ in evictable_types(swappiness) {
             let scan = self.scan_folios(guard, sc, nr_to_scan, out.kind, &mut out.folios);
@@ -187,9 +187,9 @@ impl MmState<'_> {
 }
 
 impl<W: World> Engine<'_, W> {
-    /// Reclaims from the oldest generations of a cgroup, up to `nr_to_scan` folios of one type.
-    /// Returns the number of pages examined; 0 means that a new generation must be opened first
-    /// (`evict_folios`).
+    /// Reclaims from the oldest generations of a cgroup on the node of this pass, up to
+    /// `nr_to_scan` folios of one type. Returns the number of pages examined; 0 means that a new
+    /// generation must be opened first (`evict_folios`).
     ///
     /// # Panics
     /// In debug builds, if `nr_to_scan` is 0.
@@ -204,7 +204,7 @@ impl<W: World> Engine<'_, W> {
         debug_assert!(nr_to_scan > 0, "there is something to scan for");
         world.observer().enter(Stage::Isolate);
         let mut isolated = Isolated::default();
-        let guard = self.lock_lruvec(memcg);
+        let guard = self.lock_lruvec(sc.lruvec(memcg));
         // Freed folios may have left old generations empty, and so may the scan.
         maps.try_to_inc_min_seq(&guard, swappiness);
         let scanned = maps.isolate_folios(&guard, sc, nr_to_scan, swappiness, &mut isolated);
@@ -221,6 +221,7 @@ impl<W: World> Engine<'_, W> {
     /// written out meanwhile; the others are put back.
     fn shrink_isolated(&mut self, memcg: MemcgId, isolated: Isolated, sc: &mut ScanControl) {
         let maps = self.maps;
+        let lruvec = sc.lruvec(memcg);
         let Isolated { kind, mut folios, nr } = isolated;
         let (mut retry, mut total) = (true, 0);
         while folios.len > 0 {
@@ -232,17 +233,19 @@ impl<W: World> Engine<'_, W> {
             if retry && stat.nr_unqueued_dirty == nr {
                 self.cpu.events.wakeup_flusher += 1;
             }
-            let (clean, mut settled) = maps.sort_rejects(memcg, kind, rejects, retry);
+            let (clean, mut settled) = maps.sort_rejects(lruvec, kind, rejects, retry);
             self.putback(&mut settled);
-            self.reset_batch_size(memcg);
+            self.reset_batch_size(lruvec);
             let vmstat = &maps.memcg(memcg).vmstat;
             vmstat.add(sc.agent.pgsteal(), nr_reclaimed);
             vmstat.add([Counter::PgstealAnon, Counter::PgstealFile][kind], nr_reclaimed);
             vmstat.add(Counter::Pgactivate, stat.nr_activate);
             (folios, retry) = (clean, false);
         }
-        let rotated = [Counter::PgrotateAnon, Counter::PgrotateFile][kind];
-        maps.memcg(memcg).vmstat.add(rotated, nr.saturating_sub(total));
+        let (rotated, nr) =
+            (nr.saturating_sub(total), [Counter::PgrotateAnon, Counter::PgrotateFile]);
+        maps.memcg(memcg).vmstat.add(nr[kind], rotated);
+        maps.lruvec(lruvec).stat.rotated[kind].fetch_add(rotated, Relaxed);
     }
 }
 
@@ -252,13 +255,13 @@ impl MmState<'_> {
     #[inline]
     fn sort_rejects(
         &self,
-        memcg: MemcgId,
+        lruvec: LruvecId,
         kind: usize,
         mut rejects: FolioList,
         retry: bool,
     ) -> (FolioList, FolioList) {
         let (mut clean, mut settled) = (FolioList::default(), FolioList::default());
-        let lrugen = self.lru_gen(memcg);
+        let lrugen = self.lru_gen(lruvec);
         while let Some(id) = rejects.pop(self) {
             let (folio, flags) = (self.folio_at(id), self.folio_at(id).flags());
             let evictable = !flags.contains(FolioFlags::MLOCKED);

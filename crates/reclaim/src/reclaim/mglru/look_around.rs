@@ -32,12 +32,12 @@ impl<'e, E: Env> Engine<'e, E> {
         let window = window::<E::Format>(addr, vma);
         let total = entries::<E::Format>(&window);
         if run.young && total > 1 {
-            let memcg = folio.memcg();
+            let lruvec = folio.lruvec();
             let secondary = env.notifier(check.asid).is_some();
-            let max_seq = maps.lru_gen(memcg).max_seq();
+            let max_seq = maps.lru_gen(lruvec).max_seq();
             let youngest = gen_from_seq(max_seq);
-            let batches = self.cpu.walk.as_mut().is_some_and(|walk| walk.serves(memcg));
-            let look = Look { maps, check, memcg, secondary };
+            let batches = self.cpu.walk.as_mut().is_some_and(|walk| walk.serves(lruvec));
+            let look = Look { maps, check, lruvec, secondary };
             let young = E::Rules::look_around_young(run.nr)
                 + look.clear_young(pt, &window, |id, near, dirty| {
                     if dirty {
@@ -54,7 +54,7 @@ impl<'e, E: Env> Engine<'e, E> {
                 });
             if suitable_to_scan(total, young) {
                 let (table, index) = (walk.pmd_table(), E::Format::index(Level::Pmd, addr));
-                maps.filter_insert(memcg, max_seq, PmdEntry { table, index });
+                maps.filter_insert(lruvec, max_seq, PmdEntry { table, index });
             }
         }
         env.observer().enter(Stage::RmapWalk);

@@ -54,8 +54,9 @@ impl MmState<'_> {
         if self.protected(MemcgId::ROOT, id) == Protected::BelowMin || !self.is_sizable(id, sc) {
             return false;
         }
-        let oldest = self.evictable_min_seq(id, self.get_swappiness(id, sc));
-        let born = self.lru_gen(id).timestamps[gen_from_seq(oldest)].load(Relaxed);
+        let lruvec = sc.lruvec(id);
+        let oldest = self.evictable_min_seq(lruvec, self.get_swappiness(id, sc));
+        let born = self.lru_gen(lruvec).timestamps[gen_from_seq(oldest)].load(Relaxed);
         born.saturating_add(ttl) < now
     }
 }

@@ -1,4 +1,4 @@
-//! Entry points of the multi-generational LRU: reclaim of the whole machine, and of one cgroup
+//! Entry points of the multi-generational LRU: reclaim of a whole node, and of one cgroup on it
 //! (Linux 7.3.4, vmscan.c).
 
 use crate::cgroup::Protected;
@@ -29,7 +29,8 @@ impl MmState<'_> {
         if sc.priority != DEF_PRIORITY || sc.nr_to_reclaim < MIN_LRU_BATCH {
             return;
         }
-        let size = |list| self.lru_size(MemcgId::ROOT, list);
+        let root = self.lruvec(sc.lruvec(MemcgId::ROOT));
+        let size = |list| root.subtree_size(list);
         let anon = if self.can_reclaim_anon() { size(LruList::InactiveAnon) } else { 0 };
         sc.priority = initial_priority(size(LruList::InactiveFile) + anon, sc.nr_to_reclaim);
     }
@@ -59,29 +60,30 @@ impl<W: World> Engine<'_, W> {
     pub(in crate::reclaim) fn lru_gen_shrink_lruvec(&mut self, id: MemcgId, sc: &mut ScanControl) {
         self.set_mm_walk(sc);
         if self.try_to_shrink_lruvec(id, sc) {
-            self.rotate_memcg(id, MemcgLruOp::Young);
+            self.rotate_memcg(sc.lruvec(id), MemcgLruOp::Young);
         }
         self.clear_mm_walk();
     }
 
     /// Visits the oldest generation of cgroups, until enough is reclaimed (`shrink_many`).
     fn shrink_many(&mut self, sc: &mut ScanControl) {
-        for bin in self.oldest_bins() {
-            let mut next = self.next_in_bin(bin, None);
+        let node = sc.node;
+        for bin in self.oldest_bins(node) {
+            let mut next = self.next_in_bin(node, bin, None);
             loop {
                 let id = match next {
                     NextMemcg::End => break,
                     NextMemcg::Is(id) => id,
                     NextMemcg::Moved => {
-                        next = self.next_in_bin(bin, None);
+                        next = self.next_in_bin(node, bin, None);
                         continue;
                     }
                 };
                 let op = self.shrink_one(id, sc);
                 let enough = self.should_abort_scan(sc);
-                next = self.next_in_bin(bin, Some(id));
+                next = self.next_in_bin(node, bin, Some(id));
                 if let Some(op) = op {
-                    self.rotate_memcg(id, op);
+                    self.rotate_memcg(sc.lruvec(id), op);
                 }
                 if enough {
                     return;
@@ -93,7 +95,7 @@ impl<W: World> Engine<'_, W> {
     /// Evicts from one cgroup, and returns its move, if it moves (`shrink_one`).
     fn shrink_one(&mut self, id: MemcgId, sc: &mut ScanControl) -> Option<MemcgLruOp> {
         let maps = self.maps;
-        let again = !maps.memcg(id).lru_link.at_tail();
+        let again = !maps.lruvec(sc.lruvec(id)).lru_link.at_tail();
         match maps.protected(MemcgId::ROOT, id) {
             Protected::BelowMin => return Some(MemcgLruOp::Young),
             Protected::BelowLow if again => return Some(MemcgLruOp::Tail),

@@ -5,7 +5,7 @@ use super::entries::{Look, entries, note_dirty, suitable_to_scan};
 use crate::engine::Engine;
 use crate::folio::Folio;
 use crate::guards::try_lock_read_long;
-use crate::id::MemcgId;
+use crate::id::LruvecId;
 use crate::lru::mglru::{LruGenCaps, MAX_LRU_BATCH, MmWalk, Next, Parts, PmdEntry, gen_from_seq};
 use crate::mm::{Mm, VmFlags};
 use crate::mm_state::MmState;
@@ -20,12 +20,12 @@ use pageout_paging::{
 };
 
 impl<W: World> Engine<'_, W> {
-    /// Opens the generation after `seq` once the address spaces of a cgroup have been walked;
-    /// returns true if this call opened it. Address spaces in which no CPU ran are walked only with
-    /// `force_scan`. Other CPUs may walk some of them, and the last to end opens the generation. At
-    /// swappiness 0 anonymous memory is not walked, and at 201 files' pages are not. If hardware
-    /// sets no accessed bits, or walks are switched off, the generation is opened without walks
-    /// (Linux 7.3.4, `try_to_inc_max_seq`).
+    /// Opens the generation after `seq` once the address spaces of a cgroup have been walked for
+    /// folios on a node; returns true if this call opened it. Address spaces in which no CPU ran
+    /// are walked only with `force_scan`. Other CPUs may walk some of them, and the last to end
+    /// opens the generation. At swappiness 0 anonymous memory is not walked, and at 201 files'
+    /// pages are not. If hardware sets no accessed bits, or walks are switched off, the generation
+    /// is opened without walks (Linux 7.3.4, `try_to_inc_max_seq`).
     ///
     /// The caller keeps the cgroup from being removed.
     ///
@@ -33,13 +33,13 @@ impl<W: World> Engine<'_, W> {
     /// In debug builds, if there is no generation `seq` yet.
     pub fn try_to_inc_max_seq(
         &mut self,
-        memcg: MemcgId,
+        lruvec: impl Into<LruvecId>,
         seq: u64,
         swappiness: u8,
         force_scan: bool,
     ) -> bool {
-        let world = self.world;
-        if seq <= self.maps.memcg(memcg).mm_list.seq() {
+        let (world, lruvec) = (self.world, lruvec.into());
+        if seq <= self.maps.lruvec(lruvec).iteration.seq() {
             return false;
         }
         world.observer().enter(Stage::Aging);
@@ -47,14 +47,14 @@ impl<W: World> Engine<'_, W> {
             let lent = self.cpu.walk.take();
             let keep = lent.is_some();
             let mut walk = lent.unwrap_or_default();
-            walk.begin(memcg, seq, swappiness, force_scan);
+            walk.begin(lruvec, seq, swappiness, force_scan);
             let ended = self.walk_mms(&mut walk);
             self.cpu.walk = keep.then_some(walk);
             ended
         } else {
-            self.iterate_mm_list_nowalk(memcg, seq)
+            self.iterate_mm_list_nowalk(lruvec, seq)
         };
-        let opened = ended && self.inc_max_seq(memcg, seq, swappiness);
+        let opened = ended && self.inc_max_seq(lruvec, seq, swappiness);
         debug_assert_eq!(opened, ended, "the end of an iteration opens a generation");
         world.observer().enter(Stage::Other);
         opened
@@ -90,7 +90,7 @@ impl<E: Env> Engine<'_, E> {
         let (maps, env) = (self.maps, self.world);
         walk.next_addr = VirtAddr::new(0);
         let mut goes_on = true;
-        while goes_on && walk.seq == maps.lru_gen(walk.memcg).max_seq() {
+        while goes_on && walk.seq == maps.lru_gen(walk.lruvec).max_seq() {
             let guard = try_lock_read_long(env, Rank::Mmap, &mm.lock);
             // An address space that has ended has no tables any more.
             goes_on = guard.is_some()
@@ -220,14 +220,14 @@ impl<'a, 'm, E: Env> PageWalk<'a, 'm, E> {
             let vm_flags = self.parts.vm_flags();
             self.clear_queued(table, range.start, full, vm_flags);
         }
-        let MmWalk { memcg, seq, force_scan, .. } = *self.walk;
-        if !leads_on || !(force_scan || self.maps.filter_contains(memcg, seq, entry)) {
+        let MmWalk { lruvec, seq, force_scan, .. } = *self.walk;
+        if !leads_on || !(force_scan || self.maps.filter_contains(lruvec, seq, entry)) {
             return;
         }
         self.walk.stats.nonleaf_found += 1;
         if self.walk_pte_range(E::Format::pfn(pmd), table, range) {
             self.walk.stats.nonleaf_added += 1;
-            self.maps.filter_insert(memcg, E::Rules::filter_noted(seq), entry);
+            self.maps.filter_insert(lruvec, E::Rules::filter_noted(seq), entry);
         }
     }
 
@@ -242,8 +242,8 @@ impl<'a, 'm, E: Env> PageWalk<'a, 'm, E> {
         let pt = pt.prefetching(self.ahead(pmd_table, range.start));
         let table_end = next_boundary::<E::Format>(range.start, Level::Pmd);
         let Self { maps, ref check, secondary, .. } = *self;
-        let look = Look { maps, check, memcg: self.walk.memcg, secondary };
-        let youngest = gen_from_seq(maps.lru_gen(look.memcg).max_seq());
+        let look = Look { maps, check, lruvec: self.walk.lruvec, secondary };
+        let youngest = gen_from_seq(maps.lru_gen(look.lruvec).max_seq());
         let (mut total, mut young) = (0, 0);
         let mut part = Some(range);
         while let Some(range) = part {
@@ -284,8 +284,8 @@ impl<'a, 'm, E: Env> PageWalk<'a, 'm, E> {
             return;
         };
         let Self { maps, ref check, secondary, .. } = *self;
-        let look = Look { maps, check, memcg: self.walk.memcg, secondary };
-        let youngest = gen_from_seq(maps.lru_gen(look.memcg).max_seq());
+        let look = Look { maps, check, lruvec: self.walk.lruvec, secondary };
+        let youngest = gen_from_seq(maps.lru_gen(look.lruvec).max_seq());
         let start = addr.align_down(E::Format::shift(Level::Pud));
         for index in queued {
             let addr = start.add((index as u64) << E::Format::shift(Level::Pmd));

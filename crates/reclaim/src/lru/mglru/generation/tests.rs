@@ -7,6 +7,7 @@ use super::*;
 use crate::bare::{Ground, TUNING};
 use crate::folio::FolioFlags;
 use crate::folio_list::FolioList;
+use crate::id::MemcgId;
 use crate::lru::lru_list::{ANON, FILE};
 use crate::lru::mglru::batch::MmWalk;
 use crate::lru::mglru::caps::LruGenCaps;
@@ -121,18 +122,18 @@ impl Model {
 
     fn hand_in(&mut self) {
         let Ground { maps, world, cpu, .. } = &mut self.ground;
-        let memcg = cpu.state.walk.as_ref().expect("there is one").memcg;
-        maps.on(world, cpu, TUNING).reset_batch_size(memcg);
+        let memcg = cpu.state.walk.as_ref().expect("there is one").lruvec.memcg;
+        maps.on(world, cpu, TUNING).reset_batch_size(memcg.into());
     }
 
     fn young(&mut self, id: FolioNr, memcg: MemcgId) {
-        if self.ground.cpu.state.walk.as_ref().is_some_and(|walk| walk.memcg != memcg) {
+        if self.ground.cpu.state.walk.as_ref().is_some_and(|walk| walk.lruvec.memcg != memcg) {
             self.hand_in();
         }
         let (maps, folio) = (&self.ground.maps, self.ground.maps.folio_at(id));
-        let youngest = gen_from_seq(maps.lru_gen(memcg).max_seq());
+        let youngest = gen_from_seq(maps.lru_gen(memcg.into()).max_seq());
         let walk = self.ground.cpu.state.walk.as_mut().expect("there is one");
-        walk.memcg = memcg;
+        walk.lruvec = memcg.into();
         if let Some(from) = folio_update_gen(folio, youngest, VmFlags::EXEC) {
             let nr = folio.nr_pages() as i64;
             walk.moved(kind_of(folio), maps.zone_of(folio), nr, from, youngest);
@@ -196,14 +197,14 @@ impl Model {
             Step::Open(at, swappiness) => {
                 let id = self.memcg(at);
                 let Ground { maps, world, cpu, .. } = &mut self.ground;
-                let seq = maps.lru_gen(id).max_seq();
-                assert!(maps.on(world, cpu, TUNING).inc_max_seq(id, seq, swappiness));
+                let seq = maps.lru_gen(id.into()).max_seq();
+                assert!(maps.on(world, cpu, TUNING).inc_max_seq(id.into(), seq, swappiness));
             }
             Step::GiveUp(at, swappiness) => {
                 let id = self.memcg(at);
                 let Ground { maps, world, cpu, .. } = &mut self.ground;
                 let engine = maps.on(world, cpu, TUNING);
-                let guard = engine.lock_lruvec(id);
+                let guard = engine.lock_lruvec(id.into());
                 maps.try_to_inc_min_seq(&guard, swappiness);
                 drop(guard);
             }
@@ -238,7 +239,7 @@ impl Model {
                 self.folios.iter().filter(|(_, of)| of == memcg).map(|(id, _)| *id).collect();
             wanted.sort();
             assert_eq!(self.ground.check(*memcg), wanted, "{memcg:?}");
-            let lrugen = self.ground.maps.lru_gen(*memcg);
+            let lrugen = self.ground.maps.lru_gen((*memcg).into());
             assert_eq!(lrugen.enabled.load(Relaxed), enabled);
             for kind in [ANON, FILE] {
                 assert!((2..=4).contains(&lrugen.nr_gens(kind)), "{memcg:?}");

@@ -1,4 +1,4 @@
-//! The order in which reclaim of the whole machine visits cgroups: an LRU of its own, so that it
+//! The order in which reclaim of a whole node visits cgroups: an LRU of its own, so that it
 //! need not visit them all (the kernel's `lru_gen_memcg`).
 //!
 //! Cgroups are in three generations of eight bins each. Reclaim empties the oldest generation, bin
@@ -8,9 +8,9 @@
 
 mod visit;
 
-use crate::cgroup::Memcg;
 use crate::id::MemcgId;
 use crate::lock::QueuedLock;
+use crate::lru::Lruvec;
 use core::array;
 use core::sync::atomic::{
     AtomicBool, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Relaxed,
@@ -39,7 +39,7 @@ pub(crate) struct Bin {
     bin: usize,
 }
 
-/// The place of a cgroup.
+/// The place of a cgroup on a node.
 #[derive(Debug, Default)]
 pub(crate) struct MemcgLruLink {
     generation: AtomicU8,
@@ -118,15 +118,15 @@ impl MemcgLru {
     }
 
     /// Adds a cgroup at the tail of a bin.
-    fn push(&self, memcgs: &[Memcg], id: MemcgId, at: Bin) {
-        let (ends, link) = (self.ends(at), &memcgs[usize::from(id.0)].lru_link);
+    fn push(&self, lists: &[Lruvec], id: MemcgId, at: Bin) {
+        let (ends, link) = (self.ends(at), &lists[usize::from(id.0)].lru_link);
         let prev = ends.tail.load(Relaxed);
         link.prev.store(prev, Relaxed);
         link.next.store(MemcgId::NONE.0, Relaxed);
         ends.tail.store(id.0, Relaxed);
         let forth = match MemcgId(prev) {
             MemcgId::NONE => &ends.head,
-            prev => &memcgs[usize::from(prev.0)].lru_link.next,
+            prev => &lists[usize::from(prev.0)].lru_link.next,
         };
         forth.store(id.0, Relaxed);
         link.generation.store(at.generation as u8, Relaxed);
@@ -135,18 +135,18 @@ impl MemcgLru {
     }
 
     /// Removes a cgroup from its bin.
-    fn remove(&self, memcgs: &[Memcg], id: MemcgId) {
-        let link = &memcgs[usize::from(id.0)].lru_link;
+    fn remove(&self, lists: &[Lruvec], id: MemcgId) {
+        let link = &lists[usize::from(id.0)].lru_link;
         let at = link.place();
         let [prev, next] = [&link.prev, &link.next].map(|link| MemcgId(link.load(Relaxed)));
         let ends = self.ends(at);
         let forth = match prev {
             MemcgId::NONE => &ends.head,
-            prev => &memcgs[usize::from(prev.0)].lru_link.next,
+            prev => &lists[usize::from(prev.0)].lru_link.next,
         };
         let back = match next {
             MemcgId::NONE => &ends.tail,
-            next => &memcgs[usize::from(next.0)].lru_link.prev,
+            next => &lists[usize::from(next.0)].lru_link.prev,
         };
         forth.store(next.0, Relaxed);
         back.store(prev.0, Relaxed);
@@ -154,22 +154,22 @@ impl MemcgLru {
     }
 
     /// Adds a cgroup to the oldest generation.
-    pub(in crate::lru) fn add(&self, memcgs: &[Memcg], id: MemcgId) {
-        memcgs[usize::from(id.0)].lru_link.at_tail.store(false, Relaxed);
+    pub(in crate::lru) fn add(&self, lists: &[Lruvec], id: MemcgId) {
+        lists[usize::from(id.0)].lru_link.at_tail.store(false, Relaxed);
         let generation = generation_of(self.seq.load(Relaxed));
-        self.push(memcgs, id, Bin { generation, bin: self.random_bin() });
+        self.push(lists, id, Bin { generation, bin: self.random_bin() });
     }
 
-    fn rotate(&self, memcgs: &[Memcg], id: MemcgId, op: MemcgLruOp) {
-        let link = &memcgs[usize::from(id.0)].lru_link;
+    fn rotate(&self, lists: &[Lruvec], id: MemcgId, op: MemcgLruOp) {
+        let link = &lists[usize::from(id.0)].lru_link;
         let left = link.place().generation;
         let generation = match op {
             MemcgLruOp::Tail => left,
             MemcgLruOp::Young => generation_of(self.seq.load(Relaxed) + 1),
         };
         link.at_tail.store(op == MemcgLruOp::Tail, Relaxed);
-        self.remove(memcgs, id);
-        self.push(memcgs, id, Bin { generation, bin: self.random_bin() });
+        self.remove(lists, id);
+        self.push(lists, id, Bin { generation, bin: self.random_bin() });
         self.grow_older(left);
     }
 
@@ -187,8 +187,8 @@ impl MemcgLru {
         array::from_fn(|i| Bin { generation, bin: (first + i) % MEMCG_NR_BINS })
     }
 
-    fn next(&self, memcgs: &[Memcg], bin: Bin, at: Option<MemcgId>) -> NextMemcg {
-        let next = match at.map(|id| &memcgs[usize::from(id.0)].lru_link) {
+    fn next(&self, lists: &[Lruvec], bin: Bin, at: Option<MemcgId>) -> NextMemcg {
+        let next = match at.map(|id| &lists[usize::from(id.0)].lru_link) {
             None => &self.ends(bin).head,
             Some(link) if link.place() == bin => &link.next,
             Some(_) => return NextMemcg::Moved,
@@ -211,96 +211,96 @@ mod tests {
         (0..nr).map(MemcgId)
     }
 
-    fn filled(nr: u16) -> (MemcgLru, Vec<Memcg>) {
+    fn filled(nr: u16) -> (MemcgLru, Vec<Lruvec>) {
         let lru = MemcgLru::default();
-        let memcgs: Vec<Memcg> = ids(nr).map(|_| Memcg::default()).collect();
-        ids(nr).for_each(|id| lru.add(&memcgs, id));
-        (lru, memcgs)
+        let lists: Vec<Lruvec> = ids(nr).map(|_| Lruvec::default()).collect();
+        ids(nr).for_each(|id| lru.add(&lists, id));
+        (lru, lists)
     }
 
-    fn bin(lru: &MemcgLru, memcgs: &[Memcg], bin: Bin) -> Vec<MemcgId> {
+    fn bin(lru: &MemcgLru, lists: &[Lruvec], bin: Bin) -> Vec<MemcgId> {
         let mut found = Vec::new();
-        while let NextMemcg::Is(id) = lru.next(memcgs, bin, found.last().copied()) {
+        while let NextMemcg::Is(id) = lru.next(lists, bin, found.last().copied()) {
             found.push(id);
         }
         found
     }
 
-    fn oldest(lru: &MemcgLru, memcgs: &[Memcg]) -> Vec<MemcgId> {
+    fn oldest(lru: &MemcgLru, lists: &[Lruvec]) -> Vec<MemcgId> {
         let bins = lru.oldest_bins();
-        let mut found: Vec<_> = bins.into_iter().flat_map(|at| bin(lru, memcgs, at)).collect();
+        let mut found: Vec<_> = bins.into_iter().flat_map(|at| bin(lru, lists, at)).collect();
         found.sort();
         found
     }
 
     #[test]
     fn every_cgroup_is_in_one_bin_of_the_oldest_generation_at_first() {
-        let (lru, memcgs) = filled(100);
-        assert_eq!(oldest(&lru, &memcgs), ids(100).collect::<Vec<_>>());
+        let (lru, lists) = filled(100);
+        assert_eq!(oldest(&lru, &lists), ids(100).collect::<Vec<_>>());
         let bins = lru.oldest_bins();
-        assert!(bins.iter().all(|at| !bin(&lru, &memcgs, *at).is_empty()), "spread over all bins");
+        assert!(bins.iter().all(|at| !bin(&lru, &lists, *at).is_empty()), "spread over all bins");
         let again = filled(100);
-        let same = bins.iter().all(|at| bin(&lru, &memcgs, *at) == bin(&again.0, &again.1, *at));
+        let same = bins.iter().all(|at| bin(&lru, &lists, *at) == bin(&again.0, &again.1, *at));
         assert!(same, "the same in every run");
     }
 
     #[test]
     fn the_next_generation_is_the_oldest_once_this_one_is_empty() {
-        let (lru, memcgs) = filled(10);
+        let (lru, lists) = filled(10);
         for id in ids(10) {
             assert_eq!(lru.seq.load(Relaxed), 0);
             let left: Vec<_> = ids(10).skip(usize::from(id.0)).collect();
-            assert_eq!(oldest(&lru, &memcgs), left, "and those moved are not met");
-            lru.rotate(&memcgs, id, MemcgLruOp::Young);
+            assert_eq!(oldest(&lru, &lists), left, "and those moved are not met");
+            lru.rotate(&lists, id, MemcgLruOp::Young);
         }
         assert_eq!(lru.seq.load(Relaxed), 1);
-        assert_eq!(oldest(&lru, &memcgs), ids(10).collect::<Vec<_>>());
+        assert_eq!(oldest(&lru, &lists), ids(10).collect::<Vec<_>>());
         for round in 1..9 {
             assert_eq!(lru.seq.load(Relaxed), round, "generations go round");
-            ids(10).for_each(|id| lru.rotate(&memcgs, id, MemcgLruOp::Young));
+            ids(10).for_each(|id| lru.rotate(&lists, id, MemcgLruOp::Young));
         }
     }
 
     #[test]
     fn a_new_cgroup_joins_the_oldest_and_a_removed_one_leaves_its_generation() {
-        let (lru, memcgs) = filled(3);
-        lru.rotate(&memcgs, MemcgId(0), MemcgLruOp::Young);
-        lru.remove(&memcgs, MemcgId(1));
+        let (lru, lists) = filled(3);
+        lru.rotate(&lists, MemcgId(0), MemcgLruOp::Young);
+        lru.remove(&lists, MemcgId(1));
         lru.grow_older(0);
-        assert_eq!(oldest(&lru, &memcgs), [MemcgId(2)]);
-        lru.add(&memcgs, MemcgId(1));
-        assert_eq!(oldest(&lru, &memcgs), [MemcgId(1), MemcgId(2)]);
+        assert_eq!(oldest(&lru, &lists), [MemcgId(2)]);
+        lru.add(&lists, MemcgId(1));
+        assert_eq!(oldest(&lru, &lists), [MemcgId(1), MemcgId(2)]);
         for (id, seq) in [(1, 0), (2, 1)] {
-            lru.remove(&memcgs, MemcgId(id));
+            lru.remove(&lists, MemcgId(id));
             lru.grow_older(0);
             assert_eq!(lru.seq.load(Relaxed), seq, "after cgroup {id}");
         }
-        assert_eq!(oldest(&lru, &memcgs), [MemcgId(0)]);
+        assert_eq!(oldest(&lru, &lists), [MemcgId(0)]);
     }
 
     #[test]
     fn a_cgroup_at_a_tail_is_known_and_comes_after_its_bin() {
-        let (lru, memcgs) = filled(64);
-        let link = |id: MemcgId| &memcgs[usize::from(id.0)].lru_link;
+        let (lru, lists) = filled(64);
+        let link = |id: MemcgId| &lists[usize::from(id.0)].lru_link;
         for id in ids(64) {
             assert!(!link(id).at_tail());
-            lru.rotate(&memcgs, id, MemcgLruOp::Tail);
+            lru.rotate(&lists, id, MemcgLruOp::Tail);
             assert!(link(id).at_tail());
-            assert_eq!(bin(&lru, &memcgs, link(id).place()).last(), Some(&id));
+            assert_eq!(bin(&lru, &lists, link(id).place()).last(), Some(&id));
         }
-        assert_eq!(oldest(&lru, &memcgs).len(), 64, "all in the same generation still");
-        lru.rotate(&memcgs, MemcgId(5), MemcgLruOp::Young);
+        assert_eq!(oldest(&lru, &lists).len(), 64, "all in the same generation still");
+        lru.rotate(&lists, MemcgId(5), MemcgLruOp::Young);
         assert!(!link(MemcgId(5)).at_tail());
     }
 
     #[test]
     fn a_walk_whose_cgroup_was_moved_is_told_so() {
-        let (lru, memcgs) = filled(1);
-        let at = memcgs[0].lru_link.place();
-        assert_eq!(lru.next(&memcgs, at, None), NextMemcg::Is(MemcgId(0)));
-        assert_eq!(lru.next(&memcgs, at, Some(MemcgId(0))), NextMemcg::End);
-        lru.rotate(&memcgs, MemcgId(0), MemcgLruOp::Young);
-        assert_eq!(lru.next(&memcgs, at, Some(MemcgId(0))), NextMemcg::Moved);
-        assert_eq!(lru.next(&memcgs, at, None), NextMemcg::End);
+        let (lru, lists) = filled(1);
+        let at = lists[0].lru_link.place();
+        assert_eq!(lru.next(&lists, at, None), NextMemcg::Is(MemcgId(0)));
+        assert_eq!(lru.next(&lists, at, Some(MemcgId(0))), NextMemcg::End);
+        lru.rotate(&lists, MemcgId(0), MemcgLruOp::Young);
+        assert_eq!(lru.next(&lists, at, Some(MemcgId(0))), NextMemcg::Moved);
+        assert_eq!(lru.next(&lists, at, None), NextMemcg::End);
     }
 }

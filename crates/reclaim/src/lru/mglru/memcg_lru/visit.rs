@@ -1,34 +1,36 @@
-//! Reclaim's visits of cgroups, in their order.
+//! Reclaim's visits of cgroups, in their order on a node.
 
 use super::{Bin, MEMCG_NR_BINS, MEMCG_NR_GENS, MemcgLru, MemcgLruOp, NextMemcg, generation_of};
-use crate::cgroup::Memcg;
 use crate::engine::Engine;
-use crate::id::MemcgId;
+use crate::id::{LruvecId, MemcgId, NodeId};
+use crate::lru::Lruvec;
 use crate::mm_state::MmState;
 use crate::rank::Rank;
 use core::sync::atomic::{AtomicU16, Ordering::Relaxed};
 use pageout_paging::Env;
 
 impl<E: Env> Engine<'_, E> {
-    /// Calls `work` on the order of cgroups, under its lock.
-    fn with_memcg_lru<T>(&self, work: impl FnOnce(&MemcgLru, &[Memcg]) -> T) -> T {
-        let maps = self.maps;
-        let _guard = self.lock_write(Rank::MemcgLru, &maps.lru.memcgs.lock);
-        work(&maps.lru.memcgs, maps.cgroups.table)
+    /// Calls `work` on a node's order of cgroups, under its lock, and on the lists by cgroup.
+    fn with_memcg_lru<T>(&self, node: NodeId, work: impl FnOnce(&MemcgLru, &[Lruvec]) -> T) -> T {
+        let lru = &self.maps.lru;
+        let order = &lru.node(node).memcgs;
+        let _guard = self.lock_write(Rank::MemcgLru, &order.lock);
+        work(order, lru.on_node(node))
     }
 }
 
 impl MmState<'_> {
-    /// Returns all cgroups in the order in which reclaim of the whole machine visits them, except
-    /// that its first bin is random. The caller keeps others from changing the order meanwhile.
-    pub fn lru_gen_memcgs(&self) -> impl Iterator<Item = MemcgId> {
+    /// Returns all cgroups in the order in which reclaim of a whole node visits them, except that
+    /// its first bin is random. The caller keeps others from changing the order meanwhile.
+    pub fn lru_gen_memcgs(&self, node: NodeId) -> impl Iterator<Item = MemcgId> {
         let named =
             |link: &AtomicU16| Some(MemcgId(link.load(Relaxed))).filter(|id| *id != MemcgId::NONE);
-        let seq = self.lru.memcgs.seq.load(Relaxed);
-        let bins = (seq..seq + MEMCG_NR_GENS as u64)
-            .flat_map(|seq| self.lru.memcgs.bins[generation_of(seq)].iter());
+        let (order, lists) = (&self.lru.node(node).memcgs, self.lru.on_node(node));
+        let seq = order.seq.load(Relaxed);
+        let bins =
+            (seq..seq + MEMCG_NR_GENS as u64).flat_map(|seq| order.bins[generation_of(seq)].iter());
         bins.flat_map(move |ends| {
-            let after = move |id: &MemcgId| named(&self.memcg(*id).lru_link.next);
+            let after = move |id: &MemcgId| named(&lists[usize::from(id.0)].lru_link.next);
             core::iter::successors(named(&ends.head), after)
         })
     }
@@ -36,31 +38,31 @@ impl MmState<'_> {
 
 impl<E: Env> Engine<'_, E> {
     /// Adds a new cgroup to the oldest generation (`lru_gen_online_memcg`).
-    pub(in crate::lru) fn memcg_lru_add(&mut self, id: MemcgId) {
-        self.with_memcg_lru(|lru, memcgs| lru.add(memcgs, id));
+    pub(in crate::lru) fn memcg_lru_add(&mut self, id: LruvecId) {
+        self.with_memcg_lru(id.node, |lru, lists| lru.add(lists, id.memcg));
     }
 
     /// Removes a cgroup that ends (`lru_gen_release_memcg`).
-    pub(in crate::lru) fn memcg_lru_remove(&mut self, id: MemcgId) {
-        self.with_memcg_lru(|lru, memcgs| {
-            let left = memcgs[usize::from(id.0)].lru_link.place().generation;
-            lru.remove(memcgs, id);
+    pub(in crate::lru) fn memcg_lru_remove(&mut self, id: LruvecId) {
+        self.with_memcg_lru(id.node, |lru, lists| {
+            let left = lists[usize::from(id.memcg.0)].lru_link.place().generation;
+            lru.remove(lists, id.memcg);
             lru.grow_older(left);
         });
     }
 
     /// Moves a cgroup (`lru_gen_rotate_memcg`).
-    pub(crate) fn rotate_memcg(&mut self, id: MemcgId, op: MemcgLruOp) {
-        self.with_memcg_lru(|lru, memcgs| lru.rotate(memcgs, id, op));
+    pub(crate) fn rotate_memcg(&mut self, id: LruvecId, op: MemcgLruOp) {
+        self.with_memcg_lru(id.node, |lru, lists| lru.rotate(lists, id.memcg, op));
     }
 
-    /// Returns the bins of the oldest generation, from a random one on.
-    pub(crate) fn oldest_bins(&mut self) -> [Bin; MEMCG_NR_BINS] {
-        self.with_memcg_lru(|lru, _| lru.oldest_bins())
+    /// Returns the bins of a node's oldest generation, from a random one on.
+    pub(crate) fn oldest_bins(&mut self, node: NodeId) -> [Bin; MEMCG_NR_BINS] {
+        self.with_memcg_lru(node, |lru, _| lru.oldest_bins())
     }
 
-    /// Returns the cgroup after `at` in a bin, or the first.
-    pub(crate) fn next_in_bin(&mut self, bin: Bin, at: Option<MemcgId>) -> NextMemcg {
-        self.with_memcg_lru(|lru, memcgs| lru.next(memcgs, bin, at))
+    /// Returns the cgroup after `at` in a node's bin, or the first.
+    pub(crate) fn next_in_bin(&mut self, node: NodeId, bin: Bin, at: Option<MemcgId>) -> NextMemcg {
+        self.with_memcg_lru(node, |lru, lists| lru.next(lists, bin, at))
     }
 }

@@ -1,9 +1,9 @@
 //! Changes of a cgroup's list of address spaces, and the iterations of its walks.
 
-use super::{ALL, MmList};
+use super::{ALL, MmIteration, MmList};
 use crate::engine::Engine;
 use crate::guards::Write;
-use crate::id::{MemcgId, MmId, MmNr, NONE};
+use crate::id::{LruvecId, MAX_NUMNODES, MemcgId, MmId, MmNr, NONE};
 use crate::lru::mglru::batch::{MmStats, MmWalk};
 use crate::lru::mglru::bloom::{BloomFilter, PmdEntry};
 use crate::memory::BadId;
@@ -13,6 +13,11 @@ use core::iter::successors;
 use core::mem;
 use core::sync::atomic::{AtomicU32, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 use pageout_paging::Env;
+
+/// The mark of an address space in which a CPU ran: it is to be given out for every node.
+const ALL_NODES: u16 = u16::MAX;
+
+const _: () = assert!(MAX_NUMNODES <= u16::BITS as usize, "a bit for each node");
 
 /// The next action of a walk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -56,8 +61,8 @@ impl MmState<'_> {
     pub fn lru_gen_use_mm(&self, id: MmId) -> Result<(), BadId> {
         let ran = &self.mm(id)?.walked.ran;
         // Reads first, so that a context switch does not take the line from other CPUs for nothing.
-        if !ran.load(Relaxed) {
-            ran.store(true, Relaxed);
+        if ran.load(Relaxed) != ALL_NODES {
+            ran.store(ALL_NODES, Relaxed);
         }
         Ok(())
     }
@@ -76,7 +81,10 @@ impl<E: Env> Engine<'_, E> {
         mm.walked.prev.store(last, Relaxed);
         mm.walked.next.store(NONE, Relaxed);
         maps.link_after(list, last).store(id.0, Relaxed);
-        let _ = list.newcomer.compare_exchange(NONE, id.0, Relaxed, Relaxed);
+        for lruvec in maps.lruvecs_of(mm.memcg()) {
+            let newcomer = &lruvec.iteration.newcomer;
+            let _ = newcomer.compare_exchange(NONE, id.0, Relaxed, Relaxed);
+        }
         drop(guard);
     }
 
@@ -91,8 +99,10 @@ impl<E: Env> Engine<'_, E> {
         let list = &maps.memcg(memcg).mm_list;
         let guard = self.lock_mm_list(memcg);
         let [prev, next] = [&place.prev, &place.next].map(|link| link.load(Relaxed));
-        let _ = list.given.compare_exchange(id.0, prev, Relaxed, Relaxed);
-        let _ = list.newcomer.compare_exchange(id.0, next, Relaxed, Relaxed);
+        for MmIteration { given, newcomer, .. } in maps.lruvecs_of(memcg).map(|of| &of.iteration) {
+            let _ = given.compare_exchange(id.0, prev, Relaxed, Relaxed);
+            let _ = newcomer.compare_exchange(id.0, next, Relaxed, Relaxed);
+        }
         maps.link_after(list, prev).store(next, Relaxed);
         match next {
             NONE => list.last.store(prev, Relaxed),
@@ -114,17 +124,23 @@ impl<E: Env> Engine<'_, E> {
     /// Walks of the same generation share the iteration (Linux 7.3.4, `iterate_mm_list`).
     pub(crate) fn iterate_mm_list(&mut self, walk: &mut MmWalk, walked: Option<MmNr>) -> Next {
         let maps = self.maps;
-        let list = &maps.memcg(walk.memcg).mm_list;
-        let guard = self.lock_mm_list(walk.memcg);
-        debug_assert!(list.seq() + 1 >= walk.seq, "a generation is opened by an iteration's end");
-        let begins = list.given.load(Relaxed) == NONE;
-        let next = if walk.seq <= list.seq() { Next::Done } else { maps.get_next_mm(list, walk) };
+        let iteration = &maps.lruvec(walk.lruvec).iteration;
+        let guard = self.lock_mm_list(walk.lruvec.memcg);
+        debug_assert!(
+            iteration.seq() + 1 >= walk.seq,
+            "a generation is opened by an iteration's end"
+        );
+        let begins = iteration.given.load(Relaxed) == NONE;
+        let next = match walk.seq <= iteration.seq() {
+            true => Next::Done,
+            false => maps.get_next_mm(iteration, walk),
+        };
         if walked.is_some() || next == Next::Open {
-            list.add_stats(mem::take(&mut walk.stats));
+            iteration.add_stats(mem::take(&mut walk.stats));
         }
         drop(guard);
         if begins && matches!(next, Next::Mm(_)) {
-            self.reset_filter(walk.memcg, walk.seq + 1);
+            self.reset_filter(walk.lruvec, walk.seq + 1);
         }
         if let Some(walked) = walked.filter(|nr| maps.mm_at(*nr).walked.leave()) {
             self.put_mm(walked);
@@ -134,26 +150,28 @@ impl<E: Env> Engine<'_, E> {
 }
 
 impl MmState<'_> {
-    fn get_next_mm(&self, list: &MmList, walk: &mut MmWalk) -> Next {
+    fn get_next_mm(&self, iteration: &MmIteration, walk: &mut MmWalk) -> Next {
+        let list = &self.memcg(walk.lruvec.memcg).mm_list;
+        let node = 1 << walk.lruvec.node.0;
         loop {
-            let id = self.link_after(list, list.given.load(Relaxed)).load(Relaxed);
-            list.given.store(id, Relaxed);
+            let id = self.link_after(list, iteration.given.load(Relaxed)).load(Relaxed);
+            iteration.given.store(id, Relaxed);
             if id == NONE {
-                list.seq.store(list.seq() + 1, Relaxed);
+                iteration.seq.store(iteration.seq() + 1, Relaxed);
                 return Next::Open;
             }
             let mm = self.mm_at(MmNr(id));
-            let newcomer = list.newcomer.load(Relaxed);
+            let newcomer = iteration.newcomer.load(Relaxed);
             if newcomer == ALL || newcomer == id {
                 // Those after it joined later still, so that the mark moves to the next.
-                list.newcomer.store(mm.walked.next.load(Relaxed), Relaxed);
+                iteration.newcomer.store(mm.walked.next.load(Relaxed), Relaxed);
                 walk.force_scan = true;
             }
-            let ran = mm.walked.ran.load(Relaxed);
+            let ran = mm.walked.ran.load(Relaxed) & node != 0;
             if !walk.force_scan && !ran {
                 continue;
             }
-            mm.walked.ran.store(false, Relaxed);
+            mm.walked.ran.fetch_and(!node, Relaxed);
             if !mm.is_exiting() {
                 mm.walked.enter();
                 return Next::Mm(MmNr(id));
@@ -165,15 +183,15 @@ impl MmState<'_> {
 impl<E: Env> Engine<'_, E> {
     /// Ends an iteration without a walk. Returns true if this call ended it (Linux 7.3.4,
     /// `iterate_mm_list_nowalk`).
-    pub(crate) fn iterate_mm_list_nowalk(&mut self, memcg: MemcgId, seq: u64) -> bool {
-        let list = &self.maps.memcg(memcg).mm_list;
-        let guard = self.lock_mm_list(memcg);
-        debug_assert!(list.seq() + 1 >= seq, "a generation is opened by an iteration's end");
-        let opens = seq > list.seq();
+    pub(crate) fn iterate_mm_list_nowalk(&mut self, lruvec: LruvecId, seq: u64) -> bool {
+        let iteration = &self.maps.lruvec(lruvec).iteration;
+        let guard = self.lock_mm_list(lruvec.memcg);
+        debug_assert!(iteration.seq() + 1 >= seq, "a generation is opened by an iteration's end");
+        let opens = seq > iteration.seq();
         if opens {
-            list.given.store(NONE, Relaxed);
-            list.newcomer.store(ALL, Relaxed);
-            list.seq.store(list.seq() + 1, Relaxed);
+            iteration.given.store(NONE, Relaxed);
+            iteration.newcomer.store(ALL, Relaxed);
+            iteration.seq.store(iteration.seq() + 1, Relaxed);
         }
         drop(guard);
         opens
@@ -190,16 +208,17 @@ impl MmState<'_> {
         successors(first, after).map(|nr| self.mm_id(MmNr(nr)))
     }
 
-    /// Returns the numbers of the filters that a cgroup has.
-    pub fn lru_gen_filters(&self, memcg: MemcgId) -> impl Iterator<Item = u32> {
-        let filters = &self.memcg(memcg).mm_list.filters;
+    /// Returns the numbers of the filters that a lruvec has.
+    pub fn lru_gen_filters(&self, lruvec: impl Into<LruvecId>) -> impl Iterator<Item = u32> {
+        let filters = &self.lruvec(lruvec.into()).iteration.filters;
         filters.iter().map(|filter| filter.load(Relaxed)).filter(|id| *id != NONE)
     }
 
-    /// Returns the counts of all walks of a cgroup's address spaces so far.
-    pub fn mm_stats(&self, memcg: MemcgId) -> MmStats {
+    /// Returns the counts of all walks of a cgroup's address spaces for a node so far.
+    pub fn mm_stats(&self, lruvec: impl Into<LruvecId>) -> MmStats {
+        let stats = &self.lruvec(lruvec.into()).iteration.stats;
         let [leaf_total, leaf_young, nonleaf_found, nonleaf_added] =
-            [0, 1, 2, 3].map(|i| self.memcg(memcg).mm_list.stats[i].load(Relaxed));
+            stats.each_ref().map(|n| n.load(Relaxed));
         MmStats { leaf_total, leaf_young, nonleaf_found, nonleaf_added }
     }
 
@@ -207,26 +226,27 @@ impl MmState<'_> {
     /// address spaces reads. There are two for each PTE table worth walking, unless some coincide.
     /// Returns `None` if no walk made the filter yet or there is no memory for it, so that all
     /// tables are walked.
-    pub fn filter_population(&self, memcg: MemcgId) -> Option<u32> {
-        self.filter(memcg, self.lru_gen(memcg).max_seq()).map(BloomFilter::population)
+    pub fn filter_population(&self, lruvec: impl Into<LruvecId>) -> Option<u32> {
+        let lruvec = lruvec.into();
+        self.filter(lruvec, self.lru_gen(lruvec).max_seq()).map(BloomFilter::population)
     }
 
     /// Returns the filter of a generation, or `None` if there is no memory for it.
-    fn filter(&self, memcg: MemcgId, seq: u64) -> Option<&BloomFilter> {
-        let id = self.memcg(memcg).mm_list.filter(seq).load(Acquire);
+    fn filter(&self, lruvec: LruvecId, seq: u64) -> Option<&BloomFilter> {
+        let id = self.lruvec(lruvec).iteration.filter(seq).load(Acquire);
         (id != NONE).then(|| &self.lru.filters[id as usize])
     }
 
     /// Returns true if the filter of a generation names a PTE table. Without a filter, all are
     /// named (`test_bloom_filter`).
     #[inline]
-    pub(crate) fn filter_contains(&self, memcg: MemcgId, seq: u64, entry: PmdEntry) -> bool {
-        self.filter(memcg, seq).is_none_or(|filter| filter.contains(entry))
+    pub(crate) fn filter_contains(&self, lruvec: LruvecId, seq: u64, entry: PmdEntry) -> bool {
+        self.filter(lruvec, seq).is_none_or(|filter| filter.contains(entry))
     }
 
     /// Inserts a PTE table into the filter of a generation, if it has one (`update_bloom_filter`).
-    pub(crate) fn filter_insert(&self, memcg: MemcgId, seq: u64, entry: PmdEntry) {
-        if let Some(filter) = self.filter(memcg, seq) {
+    pub(crate) fn filter_insert(&self, lruvec: LruvecId, seq: u64, entry: PmdEntry) {
+        if let Some(filter) = self.filter(lruvec, seq) {
             filter.insert(entry);
         }
     }
@@ -235,24 +255,24 @@ impl MmState<'_> {
 impl<E: Env> Engine<'_, E> {
     /// Empties the filter of a generation, or takes a free one if it has none
     /// (`reset_bloom_filter`).
-    fn reset_filter(&mut self, memcg: MemcgId, seq: u64) {
+    fn reset_filter(&mut self, lruvec: LruvecId, seq: u64) {
         let maps = self.maps;
-        if let Some(filter) = maps.filter(memcg, seq) {
+        if let Some(filter) = maps.filter(lruvec, seq) {
             filter.clear();
         } else if let Some(id) = self.take_filter() {
             maps.lru.filters[id as usize].clear();
             // If the first of an iteration leaves the list, another walk may begin the iteration
             // again.
-            let mine = maps.memcg(memcg).mm_list.filter(seq);
+            let mine = maps.lruvec(lruvec).iteration.filter(seq);
             if mine.compare_exchange(NONE, id, Release, Relaxed).is_err() {
                 self.put_filter(id);
             }
         }
     }
 
-    /// Gives back the filters of a cgroup that is removed, and which no walk visits any more.
-    pub(in crate::lru) fn put_filters(&mut self, memcg: MemcgId) {
-        for filter in &self.maps.memcg(memcg).mm_list.filters {
+    /// Gives back the filters of a lruvec that is removed, and which no walk visits any more.
+    pub(in crate::lru) fn put_filters(&mut self, lruvec: LruvecId) {
+        for filter in &self.maps.lruvec(lruvec).iteration.filters {
             let id = filter.swap(NONE, Relaxed);
             if id != NONE {
                 self.put_filter(id);

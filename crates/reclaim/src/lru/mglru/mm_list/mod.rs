@@ -10,25 +10,28 @@ use super::MIN_NR_GENS;
 use super::batch::MmStats;
 use crate::id::{MemcgId, NONE};
 use crate::lock::QueuedLock;
-use core::sync::atomic::{
-    AtomicBool, AtomicU16, AtomicU32, AtomicU64, Ordering::AcqRel, Ordering::Relaxed,
-};
+use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering::AcqRel, Ordering::Relaxed};
 
-/// The number of filters of a cgroup: one that is read, and one that is filled
+/// The number of filters of a lruvec: one that is read, and one that is filled
 /// (`NR_BLOOM_FILTERS`).
 const NR_BLOOM_FILTERS: u64 = 2;
 
-/// The value of [`MmList::newcomer`] if all of them joined since the last iteration.
+/// The value of [`MmIteration::newcomer`] if all of them joined since the last iteration.
 const ALL: u32 = NONE - 1;
 
-/// A cgroup's address spaces in the order in which they joined, and the state of their iterations
-/// (the kernel's `lru_gen_mm_list`, with the `lru_gen_mm_state` of the one node). It changes only
-/// under `lock`.
+/// A cgroup's address spaces in the order in which they joined (the kernel's `lru_gen_mm_list`). It
+/// changes only under `lock`.
 #[derive(Debug, Default)]
 pub(crate) struct MmList {
     lock: QueuedLock,
     first: AtomicU32,
     last: AtomicU32,
+}
+
+/// The state of the iterations of a cgroup's address spaces for one node (the kernel's
+/// `lru_gen_mm_state`). It changes only under the lock of the cgroup's [`MmList`].
+#[derive(Debug, Default)]
+pub(crate) struct MmIteration {
     /// The generation up to which iterations have ended.
     seq: AtomicU64,
     /// The address space given out last, or `NONE` between iterations.
@@ -49,8 +52,8 @@ pub(crate) struct Membership {
     walkers: AtomicU16,
     /// The cgroup whose list it is on.
     memcg: AtomicU16,
-    /// True if a CPU ran in the address space since it was last given out.
-    ran: AtomicBool,
+    /// A bit for each node for which the address space was not given out since a CPU ran in it.
+    ran: AtomicU16,
 }
 
 /// The address space has ended. Walks are fewer than this.
@@ -76,23 +79,31 @@ impl Membership {
     pub(crate) fn init(&self) {
         self.walkers.store(0, Relaxed);
         self.memcg.store(MemcgId::NONE.0, Relaxed);
-        self.ran.store(false, Relaxed);
+        self.ran.store(0, Relaxed);
     }
 }
 
 impl MmList {
-    /// Sets an empty list that was never walked.
+    /// Sets an empty list.
     pub(crate) fn init(&self) {
-        for link in [&self.first, &self.last, &self.given].into_iter().chain(&self.filters) {
+        self.first.store(NONE, Relaxed);
+        self.last.store(NONE, Relaxed);
+    }
+
+    pub(in crate::lru) fn is_empty(&self) -> bool {
+        self.first.load(Relaxed) == NONE
+    }
+}
+
+impl MmIteration {
+    /// Sets the state of a list that was never walked.
+    pub(in crate::lru) fn init(&self) {
+        for link in [&self.given].into_iter().chain(&self.filters) {
             link.store(NONE, Relaxed);
         }
         self.newcomer.store(ALL, Relaxed);
         self.seq.store(MIN_NR_GENS, Relaxed);
         self.stats.iter().for_each(|n| n.store(0, Relaxed));
-    }
-
-    pub(in crate::lru) fn is_empty(&self) -> bool {
-        self.first.load(Relaxed) == NONE
     }
 
     /// Returns the generation up to which iterations have ended.

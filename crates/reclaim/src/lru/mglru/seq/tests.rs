@@ -2,6 +2,7 @@ extern crate std;
 
 use super::*;
 use crate::bare::Ground;
+use crate::id::MemcgId;
 use crate::recency::Recency;
 use std::vec::Vec;
 
@@ -13,14 +14,14 @@ fn all_oldest() -> impl Iterator<Item = [u64; 2]> {
 }
 
 fn with_oldest(ground: &Ground, oldest: [u64; 2]) {
-    let lrugen = ground.maps.lru_gen(ROOT);
+    let lrugen = ground.maps.lru_gen(ROOT.into());
     for (kind, seq) in oldest.into_iter().enumerate() {
         lrugen.min_seq[kind].store(seq, Relaxed);
     }
 }
 
 fn oldest(ground: &Ground) -> [u64; 2] {
-    [ANON, FILE].map(|kind| ground.maps.lru_gen(ROOT).min_seq(kind))
+    [ANON, FILE].map(|kind| ground.maps.lru_gen(ROOT.into()).min_seq(kind))
 }
 
 #[test]
@@ -31,10 +32,11 @@ fn swappiness_says_which_types_may_be_evicted() {
         [(0, FILE..=FILE, 2), (1, ANON..=FILE, 1), (200, ANON..=FILE, 1), (201, ANON..=ANON, 1)]
     {
         assert_eq!(evictable_types(swappiness), types);
-        assert_eq!(ground.maps.evictable_min_seq(ROOT, swappiness), seq);
+        assert_eq!(ground.maps.evictable_min_seq(ROOT.into(), swappiness), seq);
     }
     with_oldest(&ground, [2, 1]);
-    let found = [0, 60, 201].map(|swappiness| ground.maps.evictable_min_seq(ROOT, swappiness));
+    let found =
+        [0, 60, 201].map(|swappiness| ground.maps.evictable_min_seq(ROOT.into(), swappiness));
     assert_eq!(found, [1, 1, 2]);
 }
 
@@ -54,8 +56,8 @@ fn a_new_generation_takes_the_place_of_the_oldest_of_four() {
         }
         ground.check(ROOT);
         ground.world.now.store(77, Relaxed);
-        assert!(ground.engine().inc_max_seq(ROOT, 3, swappiness));
-        let lrugen = ground.maps.lru_gen(ROOT);
+        assert!(ground.engine().inc_max_seq(ROOT.into(), 3, swappiness));
+        let lrugen = ground.maps.lru_gen(ROOT.into());
         assert_eq!((lrugen.max_seq(), oldest(&ground)), (4, from.map(|seq| seq.max(1))));
         assert_eq!(lrugen.timestamps.each_ref().map(|at| at.load(Relaxed)), [77, 0, 0, 0]);
         for (kind, seq, id) in made {
@@ -66,8 +68,8 @@ fn a_new_generation_takes_the_place_of_the_oldest_of_four() {
             assert_eq!(folio.listed_in(), Some(generation));
         }
         assert_eq!(ground.check(ROOT).len() as u64, 24 - 3 * (from[0] + from[1]));
-        assert!(!ground.engine().inc_max_seq(ROOT, 3, swappiness));
-        assert_eq!(ground.maps.lru_gen(ROOT).max_seq(), 4, "someone else opened it");
+        assert!(!ground.engine().inc_max_seq(ROOT.into(), 3, swappiness));
+        assert_eq!(ground.maps.lru_gen(ROOT.into()).max_seq(), 4, "someone else opened it");
     }
 }
 
@@ -89,10 +91,10 @@ fn what_a_generation_gives_up_counts_as_protected_and_loses_its_uses() {
         .collect();
     let cold = ground.folio_in(1, FILE, 0, 0);
     let engine = ground.engine();
-    let (maps, guard) = (engine.maps, engine.lock_lruvec(ROOT));
+    let (maps, guard) = (engine.maps, engine.lock_lruvec(ROOT.into()));
     assert!(maps.inc_min_seq(&guard, FILE, 60));
     drop(guard);
-    let averages = &ground.maps.lru_gen(ROOT).avg_total[FILE];
+    let averages = &ground.maps.lru_gen(ROOT.into()).avg_total[FILE];
     let found = averages.each_ref().map(|n| n.load(Relaxed));
     assert_eq!(found, [4, 2, 2, 2], "pages, and half of them: the last was not protected");
     for (id, before) in ids.iter().zip(kept.into_iter().chain([full])) {
@@ -115,15 +117,15 @@ fn a_folio_that_a_walk_moved_goes_to_the_list_of_its_generation() {
         let word = Recency::WORKINGSET.union(Recency::REFERENCED).in_generation(Some(to));
         let _ = ground.maps.folio_at(moved).update_recency(|_| Some(word));
         let engine = ground.engine();
-        let (maps, guard) = (engine.maps, engine.lock_lruvec(ROOT));
-        let before = maps.lru_gen(ROOT).counted(0, ANON);
+        let (maps, guard) = (engine.maps, engine.lock_lruvec(ROOT.into()));
+        let before = maps.lru_gen(ROOT.into()).counted(0, ANON);
         let mut sizes = PerGeneration::default();
         assert_eq!(maps.folio_inc_gen(&guard, moved, &mut sizes), to);
         assert_eq!(maps.folio_at(moved).recency(), word);
         assert_eq!(sizes, PerGeneration::default(), "the walk's to count");
         assert_eq!(maps.folio_inc_gen(&guard, left, &mut sizes), 1);
         maps.lru_gen_add_sizes(&guard, &sizes);
-        let after = maps.lru_gen(ROOT).counted(0, ANON);
+        let after = maps.lru_gen(ROOT.into()).counted(0, ANON);
         assert_eq!(after.iter().sum::<i64>(), before.iter().sum::<i64>() - 2);
         drop(guard);
     }
@@ -138,7 +140,7 @@ fn a_long_list_is_given_up_in_turns() {
             ground.folio_in(0, FILE, 0, 0);
         }
         ground.world.relaxed.store(0, Relaxed);
-        assert!(ground.engine().inc_max_seq(ROOT, 3, 60));
+        assert!(ground.engine().inc_max_seq(ROOT.into(), 3, 60));
         assert_eq!(ground.world.relaxed.load(Relaxed), turns, "{folios} folios");
         assert_eq!(ground.listed(ROOT, 1, FILE).len(), folios);
         ground.check(ROOT);
@@ -164,7 +166,7 @@ fn oldest_generations_that_list_nothing_are_given_up() {
             }
         }
         let engine = ground.engine();
-        let (maps, guard) = (engine.maps, engine.lock_lruvec(ROOT));
+        let (maps, guard) = (engine.maps, engine.lock_lruvec(ROOT.into()));
         maps.try_to_inc_min_seq(&guard, swappiness);
         drop(guard);
         // The first generation that lists a folio, or the last that may be the oldest.

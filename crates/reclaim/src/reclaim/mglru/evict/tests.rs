@@ -97,7 +97,7 @@ fn meet(ground: &mut Ground, met: Met) -> FolioNr {
     let _ = folio.update_recency(|_| Some(word));
     folio.update_flags(met.flags, FolioFlags::empty());
     let engine = ground.engine();
-    let (maps, guard) = (engine.maps, engine.lock_lruvec(ROOT));
+    let (maps, guard) = (engine.maps, engine.lock_lruvec(ROOT.into()));
     if met.promoted {
         let mut sizes = PerGeneration::default();
         let (kind, zone, nr) = (met.kind, maps.zone_of(folio), folio.nr_pages() as i64);
@@ -136,12 +136,12 @@ fn sort_each(is_protected: fn(usize, usize) -> bool) {
         let id = meet(&mut ground, met);
         let folio = ground.maps.folio_at(id);
         let engine = ground.engine();
-        let (maps, guard) = (engine.maps, engine.lock_lruvec(ROOT));
+        let (maps, guard) = (engine.maps, engine.lock_lruvec(ROOT.into()));
         let mut sizes = PerGeneration::default();
         let moved = maps.sort_folio(&guard, id, &sc, met.tier_idx, &mut sizes);
         maps.lru_gen_add_sizes(&guard, &sizes);
         drop(guard);
-        let lrugen = ground.maps.lru_gen(ROOT);
+        let lrugen = ground.maps.lru_gen(ROOT.into());
         let found = match (folio.recency().generation(), folio.listed_in()) {
             (Some(_), Some(0)) => Sorted::Stays,
             (Some(generation), Some(listed)) => {
@@ -175,7 +175,7 @@ fn oldest(ground: &mut Ground, nr: usize, order: u8) -> Vec<FolioNr> {
 /// last.
 fn scan(ground: &mut Ground, sc: &ScanControl, nr: u64, kind: usize) -> (Scan, Vec<FolioNr>) {
     let engine = ground.engine();
-    let (maps, guard) = (engine.maps, engine.lock_lruvec(ROOT));
+    let (maps, guard) = (engine.maps, engine.lock_lruvec(ROOT.into()));
     let mut out = FolioList::default();
     let scan = maps.scan_folios(&guard, sc, nr, kind, &mut out);
     drop(guard);
@@ -185,7 +185,7 @@ fn scan(ground: &mut Ground, sc: &ScanControl, nr: u64, kind: usize) -> (Scan, V
 
 /// Returns the number of changes to sizes of lists and generations so far.
 fn size_updates(ground: &Ground) -> u64 {
-    ground.maps.lru_gen(ROOT).size_updates.load(Relaxed)
+    ground.maps.lru_gen(ROOT.into()).size_updates.load(Relaxed)
 }
 
 #[test]
@@ -274,9 +274,9 @@ fn two_generations_are_left_alone() {
     (0..4).for_each(|seq| {
         ground.folio_in(seq, ANON, 0, 0);
     });
-    ground.maps.lru_gen(ROOT).min_seq[ANON].store(2, Relaxed);
+    ground.maps.lru_gen(ROOT.into()).min_seq[ANON].store(2, Relaxed);
     let engine = ground.engine();
-    let (maps, guard) = (engine.maps, engine.lock_lruvec(ROOT));
+    let (maps, guard) = (engine.maps, engine.lock_lruvec(ROOT.into()));
     let mut out = FolioList::default();
     let seen = maps.scan_folios(&guard, &control(), 100, ANON, &mut out);
     assert_eq!((seen.scanned, out.len), (0, 0));
@@ -315,7 +315,7 @@ fn isolation_forgets_uses_that_no_first_one_marks() {
         let folio = ground.maps.folio_at(id);
         let _ = folio.update_recency(|_| Some(word.in_generation(Some(0))));
         let engine = ground.engine();
-        let (maps, guard) = (engine.maps, engine.lock_lruvec(ROOT));
+        let (maps, guard) = (engine.maps, engine.lock_lruvec(ROOT.into()));
         let from = maps.isolate_folio(&guard, id);
         assert_eq!(from, Some(0), "the generation");
         assert_eq!(folio.recency(), left, "{word:?}");
@@ -336,7 +336,7 @@ fn the_other_type_is_tried_when_the_first_has_nothing_at_all() {
             ground.folio_in(0, ANON, 0, 0);
             let sc = ScanControl { priority, ..control() };
             let engine = ground.engine();
-            let (maps, guard) = (engine.maps, engine.lock_lruvec(ROOT));
+            let (maps, guard) = (engine.maps, engine.lock_lruvec(ROOT.into()));
             let mut out = Isolated::default();
             let scanned = maps.isolate_folios(&guard, &sc, 20, 60, &mut out);
             drop(guard);
@@ -375,7 +375,7 @@ fn rejects_are_tried_again_or_kept_out_of_the_oldest_generation() {
         }
         let mut rejects = FolioList::default();
         rejects.push(&ground.maps, id);
-        let (clean, settled) = ground.maps.sort_rejects(ROOT, FILE, rejects, retry);
+        let (clean, settled) = ground.maps.sort_rejects(ROOT.into(), FILE, rejects, retry);
         let again = retry && !(active || mapped || dirty || writeback || mlocked);
         assert_eq!((clean.len, settled.len), if again { (1, 0) } else { (0, 1) }, "{number:#b}");
         // If it is not active, it would join generation 0 of 0 to 3 again.
@@ -389,8 +389,8 @@ fn rejects_are_tried_again_or_kept_out_of_the_oldest_generation() {
 fn rejects_that_join_a_younger_generation_stay_as_they_are() {
     let mut ground = Ground::new(3);
     let maps = &ground.maps;
-    maps.lru_gen(ROOT).max_seq.store(4, Relaxed);
-    maps.lru_gen(ROOT).min_seq.iter().for_each(|seq| seq.store(1, Relaxed));
+    maps.lru_gen(ROOT.into()).max_seq.store(4, Relaxed);
+    maps.lru_gen(ROOT.into()).min_seq.iter().for_each(|seq| seq.store(1, Relaxed));
     for (word, raised) in
         [(Recency::NONE, true), (Recency::REFERENCED, false), (Recency::WORKINGSET, false)]
     {
@@ -399,7 +399,7 @@ fn rejects_that_join_a_younger_generation_stay_as_they_are() {
         let _ = folio.update_recency(|_| Some(word));
         let mut rejects = FolioList::default();
         rejects.push(&ground.maps, id);
-        ground.maps.sort_rejects(ROOT, FILE, rejects, false);
+        ground.maps.sort_rejects(ROOT.into(), FILE, rejects, false);
         assert_eq!(folio.lru().contains(LruFlags::ACTIVE), raised, "{word:?}");
         assert_eq!(MAX_NR_GENS, 4, "what was used joins the next generation");
     }
