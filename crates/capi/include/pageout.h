@@ -1619,7 +1619,7 @@ int32_t pageout_lru_gen_enabled(struct pageout_cpu *cpu);
 
 /*
  Executes a write of `len` bytes to `lru_gen`, such as `+ 1 0 3`, up to the first command that is
- refused. Returns 0, or an error.
+ refused. It names a cgroup by the low 16 bits of its number. Returns 0, or an error.
 
  # Safety
  The promise.
@@ -1627,8 +1627,8 @@ int32_t pageout_lru_gen_enabled(struct pageout_cpu *cpu);
 int32_t pageout_lru_gen_write(struct pageout_cpu *cpu, const char *commands, size_t len);
 
 /*
- Stores the youngest generation of a cgroup on a node, and its oldest one of anonymous memory and of files'
- pages. Returns 0, or an error.
+ Stores the youngest generation of a cgroup on a node, and its oldest one of anonymous memory and
+ of files' pages. Returns 0, or an error.
 
  # Safety
  The promise.

@@ -215,6 +215,26 @@ impl From<reclaim::MemoryError> for Error {
     }
 }
 
+impl From<reclaim::AddMemcgError> for Error {
+    fn from(error: reclaim::AddMemcgError) -> Self {
+        match error {
+            reclaim::AddMemcgError::OutOfTable(full) => full.into(),
+            reclaim::AddMemcgError::BadId(bad) => bad.into(),
+        }
+    }
+}
+
+impl From<reclaim::MemcgBusy> for Error {
+    fn from(error: reclaim::MemcgBusy) -> Self {
+        match error {
+            reclaim::MemcgBusy::BadId(bad) => bad.into(),
+            reclaim::MemcgBusy::Root
+            | reclaim::MemcgBusy::HasChildren
+            | reclaim::MemcgBusy::HasProcesses => Self::MemcgUsed,
+        }
+    }
+}
+
 impl From<reclaim::NodeStartError> for Error {
     fn from(error: reclaim::NodeStartError) -> Self {
         match error {
@@ -322,6 +342,7 @@ impl From<Errno> for Error {
             Errno::EINTR => Self::Interrupted,
             Errno::EAGAIN => Self::Again,
             Errno::EEXIST => Self::Exists,
+            Errno::ENODEV => Self::Memcg,
             Errno::EINVAL => Self::Text,
         }
     }

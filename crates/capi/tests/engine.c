@@ -407,7 +407,7 @@ static int64_t reclaim(uint64_t what)
         if (answer != 0)
             return answer;
         note3(youngest, oldest[0], oldest[1]);
-        snprintf(text, sizeof text, "%c %u %u %llu %u %u", amount % 2 ? '+' : '-', (unsigned)memcg,
+        snprintf(text, sizeof text, "%c %u %u %llu %u %u", amount % 2 ? '+' : '-', (unsigned)memcg & 0xffff,
                  (unsigned)amount / 4 % 2,
                  (unsigned long long)(amount % 2 ? youngest : oldest[0] + amount % 3),
                  (unsigned)(amount % 5) * 50, (unsigned)amount);

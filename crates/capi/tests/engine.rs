@@ -380,7 +380,7 @@ fn outcome(fault: Fault) -> Result<(i64, u64, u64), Error> {
         Fault::OutOfMemory(OutOfMemory::Frames) => (8, none, 0),
         Fault::OutOfMemory(OutOfMemory::PageTables) => (9, none, 0),
         Fault::OutOfMemory(OutOfMemory::Table(_)) => (10, none, 0),
-        Fault::OutOfMemory(OutOfMemory::Limit(memcg)) => (11, none, memcg.0.into()),
+        Fault::OutOfMemory(OutOfMemory::Limit(memcg)) => (11, none, memcg.to_bits().into()),
         Fault::OutOfMemory(OutOfMemory::SlotEntries) => (12, none, 0),
         Fault::BadId(bad) => return Err(bad.into()),
     })
@@ -421,7 +421,8 @@ impl<'e, 'm, F: Format> Run<'e, 'm, F> {
 
     fn memcg(&self, i: usize) -> Result<MemcgId, Error> {
         let id = self.memcgs[i];
-        self.engine.memcg_is_online(id).then_some(id).ok_or(Error::Memcg)
+        self.engine.maps().memcg(id)?;
+        Ok(id)
     }
 
     fn one_case(&mut self) -> (&'static str, Answer) {
@@ -563,19 +564,19 @@ impl<'e, 'm, F: Format> Run<'e, 'm, F> {
 
     fn change_memcg(&mut self, what: u64) -> Answer {
         let (i, of, amount) = (self.index(MEMCGS), self.index(MEMCGS), self.below(160));
-        let memcg = |run: &Self| run.engine.maps().memcg(run.memcgs[of]);
+        let memcg = |run: &Self| run.engine.maps().memcg(run.memcgs[of]).expect("it is online");
         match what {
             0 => {
                 let made = self.memcg(of).and_then(|parent| Ok(self.engine.add_memcg(parent)?));
                 if let Ok(id) = made {
                     self.memcgs[i] = id;
                 }
-                self.note(&[self.memcgs[i].0.into()]);
+                self.note(&[self.memcgs[i].to_bits().into()]);
                 made?;
             }
             1 => {
                 let id = self.memcg(of)?;
-                self.engine.remove_memcg(id).map_err(|_| Error::MemcgUsed)?;
+                self.engine.remove_memcg(id)?;
             }
             2 if self.memcg(of)? == MemcgId::ROOT => return Err(Error::Memcg),
             2 => memcg(self).set_max(if amount < 30 { u64::MAX } else { amount }),
@@ -626,13 +627,17 @@ impl<'e, 'm, F: Format> Run<'e, 'm, F> {
             _ => {
                 let memcg = self.memcg(of)?;
                 let node = NodeId(amount as u8 / 4 % 2);
-                let (youngest, oldest) = self.engine.maps().lru_gen_seqs(LruvecId { memcg, node });
+                let (youngest, oldest) = self
+                    .engine
+                    .maps()
+                    .lru_gen_seqs(LruvecId { memcg, node })
+                    .expect("it is online");
                 self.note(&[youngest, oldest[0], oldest[1]]);
                 let (sign, seq) = match amount % 2 {
                     0 => ('-', oldest[0] + amount % 3),
                     _ => ('+', youngest),
                 };
-                let (id, swappiness) = (memcg.0, amount % 5 * 50);
+                let (id, swappiness) = (memcg.index(), amount % 5 * 50);
                 let text = format!("{sign} {id} {} {seq} {swappiness} {amount}", node.0);
                 lru_gen::write(&text, |command| self.engine.lru_gen_command(command))?;
             }
@@ -782,8 +787,8 @@ impl<'e, 'm, F: Format> Run<'e, 'm, F> {
 
     fn note_stats(&mut self) -> Answer {
         let vmstat = self.engine.vmstat();
-        let stat = self.engine.memory_stat(MemcgId::ROOT);
-        let events = self.engine.memory_events(MemcgId::ROOT);
+        let stat = self.engine.memory_stat(MemcgId::ROOT).expect("it is online");
+        let events = self.engine.memory_events(MemcgId::ROOT).expect("it is online");
         for (_, value) in vmstat.0.iter().chain(&stat.0).chain(&events.0) {
             self.note(&[*value]);
         }

@@ -276,17 +276,15 @@ impl<'a, R: Rules, F: Format> Stage<'a, R, F> {
     /// Walks the process: all tables if `force`, and otherwise only those in the filter. Returns
     /// the number of PTE tables entered.
     fn age(&mut self, cpu: &mut CpuCtx, force: bool) -> u64 {
-        let before = self.maps.mm_stats(MemcgId::ROOT).nonleaf_found;
+        let before = self.maps.mm_stats(MemcgId::ROOT).expect("it is online").nonleaf_found;
         self.maps.lru_gen_use_mm(self.mm).expect("it lives");
         let (maps, aging) = (self.maps, self.aging());
-        let opened = maps.on(&self.env, cpu, Tuning { aging, ..TUNING }).try_to_inc_max_seq(
-            MemcgId::ROOT,
-            self.seq,
-            100,
-            force,
-        );
+        let opened = maps
+            .on(&self.env, cpu, Tuning { aging, ..TUNING })
+            .try_to_inc_max_seq(MemcgId::ROOT, self.seq, 100, force)
+            .expect("it is online");
         assert!(opened, "no one else walks");
         self.seq += 1;
-        maps.mm_stats(MemcgId::ROOT).nonleaf_found - before
+        maps.mm_stats(MemcgId::ROOT).expect("it is online").nonleaf_found - before
     }
 }

@@ -256,7 +256,10 @@ impl<'a, R: Rules, F: Format> Harness<'a, R, F> {
         let nr_pages = self.scenario.order().nr_pages() as u64;
         let cpu = &mut CpuCtx::new();
         // Nothing reclaimed is no failure here: others may use the pages.
-        self.maps.on(env, cpu, TUNING).try_to_free_mem_cgroup_pages(self.memcg, nr_pages, options);
+        self.maps
+            .on(env, cpu, TUNING)
+            .try_to_free_mem_cgroup_pages(self.memcg, nr_pages, options)
+            .expect("it is online");
     }
 
     fn munmap(&self, env: &Ground<'_, R, F>, from: u64, to: u64) {
@@ -301,9 +304,14 @@ impl<'a, R: Rules, F: Format> Harness<'a, R, F> {
     fn age(&self, env: &Ground<'_, R, F>) {
         // The address space may have ended.
         let _ = self.maps.lru_gen_use_mm(self.mm);
-        let (cpu, (max_seq, _)) = (&mut CpuCtx::new(), self.maps.lru_gen_seqs(self.memcg));
+        let (cpu, (max_seq, _)) =
+            (&mut CpuCtx::new(), self.maps.lru_gen_seqs(self.memcg).expect("it is online"));
         // Reclaim may have opened the next generation meanwhile.
-        let _ = self.maps.on(env, cpu, TUNING).try_to_inc_max_seq(self.memcg, max_seq, 100, true);
+        let _ = self
+            .maps
+            .on(env, cpu, TUNING)
+            .try_to_inc_max_seq(self.memcg, max_seq, 100, true)
+            .expect("it is online");
     }
 
     fn truncate(&self, env: &Ground<'_, R, F>, from: u64) {

@@ -174,7 +174,7 @@ fn lists(maps: &MmState<'_>, folios: &BTreeSet<FolioId>) -> Result<(), String> {
         };
         let pages: usize =
             folios.iter().filter(on).map(|id| maps.folio(*id).expect("it lives").nr_pages()).sum();
-        let counted = maps.lru_size(MemcgId::ROOT, list);
+        let counted = maps.lru_size(MemcgId::ROOT, list).expect("it is online");
         if counted != pages as u64 {
             return Err(format!("{list:?} counts {counted} pages, and {pages} are on it"));
         }

@@ -37,8 +37,8 @@ pub(crate) fn after<W: World>(
     let (mut text, cpu) = (String::new(), &mut CpuCtx::new());
     let engine = maps.on(world, cpu, tuning);
     for id in [MemcgId::ROOT, memcg] {
-        let generations = engine.lru_gen_generations(id, false);
-        let shown = lru_gen::show(&mut text, id.0.into(), path(id), [(0, generations)]);
+        let generations = engine.lru_gen_generations(id, false).expect("it is online");
+        let shown = lru_gen::show(&mut text, id.index().into(), path(id), [(0, generations)]);
         shown.expect("a string takes everything");
     }
     Ok(text)

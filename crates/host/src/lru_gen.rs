@@ -121,7 +121,7 @@ impl<'s, 'a, F: Arch> Machine<'s, 'a, F> {
             Step::Touch { region, pages, write } => self.touch(*region, pages.clone(), *write),
             Step::Sleep(ms) => self.ground.supply.pass(*ms),
             Step::Write(command) => {
-                let text = command.text(|memcg| self.memcgs[memcg].0.to_string());
+                let text = command.text(|memcg| self.memcgs[memcg].index().to_string());
                 return Some(self.write(&text));
             }
             Step::Show { memcg, full } => return Some(self.show(*memcg, *full)),
@@ -286,8 +286,8 @@ impl<'s, 'a, F: Arch> Machine<'s, 'a, F> {
         let (mut text, cpu) = (String::new(), &mut CpuCtx::new());
         let (id, path) = (self.memcgs[memcg], format_args!("/{}", self.session.memcgs[memcg]));
         let engine = maps.on(env, cpu, self.tuning);
-        let generations = engine.lru_gen_generations(id, full);
-        let shown = lru_gen::show(&mut text, id.0.into(), path, [(0, generations)]);
+        let generations = engine.lru_gen_generations(id, full).expect("it is online");
+        let shown = lru_gen::show(&mut text, id.index().into(), path, [(0, generations)]);
         shown.expect("a string takes everything");
         text
     }

@@ -81,7 +81,7 @@ impl<'e, 'm> Os<'e, 'm> {
         let mut cpus: [CpuCtx; CPUS] = Default::default();
         let mut engine = maps.on(&machine, &mut cpus[0], TUNING);
         let cgroup = engine.add_memcg(MemcgId::ROOT).expect(ROOM);
-        maps.memcg(cgroup).set_max(LIMIT);
+        maps.memcg(cgroup).expect("it is online").set_max(LIMIT);
         let file = engine.add_mapping(MappingKind::File).expect(ROOM);
         maps.mapping(file)
             .expect("it lives")
@@ -230,8 +230,9 @@ impl<'e, 'm> Os<'e, 'm> {
     fn lru_gen(&mut self) -> String {
         let (cgroup, mut text) = (self.cgroup, String::new());
         let engine = self.engine();
-        let generations = engine.lru_gen_generations(cgroup, false);
-        let shown = lru_gen::show(&mut text, cgroup.0.into(), "/processes", [(0, generations)]);
+        let generations = engine.lru_gen_generations(cgroup, false).expect("it is online");
+        let shown =
+            lru_gen::show(&mut text, cgroup.index().into(), "/processes", [(0, generations)]);
         shown.expect("strings take all");
         text
     }
@@ -244,13 +245,16 @@ impl<'e, 'm> Os<'e, 'm> {
         let cgroup = self.cgroup;
         let enabled = Enabled::parse("y").expect("it is understood");
         self.engine().set_lru_gen_caps(enabled.into());
-        let evicted = |os: &Self| os.maps.memcg(cgroup).vmstat().get(Counter::PgstealProactive);
+        let evicted = |os: &Self| {
+            os.maps.memcg(cgroup).expect("it is online").vmstat().get(Counter::PgstealProactive)
+        };
         let before = evicted(self);
         for _ in 0..2 {
             self.check(0, 0);
             self.flush_file();
             self.disk_interrupt();
-            let (id, (seq, _)) = (cgroup.0, self.maps.lru_gen_seqs(cgroup));
+            let (id, (seq, _)) =
+                (cgroup.index(), self.maps.lru_gen_seqs(cgroup).expect("it is online"));
             let commands = format!("+ {id} 0 {seq}; + {id} 0 {}; - {id} 0 {seq} 100", seq + 1);
             let mut engine = self.engine();
             let done = lru_gen::write(&commands, |command| engine.lru_gen_command(command));
@@ -335,8 +339,8 @@ fn scenario(os: &mut Os<'_, '_>) -> Outcome {
     let (evicted, generations) = (os.evict_by_generations(), os.lru_gen());
     loads += os.check(0, 0) + os.check(1, 1) + os.check(0, 2);
     let cgroup = os.cgroup;
-    let stat = os.engine().memory_stat(cgroup).to_string();
-    assert!(os.maps.memcg(cgroup).usage() <= LIMIT, "the limit holds");
+    let stat = os.engine().memory_stat(cgroup).expect("it is online").to_string();
+    assert!(os.maps.memcg(cgroup).expect("it is online").usage() <= LIMIT, "the limit holds");
     (0..3).for_each(|process| os.exit(process));
     os.disk_interrupt();
     assert_eq!(os.maps.free_slots(), SLOTS, "exits give swap slots back");

@@ -5,9 +5,9 @@ extern crate std;
 use crate::cpu::CpuCtx;
 use crate::engine::Engine;
 use crate::folio::{FolioFlags, MappingKind};
-use crate::id::{FolioNr, MappingId, MemcgId};
+use crate::id::{FolioNr, MappingId, MemcgNr};
 use crate::lock::{Lock, WriteGuard};
-use crate::lru::LruList;
+use crate::lru::{LruList, MemcgBusy};
 use crate::memory::{Limits, Memory};
 use crate::mm::NewFolio;
 use crate::mm_state::MmState;
@@ -113,6 +113,21 @@ impl World for Bare {
     }
 }
 
+impl Engine<'_, Bare> {
+    /// Adds a cgroup, for which there is room.
+    pub(crate) fn add_group(&mut self, parent: MemcgNr) -> MemcgNr {
+        let parent = self.maps.memcg_id(parent);
+        let id = self.add_memcg(parent).expect("room");
+        self.maps.memcg_nr(id).expect("it is online")
+    }
+
+    /// Removes a cgroup.
+    pub(crate) fn remove_group(&mut self, nr: MemcgNr) -> Result<(), MemcgBusy> {
+        let id = self.maps.memcg_id(nr);
+        self.remove_memcg(id)
+    }
+}
+
 /// Maps of up to `folios` folios and five cgroups, in three zones, with generations in use and one
 /// mapping of each type.
 pub(crate) struct Ground {
@@ -168,7 +183,7 @@ impl Ground {
     }
 
     /// Makes a folio of a type in a zone, charged to a cgroup and on no list.
-    pub(crate) fn folio(&mut self, kind: usize, zone: u64, order: u8, memcg: MemcgId) -> FolioNr {
+    pub(crate) fn folio(&mut self, kind: usize, zone: u64, order: u8, memcg: MemcgNr) -> FolioNr {
         let at = self.made * self.max_pages % self.zone;
         self.made += 1;
         let new = NewFolio {
@@ -190,10 +205,10 @@ impl Ground {
 
     /// Makes a folio like `folio`, and puts it into the generation of a sequence number.
     pub(crate) fn folio_in(&mut self, seq: u64, kind: usize, zone: u64, order: u8) -> FolioNr {
-        let id = self.folio(kind, zone, order, MemcgId::ROOT);
+        let id = self.folio(kind, zone, order, MemcgNr::ROOT);
         let engine = self.engine();
-        let (maps, guard) = (engine.maps, engine.lock_lruvec(MemcgId::ROOT.into()));
-        let youngest = maps.lru_gen(MemcgId::ROOT.into()).max_seq();
+        let (maps, guard) = (engine.maps, engine.lock_lruvec(MemcgNr::ROOT.into()));
+        let youngest = maps.lru_gen(MemcgNr::ROOT.into()).max_seq();
         let list = maps.lru_place_aged(&guard, id, youngest - seq);
         maps.resize(&guard, list, &maps.in_zones(maps.folio_at(id)));
         drop(guard);
@@ -208,14 +223,14 @@ impl Ground {
     }
 
     /// Returns the folios of a generation's lists of one type, head first, zone by zone.
-    pub(crate) fn listed(&self, memcg: MemcgId, generation: usize, kind: usize) -> Vec<FolioNr> {
+    pub(crate) fn listed(&self, memcg: MemcgNr, generation: usize, kind: usize) -> Vec<FolioNr> {
         let lists = &self.maps.lru_gen(memcg.into()).lists[generation][kind];
         lists.iter().flat_map(|list| list.iter(self.maps.folios.table)).collect()
     }
 
     /// Checks that every list holds only its own folios, each once, and that every size is the sum
     /// of its folios. Returns the listed folios.
-    pub(crate) fn check(&self, memcg: MemcgId) -> Vec<FolioNr> {
+    pub(crate) fn check(&self, memcg: MemcgNr) -> Vec<FolioNr> {
         let (maps, lrugen) = (&self.maps, self.maps.lru_gen(memcg.into()));
         let mut sizes = [0; 5];
         let mut counted = [[[0; crate::mglru::MAX_NR_ZONES]; 2]; crate::mglru::MAX_NR_GENS];
@@ -234,14 +249,15 @@ impl Ground {
             }
         }
         for list in LruList::ALL {
-            for id in maps.lru_folios(memcg, list) {
+            for id in maps.lru_folios(maps.memcg_id(memcg), list).expect("it is online") {
                 let id = maps.folio_nr(id).expect("it lives");
                 assert_eq!(LruList::of(maps.folio_at(id)), list, "{id:?}");
                 assert_eq!(maps.folio_at(id).recency().generation(), None, "{id:?}");
                 sizes[list as usize] += maps.folio_at(id).nr_pages() as u64;
                 all.push(id);
             }
-            assert_eq!(maps.lru_size_own(memcg, list), sizes[list as usize], "{list:?}");
+            let own = maps.lru_size_own(maps.memcg_id(memcg), list);
+            assert_eq!(own, Ok(sizes[list as usize]), "{list:?}");
         }
         let found = lrugen
             .nr_pages

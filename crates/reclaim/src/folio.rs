@@ -1,6 +1,6 @@
 //! Folios: the unit of reclaim, 2^order frames with one state.
 
-use crate::id::{LruvecId, MappingNr, MemcgId, NodeId, SwapSlot};
+use crate::id::{LruvecNr, MappingNr, MemcgNr, NodeId, SwapSlot};
 use crate::lock::{Lock, WriteGuard};
 use crate::recency::Recency;
 use core::ops::Range;
@@ -145,7 +145,7 @@ impl Folio {
         self.refs.store(1, Relaxed);
         self.lru.store(u16::from(node.0) << NODE_SHIFT, Relaxed);
         self.recency.store(0, Relaxed);
-        self.memcg.store(MemcgId::NONE.0, Relaxed);
+        self.memcg.store(MemcgNr::NONE.0, Relaxed);
         self.mapping.store(mapping.0, Relaxed);
     }
 
@@ -189,8 +189,8 @@ impl Folio {
 
     /// Returns the name of the lists that the folio is on or would be put on.
     #[inline]
-    pub(crate) fn lruvec(&self) -> LruvecId {
-        LruvecId { memcg: self.memcg(), node: self.node() }
+    pub(crate) fn lruvec(&self) -> LruvecNr {
+        LruvecNr { memcg: self.memcg(), node: self.node() }
     }
 
     /// Makes the table entry free, with its first generation.
@@ -338,9 +338,9 @@ impl Folio {
 
     /// Returns the cgroup that the folio is charged to, or the root if it is not charged.
     #[inline]
-    pub fn memcg(&self) -> MemcgId {
-        match MemcgId(self.memcg.load(Relaxed)) {
-            MemcgId::NONE => MemcgId::ROOT,
+    pub(crate) fn memcg(&self) -> MemcgNr {
+        match MemcgNr(self.memcg.load(Relaxed)) {
+            MemcgNr::NONE => MemcgNr::ROOT,
             memcg => memcg,
         }
     }
@@ -348,25 +348,25 @@ impl Folio {
     /// Returns true if the folio is charged to a cgroup.
     #[inline]
     pub(crate) fn is_charged(&self) -> bool {
-        MemcgId(self.memcg.load(Relaxed)) != MemcgId::NONE
+        MemcgNr(self.memcg.load(Relaxed)) != MemcgNr::NONE
     }
 
     #[inline]
-    pub(crate) fn set_memcg(&self, memcg: MemcgId) {
+    pub(crate) fn set_memcg(&self, memcg: MemcgNr) {
         self.memcg.store(memcg.0, Relaxed);
     }
 
     /// Moves the charge from one cgroup to another. Returns false if it is not charged to the
     /// first.
-    pub(crate) fn move_memcg(&self, from: MemcgId, to: MemcgId) -> bool {
+    pub(crate) fn move_memcg(&self, from: MemcgNr, to: MemcgNr) -> bool {
         self.memcg.compare_exchange(from.0, to.0, Relaxed, Relaxed).is_ok()
     }
 
     /// Removes the charge, and returns the cgroup it was charged to.
     #[inline]
-    pub(crate) fn take_memcg(&self) -> Option<MemcgId> {
-        let memcg = MemcgId(self.memcg.swap(MemcgId::NONE.0, Relaxed));
-        (memcg != MemcgId::NONE).then_some(memcg)
+    pub(crate) fn take_memcg(&self) -> Option<MemcgNr> {
+        let memcg = MemcgNr(self.memcg.swap(MemcgNr::NONE.0, Relaxed));
+        (memcg != MemcgNr::NONE).then_some(memcg)
     }
 
     /// Returns the first swap slot, which is valid while [`FolioFlags::SWAPCACHE`] is set.

@@ -74,15 +74,48 @@ ids! {
     VmaId "VMA"
 }
 
-/// The index of a cgroup in the caller's table.
+/// The index of a cgroup in the caller's table; see [`FolioNr`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct MemcgId(pub u16);
+pub(crate) struct MemcgNr(pub(crate) u16);
 
-impl MemcgId {
-    /// The root of the hierarchy. Everything is charged to it in the end, and it has no limit.
-    pub const ROOT: Self = Self(0);
+impl MemcgNr {
+    /// The root of the hierarchy.
+    pub(crate) const ROOT: Self = Self(0);
     /// The number that stands for no cgroup.
     pub(crate) const NONE: Self = Self(u16::MAX);
+}
+
+/// A cgroup: the index of its entry in the caller's table, and the number of cgroups that had the
+/// entry before. The engine gives it out ([`Engine::add_memcg`](crate::Engine::add_memcg)), and
+/// refuses it by [`BadId`](crate::BadId) once the cgroup was removed. An entry must be used 2^16
+/// times more before an old id is taken for a new one.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct MemcgId {
+    pub(crate) nr: u16,
+    pub(crate) before: u16,
+}
+
+impl MemcgId {
+    /// The root of the hierarchy. Everything is charged to it in the end, it has no limit, and it
+    /// is never removed.
+    pub const ROOT: Self = Self { nr: 0, before: 0 };
+
+    /// Returns the id as one number, for interfaces that pass numbers. The root's is 0.
+    pub const fn to_bits(self) -> u32 {
+        (self.before as u32) << 16 | self.nr as u32
+    }
+
+    /// Makes the id of a number that [`MemcgId::to_bits`] returned. A forged number may yet be the
+    /// id of another cgroup.
+    pub const fn from_bits(bits: u32) -> Self {
+        Self { nr: bits as u16, before: (bits >> 16) as u16 }
+    }
+
+    /// Returns the index in the caller's table, which is the cgroup's number in `lru_gen`. It is
+    /// another's after this one is removed.
+    pub const fn index(self) -> u16 {
+        self.nr
+    }
 }
 
 /// The number of a node: memory that is equally near to the same CPUs.
@@ -92,6 +125,25 @@ pub struct NodeId(pub u8);
 /// The largest number of nodes. Folios keep a node's number in four bits.
 pub const MAX_NUMNODES: usize = 16;
 
+/// The LRU lists of a cgroup on a node, by entries of the caller's tables.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct LruvecNr {
+    pub(crate) memcg: MemcgNr,
+    pub(crate) node: NodeId,
+}
+
+impl LruvecNr {
+    /// The lists of the root on node 0.
+    pub(crate) const ROOT: Self = Self { memcg: MemcgNr::ROOT, node: NodeId(0) };
+}
+
+#[cfg(test)]
+impl From<MemcgNr> for LruvecNr {
+    fn from(memcg: MemcgNr) -> Self {
+        Self { memcg, node: NodeId(0) }
+    }
+}
+
 /// The name of the LRU lists of a cgroup on a node (`struct lruvec`). A cgroup alone stands for its
 /// lists on node 0.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -100,11 +152,6 @@ pub struct LruvecId {
     pub memcg: MemcgId,
     /// The node.
     pub node: NodeId,
-}
-
-impl LruvecId {
-    /// The lists of the root on node 0.
-    pub const ROOT: Self = Self { memcg: MemcgId::ROOT, node: NodeId(0) };
 }
 
 impl From<MemcgId> for LruvecId {

@@ -84,7 +84,7 @@ pub use fault::{Access, Fault, FaultKind};
 pub use folio::{Folio, FolioFlags, FolioGuard, LruFlags, MappingKind};
 pub use id::{FolioId, LruvecId, MAX_NUMNODES, MappingId, MemcgId, MmId, NodeId, SwapSlot, VmaId};
 pub use lock::{Lock, ReadGuard, WriteGuard};
-pub use lru::{LruAddError, LruList, Lruvec, MemcgBusy, Node};
+pub use lru::{AddMemcgError, LruAddError, LruList, Lruvec, MemcgBusy, Node};
 pub use memory::{
     BadId, Limits, Memory, MemoryError, OutOfMemory, OutOfTable, ReleaseError, Sizes, TableKind,
 };
@@ -97,7 +97,7 @@ pub use page_cache::cache::{IndexError, ShadowEntry};
 pub use page_cache::{Shadow, Slot, SlotError};
 pub use pageout_uapi::{Errno, ReclaimRequest};
 pub use recency::Recency;
-pub use reclaim::{Agent, ChargeError, FolioRef, ReclaimOptions, Referenced, Refs, ScanControl};
+pub use reclaim::{Agent, ChargeError, FolioRef, ReclaimOptions, Referenced, Refs};
 pub use reclaim::{folio_check_references, lru_gen_check_references};
 pub use space::{Advice, SpaceError, TruncateError};
 pub use tuning::{Aging, FlushTiming, PmdLeaves, Thp, Tuning, UnmapGranularity, Unmapping};

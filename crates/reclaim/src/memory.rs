@@ -366,7 +366,7 @@ pub enum OutOfMemory {
     #[error(transparent)]
     Table(#[from] OutOfTable),
     /// The given cgroup is at its limit. Kernels end one of its processes then.
-    #[error("cgroup {} is at its limit", .0.0)]
+    #[error("cgroup {} is at its limit", .0.index())]
     Limit(MemcgId),
     /// A swap slot is named by as many entries as can be counted.
     #[error("the number of entries that name a swap slot is at its maximum")]

@@ -12,6 +12,9 @@ pub enum Errno {
     /// The object exists already.
     #[error("already exists (EEXIST)")]
     EEXIST,
+    /// The object is gone.
+    #[error("is gone (ENODEV)")]
+    ENODEV,
     /// The input was not understood, or was out of range.
     #[error("not understood, or out of range (EINVAL)")]
     EINVAL,
@@ -24,6 +27,7 @@ impl Errno {
             Self::EINTR => "EINTR",
             Self::EAGAIN => "EAGAIN",
             Self::EEXIST => "EEXIST",
+            Self::ENODEV => "ENODEV",
             Self::EINVAL => "EINVAL",
         }
     }
@@ -34,6 +38,7 @@ impl Errno {
             Self::EINTR => 4,
             Self::EAGAIN => 11,
             Self::EEXIST => 17,
+            Self::ENODEV => 19,
             Self::EINVAL => 22,
         }
     }

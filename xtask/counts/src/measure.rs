@@ -138,9 +138,9 @@ fn age(
     if young {
         kernel.use_all_pages();
     }
-    let (youngest, _) = engine.maps().lru_gen_seqs(memcg);
+    let (youngest, _) = engine.maps().lru_gen_seqs(memcg).expect("it is online");
     let before = instructions();
-    let opened = engine.try_to_inc_max_seq(memcg, youngest, 60, true);
+    let opened = engine.try_to_inc_max_seq(memcg, youngest, 60, true).expect("it is online");
     let took = instructions() - before;
     assert!(opened, "no other walk opens it");
     took as f64 / PAGES as f64

@@ -8,7 +8,7 @@ use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Acquire, Ordering::Rel
 
 use pageout_paging::pte::{Arm64_4K, X86_64};
 use pageout_paging::{Pfn, VirtAddr, VirtRange};
-use pageout_reclaim::{CpuCtx, MappingId, MemcgId, MmId, MmState, Tuning};
+use pageout_reclaim::{CpuCtx, MappingId, MmId, MmState, Tuning};
 
 use super::calls::World;
 use crate::error::Error;
@@ -271,11 +271,6 @@ pub(super) fn mm_id(number: u64) -> Result<MmId, Error> {
 /// Returns the id of a mapping. The engine checks if it has ended.
 pub(super) fn mapping_id(number: u64) -> Result<MappingId, Error> {
     MappingId::from_bits(number).ok_or(Error::Mapping)
-}
-
-/// Returns a cgroup's number as its type; [`on_engine`]'s body asks if it is there.
-pub(super) fn memcg_number(number: u32) -> Result<MemcgId, Error> {
-    u16::try_from(number).map(MemcgId).map_err(|_| Error::Memcg)
 }
 
 /// Returns a range of frames, if it does not go past the last number.

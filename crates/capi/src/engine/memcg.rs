@@ -1,17 +1,11 @@
 //! Cgroups: their tree, limits and protection.
 #![allow(unsafe_code)]
 
-use pageout_reclaim::{Engine, MemcgId, World};
+use pageout_reclaim::MemcgId;
 
-use super::handle::{Cpu, memcg_number, on_engine, place};
+use super::handle::{Cpu, on_engine, place};
 use super::types::switch;
 use crate::error::Error;
-
-/// Returns the id of a cgroup that is there. Cgroup 0 is the root.
-pub(super) fn online<W: World>(engine: &Engine<'_, W>, number: u32) -> Result<MemcgId, Error> {
-    let id = memcg_number(number)?;
-    engine.memcg_is_online(id).then_some(id).ok_or(Error::Memcg)
-}
 
 /// Adds a cgroup below `parent`, without limits or protection, and stores its number. Cgroup 0 is
 /// the root. Returns 0, or an error.
@@ -23,8 +17,8 @@ pub unsafe extern "C" fn pageout_add_memcg(cpu: *mut Cpu, parent: u32, memcg: *m
     on_engine!(cpu, |engine, _world| {
         // SAFETY: the promise.
         let to = unsafe { place(memcg)? };
-        let parent = online(engine, parent)?;
-        to.write(engine.add_memcg(parent)?.0.into());
+        let parent = MemcgId::from_bits(parent);
+        to.write(engine.add_memcg(parent)?.to_bits());
         Ok(0)
     })
 }
@@ -37,8 +31,8 @@ pub unsafe extern "C" fn pageout_add_memcg(cpu: *mut Cpu, parent: u32, memcg: *m
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pageout_remove_memcg(cpu: *mut Cpu, memcg: u32) -> i32 {
     on_engine!(cpu, |engine, _world| {
-        let memcg = online(engine, memcg)?;
-        engine.remove_memcg(memcg).map_err(|_| Error::MemcgUsed)?;
+        let memcg = MemcgId::from_bits(memcg);
+        engine.remove_memcg(memcg)?;
         Ok(0)
     })
 }
@@ -51,12 +45,12 @@ pub unsafe extern "C" fn pageout_remove_memcg(cpu: *mut Cpu, memcg: u32) -> i32 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pageout_set_max(cpu: *mut Cpu, memcg: u32, limit: u64) -> i32 {
     on_engine!(cpu, |engine, _world| {
-        let memcg = online(engine, memcg)?;
+        let memcg = MemcgId::from_bits(memcg);
         // The root has no limit.
         if memcg == MemcgId::ROOT {
             return Err(Error::Memcg);
         }
-        engine.maps().memcg(memcg).set_max(limit);
+        engine.maps().memcg(memcg)?.set_max(limit);
         Ok(0)
     })
 }
@@ -69,8 +63,7 @@ pub unsafe extern "C" fn pageout_set_max(cpu: *mut Cpu, memcg: u32, limit: u64) 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pageout_set_min(cpu: *mut Cpu, memcg: u32, protected: u64) -> i32 {
     on_engine!(cpu, |engine, _world| {
-        let memcg = online(engine, memcg)?;
-        engine.maps().memcg(memcg).set_min(protected);
+        engine.maps().memcg(MemcgId::from_bits(memcg))?.set_min(protected);
         Ok(0)
     })
 }
@@ -83,8 +76,7 @@ pub unsafe extern "C" fn pageout_set_min(cpu: *mut Cpu, memcg: u32, protected: u
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pageout_set_low(cpu: *mut Cpu, memcg: u32, protected: u64) -> i32 {
     on_engine!(cpu, |engine, _world| {
-        let memcg = online(engine, memcg)?;
-        engine.maps().memcg(memcg).set_low(protected);
+        engine.maps().memcg(MemcgId::from_bits(memcg))?.set_low(protected);
         Ok(0)
     })
 }
@@ -97,10 +89,9 @@ pub unsafe extern "C" fn pageout_set_low(cpu: *mut Cpu, memcg: u32, protected: u
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pageout_set_swappiness(cpu: *mut Cpu, memcg: u32, swappiness: u32) -> i32 {
     on_engine!(cpu, |engine, _world| {
-        let memcg = online(engine, memcg)?;
+        let memcg = engine.maps().memcg(MemcgId::from_bits(memcg))?;
         let swappiness = u8::try_from(swappiness).map_err(|_| Error::Number)?;
-        let set = engine.maps().memcg(memcg).set_swappiness(swappiness);
-        set.map_err(|_| Error::Number)?;
+        memcg.set_swappiness(swappiness).map_err(|_| Error::Number)?;
         Ok(0)
     })
 }
@@ -127,8 +118,7 @@ pub unsafe extern "C" fn pageout_usage(cpu: *mut Cpu, memcg: u32, charged: *mut 
     on_engine!(cpu, |engine, _world| {
         // SAFETY: the promise.
         let to = unsafe { place(charged)? };
-        let memcg = online(engine, memcg)?;
-        to.write(engine.maps().memcg(memcg).usage());
+        to.write(engine.maps().memcg(MemcgId::from_bits(memcg))?.usage());
         Ok(0)
     })
 }

@@ -8,7 +8,6 @@ use pageout_reclaim::{
 };
 
 use super::handle::{Cpu, given, mapping_id, on_engine, pages, place};
-use super::memcg::online;
 use super::types::{Folio, NO_FOLIO, Transfer, kind};
 use crate::error::Error;
 
@@ -168,7 +167,8 @@ fn add_folio<W: World>(
     if !new.index.is_multiple_of(nr) {
         return Err(Error::Pages);
     }
-    let memcg = online(engine, new.memcg)?;
+    let memcg = MemcgId::from_bits(new.memcg);
+    engine.maps().memcg(memcg)?;
     let (pfn, flags) = (Pfn::new(new.pfn), FolioFlags::UPTODATE);
     let id = engine.add_folio(NewFolio { pfn, order, mapping, index: new.index, flags })?;
     if let Err(error) = insert(engine, world, (id, memcg)) {

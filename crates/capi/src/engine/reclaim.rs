@@ -5,11 +5,10 @@ use core::ffi::c_char;
 
 use pageout_paging::Pfn;
 use pageout_reclaim::mglru::LruGenCaps;
-use pageout_reclaim::{LruvecId, NodeId, ReclaimRequest};
+use pageout_reclaim::{LruvecId, MemcgId, NodeId, ReclaimRequest};
 use pageout_uapi::lru_gen;
 
 use super::handle::{Cpu, on_engine, place, text};
-use super::memcg::online;
 use crate::error::Error;
 
 /// Reclaims some 32 pages from the whole machine, for a caller that found no free frame, and stores
@@ -86,7 +85,7 @@ pub unsafe extern "C" fn pageout_memory_reclaim(
     on_engine!(cpu, |engine, _world| {
         // SAFETY: the promise.
         let (request, to) = unsafe { (text(request, len)?, place(reclaimed)?) };
-        let (request, memcg) = (ReclaimRequest::parse(request)?, online(engine, memcg)?);
+        let (request, memcg) = (ReclaimRequest::parse(request)?, MemcgId::from_bits(memcg));
         to.write(engine.memory_reclaim(memcg, request)?);
         Ok(0)
     })
@@ -128,7 +127,7 @@ pub unsafe extern "C" fn pageout_lru_gen_enabled(cpu: *mut Cpu) -> i32 {
 }
 
 /// Executes a write of `len` bytes to `lru_gen`, such as `+ 1 0 3`, up to the first command that is
-/// refused. Returns 0, or an error.
+/// refused. It names a cgroup by the low 16 bits of its number. Returns 0, or an error.
 ///
 /// # Safety
 /// The promise.
@@ -162,11 +161,8 @@ pub unsafe extern "C" fn pageout_lru_gen_seqs(
     on_engine!(cpu, |engine, _world| {
         // SAFETY: the promise.
         let (youngest, oldest) = unsafe { (place(youngest)?, place(oldest)?) };
-        let (memcg, node) = (online(engine, memcg)?, numbered(node)?);
-        if !engine.maps().nodes().any(|of| of == node) {
-            return Err(Error::Node);
-        }
-        let (max, min) = engine.maps().lru_gen_seqs(LruvecId { memcg, node });
+        let (memcg, node) = (MemcgId::from_bits(memcg), numbered(node)?);
+        let (max, min) = engine.maps().lru_gen_seqs(LruvecId { memcg, node })?;
         youngest.write(max);
         oldest.write(min);
         Ok(0)

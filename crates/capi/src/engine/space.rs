@@ -4,10 +4,9 @@
 use pageout_paging::mmu::Asid;
 use pageout_paging::{Pfn, VirtAddr};
 use pageout_reclaim as reclaim;
-use pageout_reclaim::{MappingKind, NewVma, OutOfMemory, VmFlags};
+use pageout_reclaim::{MappingKind, MemcgId, NewVma, OutOfMemory, VmFlags};
 
 use super::handle::{Cpu, given, mapping_id, mm_id, on_engine, pages, place, range};
-use super::memcg::online;
 use super::types::{Fault, NO_FOLIO, Outcome, Transfer, Vm, Vma, access, advice, switch};
 use crate::error::Error;
 
@@ -92,7 +91,7 @@ pub unsafe extern "C" fn pageout_exit_mm(cpu: *mut Cpu, mm: u64) -> i32 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pageout_set_memcg(cpu: *mut Cpu, mm: u64, memcg: u32) -> i32 {
     on_engine!(cpu, |engine, _world| {
-        let memcg = online(engine, memcg)?;
+        let memcg = MemcgId::from_bits(memcg);
         engine.set_memcg(mm_id(mm)?, memcg)?;
         Ok(0)
     })
@@ -284,7 +283,7 @@ fn fault(of: reclaim::Fault) -> Result<Fault, Error> {
         reclaim::Fault::OutOfMemory(OutOfMemory::PageTables) => Outcome::NoPageTable,
         reclaim::Fault::OutOfMemory(OutOfMemory::Table(_)) => Outcome::TableFull,
         reclaim::Fault::OutOfMemory(OutOfMemory::Limit(id)) => {
-            memcg = id.0.into();
+            memcg = id.to_bits();
             Outcome::OverLimit
         }
         reclaim::Fault::OutOfMemory(OutOfMemory::SlotEntries) => Outcome::SlotEntries,

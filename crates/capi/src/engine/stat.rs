@@ -1,10 +1,10 @@
 //! Readings of counters.
 #![allow(unsafe_code)]
 
+use pageout_reclaim::MemcgId;
 use pageout_uapi::Stat as Reading;
 
 use super::handle::{Cpu, on_engine, place};
-use super::memcg::online;
 use super::types::{Events, Stat};
 use crate::error::Error;
 
@@ -55,8 +55,8 @@ pub unsafe extern "C" fn pageout_memory_stat(
     max: usize,
 ) -> i32 {
     on_engine!(cpu, |engine, _world| {
-        let memcg = online(engine, memcg)?;
-        let reading = engine.memory_stat(memcg);
+        let memcg = MemcgId::from_bits(memcg);
+        let reading = engine.memory_stat(memcg)?;
         // SAFETY: the promise.
         unsafe { give(&reading, lines, max) }
     })
@@ -75,8 +75,8 @@ pub unsafe extern "C" fn pageout_memory_events(
     max: usize,
 ) -> i32 {
     on_engine!(cpu, |engine, _world| {
-        let memcg = online(engine, memcg)?;
-        let reading = engine.memory_events(memcg);
+        let memcg = MemcgId::from_bits(memcg);
+        let reading = engine.memory_events(memcg)?;
         // SAFETY: the promise.
         unsafe { give(&reading, lines, max) }
     })

@@ -189,15 +189,16 @@ impl<'a, F: Arch> Walked<'a, F> {
         let maps = &self.ground.maps;
         let aging = Variant::of(algorithm).aging(F::FLUSH);
         let cpu = &mut CpuCtx::new();
-        let (seq, _) = maps.lru_gen_seqs(self.memcg);
+        let (seq, _) = maps.lru_gen_seqs(self.memcg).expect("it is online");
         let opened = maps
             .on(world, cpu, Tuning { aging, ..Tuning::recommended(aging.flush) })
-            .try_to_inc_max_seq(self.memcg, seq, SWAPPINESS, self.forced);
+            .try_to_inc_max_seq(self.memcg, seq, SWAPPINESS, self.forced)
+            .expect("it is online");
         assert!(opened, "nobody else walks");
     }
 
     /// Returns the counts of walks so far.
     pub(super) fn stats(&self) -> MmStats {
-        self.ground.maps.mm_stats(self.memcg)
+        self.ground.maps.mm_stats(self.memcg).expect("it is online")
     }
 }

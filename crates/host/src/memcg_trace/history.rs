@@ -206,11 +206,13 @@ impl Grid {
 
 /// Returns the pages on the lists that count: classic lists, or generations by age.
 pub(super) fn on_lists(maps: &MmState<'_>, memcg: MemcgId, lru: Lru) -> Vec<u64> {
-    let (youngest, oldest) = maps.lru_gen_seqs(memcg);
+    let (youngest, oldest) = maps.lru_gen_seqs(memcg).expect("it is online");
     let of_kind = |seq: u64, kind: usize| -> i64 {
         let generation = (seq % MAX_NR_GENS as u64) as usize;
         let zones = 0..MAX_NR_ZONES;
-        zones.map(|zone| maps.lru_gen_size(memcg, generation, kind, zone)).sum()
+        zones
+            .map(|zone| maps.lru_gen_size(memcg, generation, kind, zone).expect("it is online"))
+            .sum()
     };
     let of_age = |age: usize| -> u64 {
         let seq = youngest.checked_sub(age as u64);
@@ -221,7 +223,9 @@ pub(super) fn on_lists(maps: &MmState<'_>, memcg: MemcgId, lru: Lru) -> Vec<u64>
         kinds.into_iter().sum()
     };
     match lru {
-        Lru::Classic => LISTS.map(|list| maps.lru_size_own(memcg, list)).into(),
+        Lru::Classic => {
+            LISTS.map(|list| maps.lru_size_own(memcg, list).expect("it is online")).into()
+        }
         Lru::Mglru => (0..MAX_NR_GENS).map(of_age).collect(),
     }
 }

@@ -82,7 +82,7 @@ impl<'a, F: Arch> Program<'a, F> {
         let root = supply.alloc_table().expect(SIZED);
         let mm = engine.add_mm(root, Asid(0)).expect(SIZED);
         let memcg = engine.add_memcg(MemcgId::ROOT).expect(SIZED);
-        maps.memcg(memcg).set_max(setting.limit);
+        maps.memcg(memcg).expect("it is online").set_max(setting.limit);
         engine.set_memcg(mm, memcg).expect("it lives");
         let anon = engine.add_mapping(MappingKind::Anon).expect(SIZED);
         maps.mapping(anon).expect("it lives").set_order(setting.order);
@@ -172,7 +172,7 @@ impl<'a, F: Arch> Program<'a, F> {
 
     /// Returns the engine's counters of the program's cgroup.
     pub(super) fn vmstat(&self) -> &VmStat {
-        self.maps.memcg(self.memcg).vmstat()
+        self.maps.memcg(self.memcg).expect("it is online").vmstat()
     }
 
     /// Writes commands to `lru_gen`; returns its content after them.
@@ -259,7 +259,7 @@ impl<'a, F: Arch> Program<'a, F> {
             Fault::Done(_) => Ok(None),
             Fault::Pending(folio) => Ok(Some(folio)),
             Fault::OutOfMemory(_) => Err(ReplayError::OutOfMemory {
-                limit: self.maps.memcg(self.memcg).max(),
+                limit: self.maps.memcg(self.memcg).expect("it is online").max(),
                 page: addr.get() >> F::PAGE_SHIFT,
             }),
             other => unreachable!("all is mapped, and transfers succeed: {other:?}"),

@@ -145,7 +145,7 @@ impl<F: Arch> MadvFreeCell<'_, F> {
         let env = CountingEnv::new(setup.ground.env, &counter);
         let pages = setup.reclaim(&env, variant.tuning(F::FLUSH)).expect("it can be freed");
         let in_4k = |pages: u64| (pages << (F::PAGE_SHIFT - 12)) as f64;
-        let vmstat = setup.ground.maps.memcg(setup.memcg).vmstat();
+        let vmstat = setup.ground.maps.memcg(setup.memcg).expect("it is online").vmstat();
         let of = |metric: MetricSpec, counter| metric.one(in_4k(vmstat.get(counter)));
         let mut metrics = counter.counts().metrics(in_4k(pages));
         metrics.push(of(FREED_LAZILY, VmCounter::Pglazyfreed));

@@ -154,7 +154,7 @@ impl<'a, F: Arch> Setup<'a, F> {
 
     /// Returns the engine's counters of the cgroup, in 4K pages.
     pub fn counted(&self) -> impl Iterator<Item = (MetricSpec, f64)> {
-        let vmstat = self.ground.maps.memcg(self.memcg).vmstat();
+        let vmstat = self.ground.maps.memcg(self.memcg).expect("it is online").vmstat();
         let in_4k = |pages: u64| (pages << (F::PAGE_SHIFT - 12)) as f64;
         VMSTAT.into_iter().map(move |(metric, counter)| (metric, in_4k(vmstat.get(counter))))
     }

@@ -47,7 +47,9 @@ fn folios(
     ages: Range<usize>,
 ) -> Vec<Pfn> {
     let maps = system.maps;
-    let youngest = maps.lru_gen_seqs(LruvecId { memcg: MemcgId::ROOT, node }).0 as usize;
+    let youngest =
+        maps.lru_gen_seqs(LruvecId { memcg: MemcgId::ROOT, node }).expect("it is online").0
+            as usize;
     let is_wanted = |pfn: &Pfn| {
         let folio = maps.folio_of(*pfn).and_then(|id| maps.folio(id).ok());
         let folio = folio.filter(|folio| folio.pfn() == *pfn);

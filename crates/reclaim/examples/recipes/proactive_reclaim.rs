@@ -95,12 +95,15 @@ pub(crate) fn run(backs_off: bool) -> [Service; 3] {
         for interval in 0..INTERVALS {
             for (memcg, mm, control, service) in &mut services {
                 serve(system, *mm, service.hot, interval);
-                let usage = system.maps.memcg(*memcg).usage();
-                service.refaults = system.engine().counter(*memcg, Counter::WorkingsetRefaultAnon);
+                let usage = system.maps.memcg(*memcg).expect("it is online").usage();
+                service.refaults = system
+                    .engine()
+                    .counter(*memcg, Counter::WorkingsetRefaultAnon)
+                    .expect("it is online");
                 let pages = control.pages(service.refaults, usage);
                 reclaim(system, *memcg, if backs_off { pages } else { usage / SHARE });
                 if interval >= INTERVALS / 2 {
-                    service.usage += system.maps.memcg(*memcg).usage();
+                    service.usage += system.maps.memcg(*memcg).expect("it is online").usage();
                 }
             }
         }

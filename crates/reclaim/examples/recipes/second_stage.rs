@@ -87,10 +87,10 @@ pub(crate) fn run(ages: bool) -> Counts {
             monitor.age();
         }
         let aging = stage.invalidations.replace(0);
-        let max = monitor.maps.lru_gen_seqs(MemcgId::ROOT).0;
+        let max = monitor.maps.lru_gen_seqs(MemcgId::ROOT).expect("it is online").0;
         let size = |seq: u64| {
             let generation = seq as usize % MAX_NR_GENS;
-            monitor.maps.lru_gen_size(MemcgId::ROOT, generation, 0, 0) as u64
+            monitor.maps.lru_gen_size(MemcgId::ROOT, generation, 0, 0).expect("it is online") as u64
         };
         let young = size(max) + size(max - 1);
         let request = ReclaimRequest::of(WANTED * Arm64_4K::PAGE_SIZE);

@@ -128,7 +128,10 @@ impl<'e, F: Format> System<'e, '_, F> {
     /// folios (`lru_gen`).
     pub(crate) fn age(&mut self) {
         for node in self.maps.nodes() {
-            let (seq, _) = self.maps.lru_gen_seqs(LruvecId { memcg: MemcgId::ROOT, node });
+            let (seq, _) = self
+                .maps
+                .lru_gen_seqs(LruvecId { memcg: MemcgId::ROOT, node })
+                .expect("it is online");
             let (operation, node) = (Operation::Age, node.0.into());
             let age = Command { operation, memcg: 0, node, seq, swappiness: None, option: 1 };
             self.engine().lru_gen_command(&age).expect("no other task ages");
@@ -137,6 +140,6 @@ impl<'e, F: Format> System<'e, '_, F> {
 
     /// Returns a counter of the root cgroup and all below it.
     pub(crate) fn count(&mut self, counter: Counter) -> u64 {
-        self.engine().counter(MemcgId::ROOT, counter)
+        self.engine().counter(MemcgId::ROOT, counter).expect("it is online")
     }
 }

@@ -3,7 +3,7 @@
 use super::memcg::Memcg;
 use crate::folio::{Folio, FolioFlags, MappingKind};
 use crate::folio_list::FolioList;
-use crate::id::MemcgId;
+use crate::id::MemcgNr;
 use crate::mm_state::MmState;
 use crate::vmstat::Counter;
 use core::mem;
@@ -11,10 +11,10 @@ use core::sync::atomic::Ordering::Relaxed;
 
 impl MmState<'_> {
     /// Charges `nr` pages, or charges none and returns the cgroup whose limit is in the way.
-    pub(crate) fn try_charge(&self, memcg: MemcgId, nr: u64) -> Result<(), MemcgId> {
+    pub(crate) fn try_charge(&self, memcg: MemcgNr, nr: u64) -> Result<(), MemcgNr> {
         let mut id = memcg;
         loop {
-            let level = self.memcg(id);
+            let level = self.memcg_at(id);
             if level.usage.fetch_add(nr, Relaxed) + nr > level.max() {
                 uncharge(level, nr);
                 for below in self.ancestors(memcg).take_while(|below| !core::ptr::eq(*below, level))
@@ -23,7 +23,7 @@ impl MmState<'_> {
                 }
                 return Err(id);
             }
-            if id == MemcgId::ROOT {
+            if id == MemcgNr::ROOT {
                 return Ok(());
             }
             id = level.parent();
@@ -32,7 +32,7 @@ impl MmState<'_> {
 
     /// Uncharges those of the folios that are charged, consecutive ones of one cgroup together.
     pub(crate) fn uncharge<'f>(&self, folios: impl Iterator<Item = &'f Folio>) {
-        let mut owner = MemcgId::ROOT;
+        let mut owner = MemcgNr::ROOT;
         let mut nr = [0; 3];
         for folio in folios {
             let Some(memcg) = folio.take_memcg() else {
@@ -56,10 +56,10 @@ impl MmState<'_> {
     /// Subtracts anonymous pages, pages of files and other pages from the usage of a cgroup and all
     /// above.
     #[inline]
-    fn uncharge_pages(&self, memcg: MemcgId, nr: [u64; 3]) {
+    fn uncharge_pages(&self, memcg: MemcgNr, nr: [u64; 3]) {
         for (counter, nr) in [Counter::NrAnonPages, Counter::NrFilePages].into_iter().zip(nr) {
             if nr > 0 {
-                self.memcg(memcg).vmstat.sub(counter, nr);
+                self.memcg_at(memcg).vmstat.sub(counter, nr);
             }
         }
         let all = nr.iter().sum();
@@ -70,18 +70,18 @@ impl MmState<'_> {
 
     /// Moves a folio's charge to the parent, unless the folio has none. The cgroups above have it
     /// already.
-    pub(crate) fn move_charge(&self, folio: &Folio, from: MemcgId, to: MemcgId) {
+    pub(crate) fn move_charge(&self, folio: &Folio, from: MemcgNr, to: MemcgNr) {
         if folio.move_memcg(from, to) {
             let nr = folio.nr_pages() as u64;
             for counter in counters(folio) {
-                self.memcg(from).vmstat.sub(*counter, nr);
-                self.memcg(to).vmstat.add(*counter, nr);
+                self.memcg_at(from).vmstat.sub(*counter, nr);
+                self.memcg_at(to).vmstat.add(*counter, nr);
             }
-            uncharge(self.memcg(from), nr);
+            uncharge(self.memcg_at(from), nr);
         }
     }
 
-    pub(crate) fn move_charges(&self, folios: &FolioList, from: MemcgId, to: MemcgId) {
+    pub(crate) fn move_charges(&self, folios: &FolioList, from: MemcgNr, to: MemcgNr) {
         for id in folios.iter(self) {
             self.move_charge(self.folio_at(id), from, to);
         }

@@ -1,10 +1,13 @@
 //! Memory cgroups: the owners of charges, with their limits and protections.
 
-use crate::id::MemcgId;
+use crate::id::MemcgNr;
 use crate::lock::QueuedLock;
 use crate::lru::mglru::MmList;
 use crate::vmstat::VmStat;
-use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU16, AtomicU64, Ordering::Relaxed};
+use core::sync::atomic::{
+    AtomicBool, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed,
+    Ordering::Release,
+};
 use pageout_uapi::{Errno, MAX_SWAPPINESS};
 
 /// A cgroup. Amounts are in pages.
@@ -15,6 +18,8 @@ pub struct Memcg {
     /// The first child, and the next child of its parent.
     pub(super) child: AtomicU16,
     pub(super) sibling: AtomicU16,
+    /// Twice the number of cgroups that had the entry before, and one more while it is in use.
+    life: AtomicU32,
     pub(super) swappiness: AtomicU8,
     /// The number of pages charged to it and to all below it.
     pub(crate) usage: AtomicU64,
@@ -48,10 +53,10 @@ impl Memcg {
     /// The swappiness of the root until it is set (the kernel's `vm_swappiness`).
     pub(super) const SWAPPINESS: u8 = 60;
 
-    pub(super) fn init(&self, parent: MemcgId, swappiness: u8) {
+    pub(super) fn init(&self, parent: MemcgNr, swappiness: u8) {
         self.parent.store(parent.0, Relaxed);
-        self.child.store(MemcgId::NONE.0, Relaxed);
-        self.sibling.store(MemcgId::NONE.0, Relaxed);
+        self.child.store(MemcgNr::NONE.0, Relaxed);
+        self.sibling.store(MemcgNr::NONE.0, Relaxed);
         self.swappiness.store(swappiness, Relaxed);
         self.max.store(u64::MAX, Relaxed);
         let claimed = [&self.children_min, &self.children_low, &self.emin, &self.elow];
@@ -60,12 +65,29 @@ impl Memcg {
         }
         self.mm_list.init();
         self.vmstat.clear();
+        self.life.fetch_or(1, Release);
+    }
+
+    /// Returns true if the entry is in use, by the cgroup before which it had as many.
+    pub(super) fn is_online_as(&self, before: u16) -> bool {
+        let life = self.life.load(Acquire);
+        life & 1 == 1 && self.before() == before
+    }
+
+    /// Returns the number of cgroups, modulo 2^16, that had the entry before.
+    pub(super) fn before(&self) -> u16 {
+        (self.life.load(Relaxed) >> 1) as u16
+    }
+
+    /// Ends the use of the entry.
+    pub(super) fn end(&self) {
+        self.life.fetch_add(1, Relaxed);
     }
 
     /// Returns the cgroup above; the root has none.
     #[inline]
-    pub(crate) fn parent(&self) -> MemcgId {
-        MemcgId(self.parent.load(Relaxed))
+    pub(crate) fn parent(&self) -> MemcgNr {
+        MemcgNr(self.parent.load(Relaxed))
     }
 
     /// Returns the number of pages charged to the cgroup and to all below it.

@@ -1,7 +1,7 @@
 //! The memory that `memory.min` and `memory.low` keep from reclaim.
 
 use super::memcg::Memcg;
-use crate::id::MemcgId;
+use crate::id::MemcgNr;
 use crate::mm_state::MmState;
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -61,8 +61,8 @@ impl MmState<'_> {
     /// Computes a cgroup's effective protection for a reclaim of the subtree of `target`, and the
     /// claims of its children. Call it for parents before children (Linux 7.3.4,
     /// `page_counter_calculate_protection`).
-    pub(crate) fn calculate_protection(&self, target: MemcgId, id: MemcgId) {
-        let memcg = self.memcg(id);
+    pub(crate) fn calculate_protection(&self, target: MemcgNr, id: MemcgNr) {
+        let memcg = self.memcg_at(id);
         let claims = |setting: fn(&Memcg) -> u64| {
             self.children(id)
                 .map(|child| setting(child).min(child.usage()))
@@ -79,7 +79,7 @@ impl MmState<'_> {
             memcg.elow.store(low(memcg), Relaxed);
             return;
         }
-        let parent = self.memcg(parent_id);
+        let parent = self.memcg_at(parent_id);
         let recursive = self.cgroups.tree.recursive.load(Relaxed);
         let claim = |setting, parent_effective, siblings| Claim {
             usage: memcg.usage(),
@@ -98,8 +98,8 @@ impl MmState<'_> {
     /// Returns the permission of reclaim for `target` to take from a cgroup whose protection was
     /// computed.
     #[inline]
-    pub(crate) fn protected(&self, target: MemcgId, id: MemcgId) -> Protected {
-        let memcg = self.memcg(id);
+    pub(crate) fn protected(&self, target: MemcgNr, id: MemcgNr) -> Protected {
+        let memcg = self.memcg_at(id);
         let usage = memcg.usage();
         if id == target {
             Protected::Above
@@ -113,8 +113,8 @@ impl MmState<'_> {
     }
 
     /// Returns the effective protection (minimum, low) of a cgroup from reclaim for `target`.
-    pub(crate) fn protection(&self, target: MemcgId, id: MemcgId) -> (u64, u64) {
-        let memcg = self.memcg(id);
+    pub(crate) fn protection(&self, target: MemcgNr, id: MemcgNr) -> (u64, u64) {
+        let memcg = self.memcg_at(id);
         match id == target {
             true => (0, 0),
             false => (memcg.emin.load(Relaxed), memcg.elow.load(Relaxed)),

@@ -1,7 +1,7 @@
 //! The tables of cgroups.
 
 use super::memcg::{Memcg, MemcgTree};
-use crate::id::MemcgId;
+use crate::id::MemcgNr;
 use core::sync::atomic::Ordering::Relaxed;
 
 /// The table of cgroups, and their tree.
@@ -15,13 +15,13 @@ impl<'m> Cgroups<'m> {
     /// Makes a tree of only the root.
     pub(crate) fn new(table: &'m [Memcg]) -> Self {
         let tree = MemcgTree::default();
-        table[0].init(MemcgId::ROOT, Memcg::SWAPPINESS);
+        table[0].init(MemcgNr::ROOT, Memcg::SWAPPINESS);
         let rest = &table[1..];
         for (next, memcg) in (2..).zip(rest) {
             let last = usize::from(next) == table.len();
-            memcg.parent.store(if last { MemcgId::NONE.0 } else { next }, Relaxed);
+            memcg.parent.store(if last { MemcgNr::NONE.0 } else { next }, Relaxed);
         }
-        tree.free.store(if rest.is_empty() { MemcgId::NONE.0 } else { 1 }, Relaxed);
+        tree.free.store(if rest.is_empty() { MemcgNr::NONE.0 } else { 1 }, Relaxed);
         Self { table, tree }
     }
 }

@@ -13,7 +13,7 @@
 use crate::engine::Engine;
 use crate::folio::{FolioFlags, FolioGuard};
 use crate::folio_list::FolioList;
-use crate::id::{FolioNr, MemcgId};
+use crate::id::{FolioNr, MemcgNr};
 use crate::mm_state::MmState;
 use crate::rank::Rank;
 use crate::unmap::{TlbBatch, Unmapped};
@@ -140,7 +140,7 @@ impl<W: World> Engine<'_, W> {
         drop(rank);
         tlb_batch.finish(self);
         self.putback(&mut settled);
-        let vmstat = &maps.memcg(MemcgId::ROOT).vmstat;
+        let vmstat = &maps.memcg_at(MemcgNr::ROOT).vmstat;
         vmstat.add(Counter::PgmigrateSuccess, done.moved);
         vmstat.add(Counter::PgmigrateFail, done.failed);
         done

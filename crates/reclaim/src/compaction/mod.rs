@@ -7,7 +7,7 @@
 //! runs in the background.
 
 use crate::engine::Engine;
-use crate::id::MemcgId;
+use crate::id::MemcgNr;
 use crate::vmstat::Counter;
 use crate::world::{FreeBlocks, World};
 use core::sync::atomic::Ordering::Relaxed;
@@ -84,7 +84,7 @@ impl<'e, W: World> Engine<'e, W> {
         if state.is_deferred(order) || !is_suitable(world, blocks, order) {
             return None;
         }
-        let vmstat = &maps.memcg(MemcgId::ROOT).vmstat;
+        let vmstat = &maps.memcg_at(MemcgNr::ROOT).vmstat;
         vmstat.add(Counter::CompactStall, 1);
         let scan = Compaction::new(self, blocks, Some(order));
         match scan.run() {

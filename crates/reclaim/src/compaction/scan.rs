@@ -6,7 +6,7 @@ use super::migrate::{BATCH, Targets};
 use super::state::CompactionState;
 use crate::engine::Engine;
 use crate::folio_list::FolioList;
-use crate::id::MemcgId;
+use crate::id::MemcgNr;
 use crate::vmstat::Counter;
 use crate::world::{FreeBlocks, World};
 use core::sync::atomic::Ordering::Relaxed;
@@ -124,7 +124,7 @@ impl<'a, 'e, W: World> Compaction<'a, 'e, W> {
         let above = if met { 0 } else { self.free.done() };
         state.migrate.store(below, Relaxed);
         state.free.store(above, Relaxed);
-        let vmstat = &self.engine.maps.memcg(MemcgId::ROOT).vmstat;
+        let vmstat = &self.engine.maps.memcg_at(MemcgNr::ROOT).vmstat;
         vmstat.add(Counter::CompactMigrateScanned, self.scanned);
         vmstat.add(Counter::CompactFreeScanned, self.free.scanned);
         vmstat.add(Counter::CompactIsolated, self.isolated + self.free.isolated);

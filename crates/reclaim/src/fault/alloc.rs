@@ -3,7 +3,7 @@
 use super::{At, CountedTables, Fault, FaultKind};
 use crate::corruption::Corruption;
 use crate::folio::FolioFlags;
-use crate::id::{FolioNr, MappingNr, MemcgId};
+use crate::id::{FolioNr, MappingNr, MemcgNr};
 use crate::memory::{OutOfMemory, OutOfTable, TableKind};
 use crate::mm_state::AddFolioError;
 use crate::world::World;
@@ -23,7 +23,7 @@ impl<W: World> At<'_, '_, W> {
     pub(super) fn new_folio(
         &mut self,
         order: Order,
-        memcg: MemcgId,
+        memcg: MemcgNr,
         mapping: MappingNr,
         index: u64,
     ) -> Result<FolioNr, Fault> {
@@ -36,7 +36,7 @@ impl<W: World> At<'_, '_, W> {
         &mut self,
         pfn: Pfn,
         order: Order,
-        memcg: MemcgId,
+        memcg: MemcgNr,
         (mapping, index): (MappingNr, u64),
     ) -> Result<FolioNr, Fault> {
         let flags = FolioFlags::empty();

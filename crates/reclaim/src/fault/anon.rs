@@ -95,7 +95,7 @@ impl<W: World> At<'_, '_, W> {
             Some(_) => Counter::ThpFaultAlloc,
             None => Counter::ThpFaultFallback,
         };
-        self.engine.maps.memcg(memcg).vmstat.add(counter, 1);
+        self.engine.maps.memcg_at(memcg).vmstat.add(counter, 1);
         Ok(made.inspect(|id| self.zero(*id)))
     }
 

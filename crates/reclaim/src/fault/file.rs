@@ -214,12 +214,12 @@ impl<'e, W: World> At<'_, 'e, W> {
             nr: folio.nr_pages(),
         };
         // Counted here, since a fault that waits comes back when the page is in memory.
-        self.engine.maps.memcg(self.mm.memcg()).vmstat.add(Counter::Pgmajfault, 1);
+        self.engine.maps.memcg_at(self.mm.memcg()).vmstat.add(Counter::Pgmajfault, 1);
         folio.get(1); // the transfer's, which its end gives up
         let submitted = self.engine.world.read(io);
         let failed = matches!(submitted, Submitted::Failed(_));
         if matches!(place, Place::Swap(_)) && !failed {
-            let vmstat = &self.engine.maps.memcg(folio.memcg()).vmstat;
+            let vmstat = &self.engine.maps.memcg_at(folio.memcg()).vmstat;
             vmstat.add(Counter::Pswpin, folio.nr_pages() as u64);
         }
         let fault = match submitted {

@@ -131,7 +131,7 @@ impl<W: World> Engine<'_, W> {
             None => Err(Fault::BadAddress),
         };
         drop(guard);
-        maps.memcg(mm.memcg()).vmstat.add(Counter::Pgfault, 1);
+        maps.memcg_at(mm.memcg()).vmstat.add(Counter::Pgfault, 1);
         match outcome {
             Ok(kind) => Fault::Done(kind),
             Err(fault) => fault,

@@ -4,7 +4,7 @@ use super::lru_list::{LruList, SWAP_CLUSTER_MAX, Zones};
 use crate::engine::Engine;
 use crate::folio::{FolioFlags, FolioGuard, LruFlags};
 use crate::folio_list::FolioList;
-use crate::id::{FolioId, FolioNr, LruvecId};
+use crate::id::{FolioId, FolioNr, LruvecNr};
 use crate::lru::lruvec::place::LruGuard;
 use crate::lru::mglru::generation::lru_gen_inc_refs;
 use crate::memory::BadId;
@@ -32,7 +32,7 @@ pub enum LruAddError {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Isolate {
     /// The lists whose folios to take.
-    pub(crate) lruvec: LruvecId,
+    pub(crate) lruvec: LruvecNr,
     /// The list to take them from.
     pub(crate) list: LruList,
     /// The number of pages to examine.
@@ -218,7 +218,7 @@ impl<E: Env> Engine<'_, E> {
             maps.lru_unlink(&guard, id);
             change();
             maps.lru_link(&guard, id);
-            maps.memcg(guard.id.memcg).vmstat.add(counter, folio.nr_pages() as u64);
+            maps.memcg_at(guard.id.memcg).vmstat.add(counter, folio.nr_pages() as u64);
         }
         drop(guard);
         moves
@@ -306,7 +306,7 @@ impl<E: Env> Engine<'_, E> {
             maps.lru_unlink(&guard, id);
             folio.update_lru(LruFlags::empty(), LruFlags::ACTIVE);
             maps.lru_link_tail(&guard, id);
-            maps.memcg(guard.id.memcg).vmstat.add(Counter::Pgrotated, folio.nr_pages() as u64);
+            maps.memcg_at(guard.id.memcg).vmstat.add(Counter::Pgrotated, folio.nr_pages() as u64);
         }
         drop(guard);
     }

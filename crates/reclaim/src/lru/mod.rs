@@ -18,5 +18,5 @@ pub(crate) use lru_list::{ANON, FILE, SWAP_CLUSTER_MAX, kind_of};
 pub use lruvec::Lruvec;
 pub(crate) use lruvec::place::LruGuard;
 pub use node::Node;
-pub use online::MemcgBusy;
+pub use online::{AddMemcgError, MemcgBusy};
 pub(crate) use state::LruState;

@@ -3,7 +3,7 @@
 use super::lruvec::Lruvec;
 use super::mglru::{BloomFilter, LruGenState};
 use super::node::Node;
-use crate::id::{LruvecId, MemcgId, NodeId};
+use crate::id::{LruvecNr, MemcgNr, NodeId};
 use crate::mm_state::FreeList;
 
 /// The nodes, the lists, the switches of the multi-generational LRU, and the filters of its
@@ -34,7 +34,7 @@ impl<'m> LruState<'m> {
         for (node, id) in nodes.iter().zip((0..).map(NodeId)) {
             let lists = state.on_node(id);
             lists[0].init(false, 0);
-            node.memcgs.add(lists, MemcgId::ROOT);
+            node.memcgs.add(lists, MemcgNr::ROOT);
         }
         state
     }
@@ -51,7 +51,7 @@ impl<'m> LruState<'m> {
 
     /// Returns the lists of a cgroup on a node.
     #[inline]
-    pub(super) fn lruvec(&self, id: LruvecId) -> &'m Lruvec {
+    pub(super) fn lruvec(&self, id: LruvecNr) -> &'m Lruvec {
         let [memcg, node] = [usize::from(id.memcg.0), usize::from(id.node.0)];
         debug_assert!(memcg < self.nr_memcgs, "a cgroup of the table");
         &self.lruvecs[node * self.nr_memcgs + memcg]

@@ -7,7 +7,7 @@
 use super::lru_list::{LruList, kind_of};
 use crate::engine::Engine;
 use crate::folio::{Folio, FolioFlags, LruFlags};
-use crate::id::{FolioId, FolioNr, LruvecId, MemcgId};
+use crate::id::{FolioId, FolioNr, LruvecNr, MemcgId, MemcgNr};
 use crate::memory::BadId;
 use crate::mm_state::MmState;
 use crate::page_cache::Shadow;
@@ -44,7 +44,7 @@ impl MmState<'_> {
     /// Advances the clocks that shadows read, of the lruvec and all above (Linux 7.3.4,
     /// `workingset_age_nonresident`).
     #[inline]
-    pub(super) fn age_nonresident(&self, id: LruvecId, nr_pages: u64) {
+    pub(super) fn age_nonresident(&self, id: LruvecNr, nr_pages: u64) {
         for lruvec in self.lruvecs_up(id) {
             lruvec.nonresident_age.fetch_add(nr_pages, Relaxed);
         }
@@ -52,12 +52,25 @@ impl MmState<'_> {
 
     /// Makes the shadow of a folio that is about to be evicted by a reclaim of `target`, and
     /// advances that cgroup's clock (Linux 7.3.4, `workingset_eviction`).
+    ///
+    /// # Errors
+    /// [`BadId`] if the cgroup was removed.
+    pub fn workingset_eviction(
+        &self,
+        folio: &Folio,
+        target: Option<MemcgId>,
+    ) -> Result<Shadow, BadId> {
+        let target = target.map(|id| self.memcg_nr(id)).transpose()?;
+        Ok(self.workingset_eviction_for(folio, target))
+    }
+
+    /// Makes a shadow like `workingset_eviction`, by the target's entry.
     #[inline]
-    pub fn workingset_eviction(&self, folio: &Folio, target: Option<MemcgId>) -> Shadow {
+    pub(crate) fn workingset_eviction_for(&self, folio: &Folio, target: Option<MemcgNr>) -> Shadow {
         if self.lru_gen_enabled() {
             return self.lru_gen_eviction(folio);
         }
-        let of = LruvecId { memcg: target.unwrap_or(MemcgId::ROOT), node: folio.node() };
+        let of = LruvecNr { memcg: target.unwrap_or(MemcgNr::ROOT), node: folio.node() };
         let age = self.lruvec(of).nonresident_age.load(Relaxed);
         self.age_nonresident(of, folio.nr_pages() as u64);
         Shadow::new(age, of, folio.recency().contains(Recency::WORKINGSET))
@@ -90,7 +103,7 @@ impl<E: Env> Engine<'_, E> {
         let (nr, memcg) = (folio.nr_pages() as u64, folio.memcg());
         let (of, kind) = (folio.lruvec(), kind_of(folio));
         let count = |anon: Counter, of_file: Counter| {
-            maps.memcg(memcg).vmstat.add(if file { of_file } else { anon }, nr);
+            maps.memcg_at(memcg).vmstat.add(if file { of_file } else { anon }, nr);
         };
         count(Counter::WorkingsetRefaultAnon, Counter::WorkingsetRefaultFile);
         if !maps.is_recent(shadow, file) {

@@ -1,5 +1,5 @@
 //! Address spaces.
-use crate::id::{MappingNr, MemcgId, NONE};
+use crate::id::{MappingNr, MemcgNr, NONE};
 use crate::life::Generation;
 use crate::lock::QueuedLock;
 use crate::lru::mglru::Membership;
@@ -41,7 +41,7 @@ impl Mm {
         self.found.store(NONE, Relaxed);
         self.anon.store(NONE, Relaxed);
         self.fault_around.store(0, Relaxed);
-        self.memcg.store(MemcgId::ROOT.0, Relaxed);
+        self.memcg.store(MemcgNr::ROOT.0, Relaxed);
         self.walked.init();
     }
 
@@ -71,11 +71,11 @@ impl Mm {
 
     /// Returns the cgroup that the address space's faults are charged to; the root at first.
     #[inline]
-    pub fn memcg(&self) -> MemcgId {
-        MemcgId(self.memcg.load(Relaxed))
+    pub(crate) fn memcg(&self) -> MemcgNr {
+        MemcgNr(self.memcg.load(Relaxed))
     }
 
-    pub(crate) fn store_memcg(&self, memcg: MemcgId) {
+    pub(crate) fn store_memcg(&self, memcg: MemcgNr) {
         self.memcg.store(memcg.0, Relaxed);
     }
 

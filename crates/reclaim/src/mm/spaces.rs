@@ -4,7 +4,7 @@ use super::mapping::Mapping;
 use super::mm_struct::Mm;
 use super::vma::Vma;
 use crate::folio::Folio;
-use crate::id::{MappingId, MappingNr, MmId, MmNr, NONE, VmaId, VmaNr};
+use crate::id::{MappingId, MappingNr, MemcgId, MmId, MmNr, NONE, VmaId, VmaNr};
 use crate::memory::{BadId, TableKind};
 use crate::mm_state::{FreeList, MmState};
 use core::sync::atomic::Ordering::Relaxed;
@@ -105,6 +105,14 @@ impl<'m> MmState<'m> {
     #[inline]
     pub(crate) fn mm_at(&self, nr: MmNr) -> &'m Mm {
         &self.spaces.mms[nr.0 as usize]
+    }
+
+    /// Returns the cgroup of an address space, to which its memory is charged.
+    ///
+    /// # Errors
+    /// [`BadId`] if it has ended.
+    pub fn memcg_of_mm(&self, id: MmId) -> Result<MemcgId, BadId> {
+        Ok(self.memcg_id(self.mm(id)?.memcg()))
     }
 
     /// Returns the entry of a mapping.

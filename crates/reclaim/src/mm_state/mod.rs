@@ -8,7 +8,7 @@ mod free_list;
 use crate::cgroup::Cgroups;
 use crate::compaction::CompactionState;
 use crate::folio::{Folio, FolioGuard, MAX_FRAMES};
-use crate::id::{FolioId, FolioNr, MAX_NUMNODES, MemcgId, NONE, NodeId};
+use crate::id::{FolioId, FolioNr, MAX_NUMNODES, MemcgNr, NONE, NodeId};
 use crate::lock::QueuedLock;
 use crate::lru::LruState;
 use crate::memory::{BadId, Memory, MemoryError, TableKind};
@@ -81,7 +81,7 @@ impl<'m> MmState<'m> {
         if base.get().saturating_add(frames.len() as u64) > MAX_FRAMES {
             return Err(MemoryError::TooLong(TableKind::Frames));
         }
-        if memcgs.len() >= usize::from(MemcgId::NONE.0) {
+        if memcgs.len() >= usize::from(MemcgNr::NONE.0) {
             return Err(MemoryError::TooLong(TableKind::Memcgs));
         }
         if memcgs.is_empty() {

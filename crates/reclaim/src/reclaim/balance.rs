@@ -2,7 +2,7 @@
 
 use super::scan::{DEF_PRIORITY, ScanControl};
 use crate::engine::Engine;
-use crate::id::{LruvecId, MemcgId};
+use crate::id::{LruvecNr, MemcgNr};
 use crate::lru::{ANON, FILE, LruList, SWAP_CLUSTER_MAX};
 use crate::mm_state::MmState;
 use core::sync::atomic::Ordering::Relaxed;
@@ -98,7 +98,7 @@ impl<E: Env> Engine<'_, E> {
     /// with the cost since the last call added. Each page scanned in vain costs 1, and each
     /// transfer 32. Both costs are halved until their sum is at most a quarter of the lists (Linux
     /// 7.3.4, `prepare_scan_control`). The caller holds the tree's lock.
-    pub(super) fn update_cost(&mut self, top: LruvecId) -> [u64; 2] {
+    pub(super) fn update_cost(&mut self, top: LruvecNr) -> [u64; 2] {
         let maps = self.maps;
         let guard = self.lock_lruvec(top);
         let lruvec = guard.lruvec;
@@ -125,7 +125,7 @@ impl<E: Env> Engine<'_, E> {
 
 impl MmState<'_> {
     /// Returns true if an inactive list of a cgroup on a node and all below it is too short.
-    pub(super) fn inactive_list_is_low(&self, of: LruvecId, file: bool, page_shift: u32) -> bool {
+    pub(super) fn inactive_list_is_low(&self, of: LruvecNr, file: bool, page_shift: u32) -> bool {
         let lruvec = self.lruvec(of);
         let (inactive, active) = match file {
             false => (LruList::InactiveAnon, LruList::ActiveAnon),
@@ -136,8 +136,8 @@ impl MmState<'_> {
 
     /// Returns the number of pages to scan of each list of one cgroup on the node of this pass, in
     /// usable zones. Notes in `sc` if low protection spared some.
-    pub(super) fn get_scan_count(&self, id: MemcgId, sc: &mut ScanControl) -> Targets {
-        let (memcg, lruvec) = (self.memcg(id), self.lruvec(sc.lruvec(id)));
+    pub(super) fn get_scan_count(&self, id: MemcgNr, sc: &mut ScanControl) -> Targets {
+        let (memcg, lruvec) = (self.memcg_at(id), self.lruvec(sc.lruvec(id)));
         let swappiness = sc.swappiness.unwrap_or_else(|| memcg.swappiness());
         let balance = scan_balance(sc, self.can_reclaim_anon(), swappiness);
         let protection = self.spare(id, sc);
@@ -172,7 +172,7 @@ impl MmState<'_> {
     }
 
     /// Returns the number of pages that are protected in this pass.
-    pub(super) fn spare(&self, id: MemcgId, sc: &mut ScanControl) -> u64 {
+    pub(super) fn spare(&self, id: MemcgNr, sc: &mut ScanControl) -> u64 {
         let (min, low) = self.protection(sc.top(), id);
         if !sc.state.memcg_low_reclaim && low > min {
             sc.state.memcg_low_skipped = true;
@@ -189,7 +189,7 @@ mod tests {
     use super::*;
     use crate::reclaim::scan::{Agent, ScanState};
 
-    fn control(target: Option<MemcgId>, priority: u8, state: ScanState) -> ScanControl {
+    fn control(target: Option<MemcgNr>, priority: u8, state: ScanState) -> ScanControl {
         ScanControl { priority, state, ..ScanControl::new(target, 32, Agent::Direct) }
     }
 
@@ -217,7 +217,7 @@ mod tests {
         let tiny = ScanState { file_is_tiny: true, ..plain };
         let trim = ScanState { cache_trim_mode: true, ..plain };
         let both = ScanState { file_is_tiny: true, cache_trim_mode: true, ..plain };
-        let (node, cgroup) = (None, Some(MemcgId(1)));
+        let (node, cgroup) = (None, Some(MemcgNr(1)));
         let fract = |swappiness| ScanBalance::Fract(pressure([0, 0], swappiness));
         let cases = [
             (node, 12, plain, false, 60, ScanBalance::File),

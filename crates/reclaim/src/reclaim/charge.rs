@@ -4,7 +4,7 @@ use super::scan::Agent;
 use super::try_to_free::ReclaimOptions;
 use crate::cgroup::counters;
 use crate::engine::Engine;
-use crate::id::{FolioId, FolioNr, MemcgId};
+use crate::id::{FolioId, FolioNr, MemcgId, MemcgNr};
 use crate::memory::{BadId, OutOfMemory};
 use crate::vmstat::Counter;
 use crate::world::World;
@@ -25,7 +25,7 @@ pub enum ChargeError {
     /// The folio is charged already (EEXIST).
     #[error("the folio is charged already")]
     Charged,
-    /// The folio was freed.
+    /// The folio was freed, or the cgroup removed.
     #[error(transparent)]
     BadId(#[from] BadId),
 }
@@ -38,7 +38,7 @@ impl<W: World> Engine<'_, W> {
     /// # Errors
     /// [`ChargeError`]; nothing is charged then.
     pub fn charge(&mut self, id: FolioId, memcg: MemcgId) -> Result<(), ChargeError> {
-        let id = self.maps.folio_nr(id)?;
+        let (id, memcg) = (self.maps.folio_nr(id)?, self.maps.memcg_nr(memcg)?);
         if self.maps.folio_at(id).is_charged() {
             return Err(ChargeError::Charged);
         }
@@ -46,30 +46,30 @@ impl<W: World> Engine<'_, W> {
     }
 
     /// Charges a folio, by its entry.
-    pub(crate) fn charge_at(&mut self, id: FolioNr, memcg: MemcgId) -> Result<(), OutOfMemory> {
+    pub(crate) fn charge_at(&mut self, id: FolioNr, memcg: MemcgNr) -> Result<(), OutOfMemory> {
         let maps = self.maps;
         let folio = maps.folio_at(id);
         debug_assert!(!folio.is_charged(), "a folio is charged once");
         let nr = folio.nr_pages() as u64;
         let mut retries = MAX_RECLAIM_RETRIES;
         while let Err(full) = maps.try_charge(memcg, nr) {
-            maps.memcg(full).vmstat.add(Counter::EventMax, 1);
+            maps.memcg_at(full).vmstat.add(Counter::EventMax, 1);
             let options = ReclaimOptions { may_swap: true, swappiness: None, agent: Agent::Direct };
-            let freed = self.try_to_free_mem_cgroup_pages(full, nr, options);
-            let limit = maps.memcg(full);
+            let freed = self.try_to_free_from(full, nr, options);
+            let limit = maps.memcg_at(full);
             let room = limit.max().saturating_sub(limit.usage()) >= nr;
             if room || (freed > 0 && nr <= COSTLY) {
                 continue;
             }
             if retries == 0 {
-                maps.memcg(full).vmstat.add(Counter::EventOom, 1);
-                return Err(OutOfMemory::Limit(full));
+                maps.memcg_at(full).vmstat.add(Counter::EventOom, 1);
+                return Err(OutOfMemory::Limit(maps.memcg_id(full)));
             }
             retries -= 1;
         }
         folio.set_memcg(memcg);
         for counter in counters(folio) {
-            maps.memcg(memcg).vmstat.add(*counter, nr);
+            maps.memcg_at(memcg).vmstat.add(*counter, nr);
         }
         Ok(())
     }

@@ -16,6 +16,7 @@ impl<W: World> Engine<'_, W> {
     /// the last round). [`ReclaimRequest::parse`] reads what is written to the file.
     ///
     /// # Errors
+    /// [`Errno::ENODEV`] if the cgroup was removed, as a write to a removed cgroup's file.
     /// [`Errno::EINTR`] if a signal is pending, [`Errno::EAGAIN`] if 17 rounds reclaimed nothing.
     /// Pages reclaimed before stay reclaimed.
     pub fn memory_reclaim(
@@ -23,6 +24,7 @@ impl<W: World> Engine<'_, W> {
         memcg: MemcgId,
         request: ReclaimRequest,
     ) -> Result<u64, Errno> {
+        let memcg = self.maps.memcg_nr(memcg).map_err(|_removed| Errno::ENODEV)?;
         let wanted = request.bytes >> <W::Format as Format>::PAGE_SHIFT;
         let options = ReclaimOptions {
             may_swap: true,
@@ -35,7 +37,7 @@ impl<W: World> Engine<'_, W> {
                 return Err(Errno::EINTR);
             }
             let batch = (wanted - reclaimed) / 4;
-            let got = self.try_to_free_mem_cgroup_pages(memcg, batch, options);
+            let got = self.try_to_free_from(memcg, batch, options);
             if got == 0 {
                 retries = retries.checked_sub(1).ok_or(Errno::EAGAIN)?;
             }

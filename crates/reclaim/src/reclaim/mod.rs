@@ -14,6 +14,7 @@ mod try_to_free;
 pub use charge::ChargeError;
 pub use decision::{FolioRef, folio_check_references, lru_gen_check_references};
 pub use referenced::{Referenced, Refs};
-pub use scan::{Agent, ScanControl};
+pub use scan::Agent;
+pub(crate) use scan::ScanControl;
 pub(crate) use shrink::ReclaimStat;
 pub use try_to_free::ReclaimOptions;

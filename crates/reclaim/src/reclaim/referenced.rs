@@ -2,7 +2,7 @@
 
 use crate::engine::Engine;
 use crate::folio::{Folio, FolioFlags, FolioGuard};
-use crate::id::{FolioId, FolioNr, MemcgId};
+use crate::id::{FolioId, FolioNr, MemcgId, MemcgNr};
 use crate::memory::BadId;
 use crate::mm::{VmFlags, Vma, maps_whole, max_batch};
 use crate::rank::Rank;
@@ -58,6 +58,7 @@ impl<E: Env> Engine<'_, E> {
         held: Option<&FolioGuard<'_>>,
         target: Option<MemcgId>,
     ) -> Result<Referenced, BadId> {
+        let target = target.map(|id| self.maps.memcg_nr(id)).transpose()?;
         let nr = match held {
             Some(guard) => self.maps.locked_nr(guard, id)?,
             None => self.maps.folio_nr(id)?,
@@ -70,7 +71,7 @@ impl<E: Env> Engine<'_, E> {
         &mut self,
         id: FolioNr,
         held: Option<&FolioGuard<'_>>,
-        target: Option<MemcgId>,
+        target: Option<MemcgNr>,
     ) -> Referenced {
         let folio = self.maps.folio_at(id);
         debug_assert!(
@@ -98,7 +99,7 @@ impl<E: Env> Engine<'_, E> {
 /// The state of a scan: the part left to find, and the result so far.
 struct ReferencedScan {
     /// The cgroup whose processes count, if not all do.
-    target: Option<MemcgId>,
+    target: Option<MemcgNr>,
     /// The number of mappings not seen yet.
     mapcount: u32,
     vmas: u32,
@@ -106,7 +107,7 @@ struct ReferencedScan {
 }
 
 impl<'e, E: Env> Engine<'e, E> {
-    fn ask_vmas(&mut self, folio: &Folio, target: Option<MemcgId>) -> Referenced {
+    fn ask_vmas(&mut self, folio: &Folio, target: Option<MemcgNr>) -> Referenced {
         let maps = self.maps;
         let mapping = maps.mapping_at(folio.mapping());
         let Some(_guard) = self.try_lock_read(Rank::Rmap, &mapping.lock) else {

@@ -1,7 +1,7 @@
 //! The goal and the state of one reclaim.
 
 use crate::folio::MAX_NR_ZONES;
-use crate::id::{LruvecId, MemcgId, NodeId};
+use crate::id::{LruvecNr, MemcgNr, NodeId};
 use crate::vmstat::Counter;
 
 /// The priority at which a reclaim starts (`DEF_PRIORITY`).
@@ -40,35 +40,35 @@ impl Agent {
 
 /// The goal and the state of one reclaim (the kernel's `struct scan_control`).
 #[derive(Clone, Debug)]
-pub struct ScanControl {
+pub(crate) struct ScanControl {
     /// The cgroup whose subtree is reclaimed for its own sake (cgroup reclaim). `None` is the whole
     /// machine.
-    pub target: Option<MemcgId>,
+    pub(crate) target: Option<MemcgNr>,
     /// The number of pages wanted.
-    pub nr_to_reclaim: u64,
+    pub(in crate::reclaim) nr_to_reclaim: u64,
     /// The urgency, from 12 down to 0: n >> priority pages are scanned of a list of n.
-    pub priority: u8,
+    pub(in crate::reclaim) priority: u8,
     /// The node from which this pass takes.
-    pub node: NodeId,
+    pub(crate) node: NodeId,
     /// The highest usable zone, 0 to 2.
-    pub reclaim_idx: usize,
+    pub(crate) reclaim_idx: usize,
     /// The swappiness to use instead of the cgroups' own: 0 to 200, or 201 for only anonymous
     /// memory.
-    pub swappiness: Option<u8>,
+    pub(crate) swappiness: Option<u8>,
     /// True if mapped folios may be unmapped.
-    pub may_unmap: bool,
+    pub(in crate::reclaim) may_unmap: bool,
     /// True if anonymous folios may be swapped out.
-    pub may_swap: bool,
+    pub(in crate::reclaim) may_swap: bool,
     /// True if folios may be written out.
-    pub may_writepage: bool,
+    pub(in crate::reclaim) may_writepage: bool,
     /// True if folios are reclaimed without a check of their use.
-    pub ignore_references: bool,
+    pub(crate) ignore_references: bool,
     /// The agent that reclaims.
-    pub agent: Agent,
+    pub(in crate::reclaim) agent: Agent,
     /// The number of pages examined since it was last set to 0.
-    pub nr_scanned: u64,
+    pub(in crate::reclaim) nr_scanned: u64,
     /// The number of pages reclaimed.
-    pub nr_reclaimed: u64,
+    pub(in crate::reclaim) nr_reclaimed: u64,
     /// The findings so far.
     pub(crate) state: ScanState,
 }
@@ -103,7 +103,7 @@ pub(crate) struct ScanState {
 
 impl ScanControl {
     /// Makes the state of a new reclaim of `nr_to_reclaim` pages, to which everything is permitted.
-    pub fn new(target: Option<MemcgId>, nr_to_reclaim: u64, agent: Agent) -> Self {
+    pub(crate) fn new(target: Option<MemcgNr>, nr_to_reclaim: u64, agent: Agent) -> Self {
         Self {
             target,
             nr_to_reclaim,
@@ -123,23 +123,23 @@ impl ScanControl {
     }
 
     /// Returns true if a cgroup is reclaimed for its own sake.
-    pub fn cgroup_reclaim(&self) -> bool {
+    pub(in crate::reclaim) fn cgroup_reclaim(&self) -> bool {
         self.target.is_some()
     }
 
     /// Returns true if the root's subtree is reclaimed: the whole machine, for whatever reason.
     pub(super) fn root_reclaim(&self) -> bool {
-        self.top() == MemcgId::ROOT
+        self.top() == MemcgNr::ROOT
     }
 
     /// Returns the top of the subtree that is reclaimed.
-    pub(super) fn top(&self) -> MemcgId {
-        self.target.unwrap_or(MemcgId::ROOT)
+    pub(super) fn top(&self) -> MemcgNr {
+        self.target.unwrap_or(MemcgNr::ROOT)
     }
 
     /// Returns the lists of a cgroup on the node of this pass.
     #[inline]
-    pub(super) fn lruvec(&self, memcg: MemcgId) -> LruvecId {
-        LruvecId { memcg, node: self.node }
+    pub(super) fn lruvec(&self, memcg: MemcgNr) -> LruvecNr {
+        LruvecNr { memcg, node: self.node }
     }
 }

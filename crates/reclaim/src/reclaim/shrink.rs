@@ -6,7 +6,7 @@ use super::scan::ScanControl;
 use crate::engine::Engine;
 use crate::folio::{Folio, FolioFlags, FolioGuard, LruFlags};
 use crate::folio_list::FolioList;
-use crate::id::{FolioNr, MemcgId};
+use crate::id::{FolioNr, MemcgNr};
 use crate::lru::{Isolate, LruList};
 use crate::mm::VmFlags;
 use crate::page_cache::{delete_from_swap_cache, unlink};
@@ -335,7 +335,7 @@ impl<W: World> Shrink<'_, '_, W> {
     fn remove_mapping(&mut self, guard: &FolioGuard<'_>, id: FolioNr, expected: u32) -> bool {
         let (maps, folio) = (self.engine.maps, guard.folio());
         let flags = folio.flags();
-        let shadow = || maps.workingset_eviction(folio, self.sc.target);
+        let shadow = || maps.workingset_eviction_for(folio, self.sc.target);
         if flags.contains(FolioFlags::SWAPCACHE) {
             let locked = self.engine.lock_swap();
             let frozen = freeze_clean(guard, expected);
@@ -360,7 +360,7 @@ impl<W: World> Shrink<'_, '_, W> {
     }
 
     fn count(&self, folio: &Folio, counter: Counter) {
-        let vmstat = &self.engine.maps.memcg(folio.memcg()).vmstat;
+        let vmstat = &self.engine.maps.memcg_at(folio.memcg()).vmstat;
         vmstat.add(counter, folio.nr_pages() as u64);
     }
 }
@@ -387,7 +387,7 @@ impl<W: World> Engine<'_, W> {
     /// Reclaims from the tail of an inactive list, and returns the pages freed (Linux 7.3.4).
     pub(super) fn shrink_inactive_list(
         &mut self,
-        memcg: MemcgId,
+        memcg: MemcgNr,
         list: LruList,
         nr_to_scan: u64,
         sc: &mut ScanControl,
@@ -397,7 +397,7 @@ impl<W: World> Engine<'_, W> {
         let (lruvec, reclaim_idx) = (sc.lruvec(memcg), sc.reclaim_idx);
         let what = Isolate { lruvec, list, nr_to_scan, reclaim_idx };
         let seen = self.isolate(what, &mut isolated);
-        let vmstat = &self.maps.memcg(memcg).vmstat;
+        let vmstat = &self.maps.memcg_at(memcg).vmstat;
         let [scan, steal, rotate] = match list.is_file() {
             true => [Counter::PgscanFile, Counter::PgstealFile, Counter::PgrotateFile],
             false => [Counter::PgscanAnon, Counter::PgstealAnon, Counter::PgrotateAnon],
@@ -428,7 +428,7 @@ impl<W: World> Engine<'_, W> {
     /// files that are in use. Returns the number of pages moved (Linux 7.3.4).
     pub(super) fn shrink_active_list(
         &mut self,
-        memcg: MemcgId,
+        memcg: MemcgNr,
         list: LruList,
         nr_to_scan: u64,
         sc: &mut ScanControl,
@@ -460,7 +460,7 @@ impl<W: World> Engine<'_, W> {
         }
         world.observer().enter(Stage::Other);
         self.putback(&mut settled);
-        let vmstat = &maps.memcg(memcg).vmstat;
+        let vmstat = &maps.memcg_at(memcg).vmstat;
         vmstat.add(Counter::Pgrefill, seen.scanned);
         vmstat.add(Counter::Pgdeactivate, nr_deactivated);
         let rotate = if list.is_file() { Counter::PgrotateFile } else { Counter::PgrotateAnon };

@@ -1,8 +1,9 @@
 //! The counters that user space sees, by `memory.stat`, `memory.events` and `/proc/vmstat`.
 
 use crate::engine::Engine;
-use crate::id::{LruvecId, MemcgId};
+use crate::id::{LruvecNr, MemcgId, MemcgNr};
 use crate::lru::{LruList, Lruvec};
+use crate::memory::BadId;
 use crate::mm_state::MmState;
 use crate::vmstat::Counter;
 use crate::world::World;
@@ -31,9 +32,12 @@ impl LruList {
 
 impl<E: Env> Engine<'_, E> {
     /// Returns a counter of a cgroup and all below it.
-    pub fn counter(&mut self, memcg: MemcgId, counter: Counter) -> u64 {
+    ///
+    /// # Errors
+    /// [`BadId`] if the cgroup was removed.
+    pub fn counter(&mut self, memcg: MemcgId, counter: Counter) -> Result<u64, BadId> {
         let tree = self.lock_tree();
-        let sum = self.maps.sum(memcg, counter);
+        let sum = self.maps.memcg_nr(memcg).map(|nr| self.maps.sum(nr, counter));
         drop(tree);
         sum
     }
@@ -43,16 +47,16 @@ impl MmState<'_> {
     /// Sums a counter over a subtree. Concurrent changes may be seen in part: a sum below 0 is
     /// returned as 0. The caller holds the tree's lock.
     #[inline]
-    pub(super) fn sum(&self, top: MemcgId, counter: Counter) -> u64 {
-        let each = self.subtree(top).map(|id| self.memcg(id).vmstat.get(counter));
+    pub(super) fn sum(&self, top: MemcgNr, counter: Counter) -> u64 {
+        let each = self.subtree(top).map(|id| self.memcg_at(id).vmstat.get(counter));
         let sum = each.fold(0, u64::wrapping_add);
         if (sum as i64) < 0 { 0 } else { sum }
     }
 
     /// Sums the events of a type over the lists of a subtree on one node. The caller holds the
     /// tree's lock.
-    pub(super) fn sum_on_node(&self, top: LruvecId, of: impl Fn(&Lruvec) -> &AtomicU64) -> u64 {
-        let lruvecs = self.subtree(top.memcg).map(|memcg| LruvecId { memcg, ..top });
+    pub(super) fn sum_on_node(&self, top: LruvecNr, of: impl Fn(&Lruvec) -> &AtomicU64) -> u64 {
+        let lruvecs = self.subtree(top.memcg).map(|memcg| LruvecNr { memcg, ..top });
         lruvecs.map(|id| of(self.lruvec(id)).load(Relaxed)).sum()
     }
 }
@@ -60,25 +64,42 @@ impl MmState<'_> {
 impl<E: Env> Engine<'_, E> {
     /// Returns a cgroup's `memory.stat`: those of the kernel's lines that exist here, in its order
     /// (Linux 7.3.4, `memory_stat_format`). Amounts are in bytes, events in pages.
-    pub fn memory_stat(&mut self, memcg: MemcgId) -> Stat<MEMORY_STAT> {
+    ///
+    /// # Errors
+    /// [`BadId`] if the cgroup was removed.
+    pub fn memory_stat(&mut self, memcg: MemcgId) -> Result<Stat<MEMORY_STAT>, BadId> {
         let tree = self.lock_tree();
-        let (maps, shift) = (self.maps, E::Format::PAGE_SHIFT);
-        let count = |counter| maps.sum(memcg, counter);
-        let states = STATES.map(|(name, counter)| (name, count(counter) << shift));
-        let lists = LruList::ALL.map(|list| (list.name(), maps.lru_size(memcg, list) << shift));
-        let totals = [("pgscan", PGSCAN), ("pgsteal", PGSTEAL)];
-        let totals = totals.map(|(name, agents)| (name, agents.map(count).iter().sum()));
-        let events = |counter: Counter| (counter.name(), count(counter));
-        let lines = states.into_iter().chain(lists).chain(BEFORE_TOTALS.map(events));
-        let stat = stat(lines.chain(totals).chain(AFTER_TOTALS.map(events)));
+        let stat = self.maps.memcg_nr(memcg).map(|nr| self.maps.memory_stat_at::<E>(nr));
         drop(tree);
         stat
     }
 
     /// Returns a cgroup's `memory.events`: numbers of calls, of it and all below (Linux 7.3.4,
     /// `__memory_events_show`).
-    pub fn memory_events(&mut self, memcg: MemcgId) -> Stat<{ EVENTS.len() }> {
-        Stat(EVENTS.map(|event| (event.name(), self.counter(memcg, event))))
+    ///
+    /// # Errors
+    /// [`BadId`] if the cgroup was removed.
+    pub fn memory_events(&mut self, memcg: MemcgId) -> Result<Stat<{ EVENTS.len() }>, BadId> {
+        let tree = self.lock_tree();
+        let count = |nr, event: Counter| (event.name(), self.maps.sum(nr, event));
+        let found = self.maps.memcg_nr(memcg).map(|nr| Stat(EVENTS.map(|event| count(nr, event))));
+        drop(tree);
+        found
+    }
+}
+
+impl MmState<'_> {
+    /// Makes a cgroup's `memory.stat`. The caller holds the tree's lock.
+    fn memory_stat_at<E: Env>(&self, nr: MemcgNr) -> Stat<MEMORY_STAT> {
+        let (maps, shift) = (self, E::Format::PAGE_SHIFT);
+        let count = |counter| maps.sum(nr, counter);
+        let states = STATES.map(|(name, counter)| (name, count(counter) << shift));
+        let lists = LruList::ALL.map(|list| (list.name(), maps.lru_size_at(nr, list) << shift));
+        let totals = [("pgscan", PGSCAN), ("pgsteal", PGSTEAL)];
+        let totals = totals.map(|(name, agents)| (name, agents.map(count).iter().sum()));
+        let events = |counter: Counter| (counter.name(), count(counter));
+        let lines = states.into_iter().chain(lists).chain(BEFORE_TOTALS.map(events));
+        stat(lines.chain(totals).chain(AFTER_TOTALS.map(events)))
     }
 }
 
@@ -89,10 +110,13 @@ impl<W: World> Engine<'_, W> {
         let free = [("nr_free_pages", self.world.free_pages() as u64)];
         let maps = self.maps;
         let lists =
-            LruList::ALL.map(|list| (list.vmstat_name(), maps.lru_size(MemcgId::ROOT, list)));
+            LruList::ALL.map(|list| (list.vmstat_name(), maps.lru_size_at(MemcgNr::ROOT, list)));
         let counters = Counter::ALL.into_iter().filter(|counter| !EVENTS.contains(counter));
-        let counters = counters.map(|of| (of.name(), self.counter(MemcgId::ROOT, of)));
-        stat(free.into_iter().chain(lists).chain(counters))
+        let tree = self.lock_tree();
+        let counters = counters.map(|of| (of.name(), maps.sum(MemcgNr::ROOT, of)));
+        let stat = stat(free.into_iter().chain(lists).chain(counters));
+        drop(tree);
+        stat
     }
 }
 

@@ -5,7 +5,7 @@ use super::scan::{Agent, DEF_PRIORITY, ScanControl, ScanState};
 use crate::cgroup::Protected;
 use crate::engine::Engine;
 use crate::folio::MAX_NR_ZONES;
-use crate::id::{LruvecId, MemcgId, NodeId};
+use crate::id::{LruvecNr, MemcgId, MemcgNr, NodeId};
 use crate::lru::{ANON, FILE, LruList, SWAP_CLUSTER_MAX};
 use crate::memory::BadId;
 use crate::mm_state::MmState;
@@ -36,7 +36,7 @@ impl<W: World> Engine<'_, W> {
 
     /// Reclaims like `try_to_free_pages`, but takes only from the zones up to `reclaim_idx`.
     pub fn try_to_free_pages_of(&mut self, reclaim_idx: usize) -> u64 {
-        self.maps.memcg(MemcgId::ROOT).vmstat.add(Counter::Allocstall, 1);
+        self.maps.memcg_at(MemcgNr::ROOT).vmstat.add(Counter::Allocstall, 1);
         let all = ScanControl::new(None, SWAP_CLUSTER_MAX, Agent::Direct);
         self.do_try_to_free_pages(&mut ScanControl { reclaim_idx, ..all })
     }
@@ -44,9 +44,22 @@ impl<W: World> Engine<'_, W> {
     /// Reclaims about `nr_pages` pages, at least 32, from a cgroup and all below it. Returns the
     /// number of pages reclaimed, which may be larger (Linux 7.3.4,
     /// `try_to_free_mem_cgroup_pages`).
+    ///
+    /// # Errors
+    /// [`BadId`] if the cgroup was removed.
     pub fn try_to_free_mem_cgroup_pages(
         &mut self,
         memcg: MemcgId,
+        nr_pages: u64,
+        options: ReclaimOptions,
+    ) -> Result<u64, BadId> {
+        Ok(self.try_to_free_from(self.maps.memcg_nr(memcg)?, nr_pages, options))
+    }
+
+    /// Reclaims like `try_to_free_mem_cgroup_pages`, by the cgroup's entry.
+    pub(super) fn try_to_free_from(
+        &mut self,
+        memcg: MemcgNr,
         nr_pages: u64,
         options: ReclaimOptions,
     ) -> u64 {
@@ -69,7 +82,7 @@ impl<W: World> Engine<'_, W> {
     pub fn balance(&mut self, node: NodeId) -> Result<bool, BadId> {
         let maps = self.maps;
         maps.check_node(node)?;
-        maps.memcg(MemcgId::ROOT).vmstat.add(Counter::Pageoutrun, 1);
+        maps.memcg_at(MemcgNr::ROOT).vmstat.add(Counter::Pageoutrun, 1);
         let goal = maps.high_watermark(node).max(SWAP_CLUSTER_MAX);
         let mut sc = ScanControl { node, ..ScanControl::new(None, goal, Agent::Kswapd) };
         self.balance_with(&mut sc);
@@ -79,7 +92,7 @@ impl<W: World> Engine<'_, W> {
             sc.priority = DEF_PRIORITY;
             self.balance_with(&mut sc);
         }
-        self.snapshot_refaults(sc.lruvec(MemcgId::ROOT));
+        self.snapshot_refaults(sc.lruvec(MemcgNr::ROOT));
         Ok(self.is_balanced(node))
     }
 
@@ -106,7 +119,7 @@ impl<W: World> Engine<'_, W> {
         loop {
             self.rising_urgency(sc);
             for node in self.maps.nodes() {
-                self.snapshot_refaults(LruvecId { memcg: sc.top(), node });
+                self.snapshot_refaults(LruvecNr { memcg: sc.top(), node });
             }
             let state = &mut sc.state;
             if sc.nr_reclaimed > 0 {
@@ -223,7 +236,7 @@ impl<W: World> Engine<'_, W> {
         }
     }
 
-    fn shrink_memcg(&mut self, id: MemcgId, sc: &mut ScanControl) {
+    fn shrink_memcg(&mut self, id: MemcgNr, sc: &mut ScanControl) {
         let maps = self.maps;
         maps.calculate_protection(sc.top(), id);
         match maps.protected(sc.top(), id) {
@@ -232,7 +245,7 @@ impl<W: World> Engine<'_, W> {
                 sc.state.memcg_low_skipped = true;
                 return;
             }
-            Protected::BelowLow => maps.memcg(id).vmstat.add(Counter::EventLow, 1),
+            Protected::BelowLow => maps.memcg_at(id).vmstat.add(Counter::EventLow, 1),
             Protected::Above => {}
         }
         self.shrink_lruvec(id, sc);
@@ -240,7 +253,7 @@ impl<W: World> Engine<'_, W> {
 
     /// Scans one cgroup, and both kinds of its lists while they are being switched (Linux 7.3.4,
     /// `shrink_lruvec`).
-    fn shrink_lruvec(&mut self, id: MemcgId, sc: &mut ScanControl) {
+    fn shrink_lruvec(&mut self, id: MemcgNr, sc: &mut ScanControl) {
         let maps = self.maps;
         // A reclaim of the whole machine has scanned its generations before.
         let generations = !sc.root_reclaim() && maps.uses_generations();
@@ -253,7 +266,7 @@ impl<W: World> Engine<'_, W> {
     }
 
     /// Scans the classic lists of one cgroup, 32 pages of each in turn.
-    fn shrink_lists(&mut self, id: MemcgId, sc: &mut ScanControl) {
+    fn shrink_lists(&mut self, id: MemcgNr, sc: &mut ScanControl) {
         let maps = self.maps;
         let targets = maps.get_scan_count(id, sc);
         let mut nr = targets;
@@ -285,7 +298,7 @@ impl<W: World> Engine<'_, W> {
 
     fn shrink_list(
         &mut self,
-        id: MemcgId,
+        id: MemcgNr,
         list: LruList,
         nr_to_scan: u64,
         sc: &mut ScanControl,
@@ -317,19 +330,19 @@ impl<W: World> Engine<'_, W> {
     fn age_active_anon(&mut self, sc: &mut ScanControl) {
         let maps = self.maps;
         let page_shift = <W::Format as Format>::PAGE_SHIFT;
-        let root = sc.lruvec(MemcgId::ROOT);
+        let root = sc.lruvec(MemcgNr::ROOT);
         if !maps.can_age_anon() || !maps.inactive_list_is_low(root, false, page_shift) {
             return;
         }
         let tree = self.lock_tree();
-        for id in maps.subtree(MemcgId::ROOT) {
+        for id in maps.subtree(MemcgNr::ROOT) {
             self.shrink_active_list(id, LruList::ActiveAnon, SWAP_CLUSTER_MAX, sc);
         }
         drop(tree);
     }
 
     /// Stores the number of refaults, so that the next reclaim can tell if there were more.
-    fn snapshot_refaults(&mut self, top: LruvecId) {
+    fn snapshot_refaults(&mut self, top: LruvecNr) {
         let maps = self.maps;
         if maps.lru_gen_settled() {
             return;
@@ -345,7 +358,7 @@ impl<W: World> Engine<'_, W> {
 
 impl MmState<'_> {
     /// Returns the refaults of each type in a subtree on a node that were activated at once.
-    fn refaults(&self, top: LruvecId) -> [u64; 2] {
+    fn refaults(&self, top: LruvecNr) -> [u64; 2] {
         [ANON, FILE].map(|kind| self.sum_on_node(top, |of| &of.stat.activated[kind]))
     }
 }

@@ -136,8 +136,8 @@ impl<W: World> Engine<'_, W> {
                 list.push(maps, id);
             }
         });
-        let sc = ScanControl::new(None, u64::MAX, Agent::Proactive);
-        let mut sc = ScanControl { ignore_references: true, ..sc };
+        let mut sc = ScanControl::new(None, u64::MAX, Agent::Proactive);
+        sc.ignore_references = true;
         let mut stat = ReclaimStat::default();
         let (_, mut left) = self.shrink_folio_list(list, &mut sc, &mut stat);
         self.putback(&mut left);

@@ -2,7 +2,7 @@
 
 use crate::engine::Engine;
 use crate::folio::FolioFlags;
-use crate::id::{FolioNr, MemcgId};
+use crate::id::{FolioNr, MemcgNr};
 use crate::mm::{Mm, Vma, leaf_at, leaf_start};
 use crate::recency::Recency;
 use crate::vmstat::Counter;
@@ -33,7 +33,7 @@ impl<E: Env> Engine<'_, E> {
         addr: VirtAddr,
     ) -> Option<FolioNr> {
         let pmd = leaf_at(pt, addr)?;
-        self.maps.memcg(MemcgId::ROOT).vmstat.add(Counter::ThpSplitPmd, 1);
+        self.maps.memcg_at(MemcgNr::ROOT).vmstat.add(Counter::ThpSplitPmd, 1);
         if self.is_anon_leaf(pmd) {
             let table = self.withdraw();
             self.split_into(pt, (mm, vma), addr, table);

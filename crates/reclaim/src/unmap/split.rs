@@ -9,7 +9,7 @@ use super::try_to_unmap::Unmapped;
 use crate::engine::Engine;
 use crate::folio::{FolioFlags, FolioGuard};
 use crate::folio_list::FolioList;
-use crate::id::MemcgId;
+use crate::id::MemcgNr;
 use crate::vmstat::Counter;
 use crate::world::World;
 use core::sync::atomic::Ordering::Relaxed;
@@ -32,7 +32,7 @@ impl<W: World> Engine<'_, W> {
         let done = self.try_to_split(guard, tlb_batch, tail);
         if nr >= <W::Format as Format>::PTES {
             let counter = if done { Counter::ThpSplitPage } else { Counter::ThpSplitPageFailed };
-            self.maps.memcg(MemcgId::ROOT).vmstat.add(counter, 1);
+            self.maps.memcg_at(MemcgNr::ROOT).vmstat.add(counter, 1);
         }
         done
     }

@@ -45,7 +45,7 @@ fn store<F: Format>(world: &mut World<'_, F>, mm: MmId, number: u64, tuning: Tun
 }
 
 fn count<F: Format>(world: &World<'_, F>, counter: Counter) -> u64 {
-    world.maps.memcg(MemcgId::ROOT).vmstat().get(counter)
+    world.maps.memcg(MemcgId::ROOT).expect("it is online").vmstat().get(counter)
 }
 
 fn size_at<F: Format>(world: &World<'_, F>, mm: MmId, number: u64) -> usize {

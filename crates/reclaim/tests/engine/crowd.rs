@@ -111,7 +111,7 @@ fn crowd(lists: Lists) {
     let files = [world.file(), world.file(), world.file()];
     let (maps, env) = (&world.maps, &world.env);
     let top = maps.on(env, &mut world.cpu, tuning()).add_memcg(MemcgId::ROOT).expect("room");
-    maps.memcg(top).set_max(200);
+    maps.memcg(top).expect("it is online").set_max(200);
     if lists == Lists::Generations {
         maps.on(env, &mut world.cpu, tuning()).set_lru_gen_caps(LruGenCaps::all());
     }
@@ -131,7 +131,9 @@ fn crowd(lists: Lists) {
             let agent = Agent::Proactive;
             let options = ReclaimOptions { may_swap: true, swappiness: None, agent };
             while users.are_running() {
-                maps.on(env, cpu, tuning()).try_to_free_mem_cgroup_pages(top, 32, options);
+                maps.on(env, cpu, tuning())
+                    .try_to_free_mem_cgroup_pages(top, 32, options)
+                    .expect("it is online");
                 std::thread::yield_now();
             }
         });
@@ -176,13 +178,14 @@ fn all_is_accounted_for(maps: &MmState<'_>, env: &Env<'_>, files: [MappingId; 3]
         {
             maps.on(env, cpu, tuning()).release(id, 1).expect("the caller has it");
             let folio = maps.folio(id).expect("it lives");
-            assert_eq!((folio.refs(), folio.memcg()), (1, top));
+            assert_eq!((folio.refs(), maps.memcg_of(folio)), (1, top));
             cached += 1;
         }
     }
     assert!(cached > 0, "something is left");
-    let listed: u64 = LruList::ALL.map(|list| maps.lru_size(top, list)).iter().sum();
-    assert_eq!((listed, maps.memcg(top).usage()), (cached, cached));
-    assert_eq!(maps.memcg(MemcgId::ROOT).usage(), cached);
+    let listed: u64 =
+        LruList::ALL.map(|list| maps.lru_size(top, list).expect("it is online")).iter().sum();
+    assert_eq!((listed, maps.memcg(top).expect("it is online").usage()), (cached, cached));
+    assert_eq!(maps.memcg(MemcgId::ROOT).expect("it is online").usage(), cached);
     assert_eq!(env.free_pages() as u64, ROOM.frames as u64 - cached);
 }

@@ -113,7 +113,7 @@ fn a_late_read_is_waited_for_and_a_failed_one_tried_again<F: Format>(_: YoungAlg
     world.env.memory().storage.answers(Answer::AtOnce);
     assert_eq!(world.fault(mm, 1, Access::Read), Fault::Done(FaultKind::Major));
     assert_eq!(world.load(0, mm, 1), Ok(pristine(file, 1)));
-    let vmstat = world.maps.memcg(MemcgId::ROOT).vmstat();
+    let vmstat = world.maps.memcg(MemcgId::ROOT).expect("it is online").vmstat();
     assert_eq!(vmstat.get(Counter::Pgmajfault), 3, "each fault that read, not those that waited");
     let flags = world.flags(folio);
     assert!(flags.contains(FolioFlags::UPTODATE) && !flags.contains(FolioFlags::ERROR));
@@ -296,7 +296,7 @@ fn more_than_memory_holds_goes_to_swap_and_comes_back<F: Format>(_: YoungAlgorit
             let of = transfers.iter().filter(|transfer| transfer.writes == writes);
             of.map(|transfer| transfer.io.nr as u64).sum::<u64>()
         };
-        let vmstat = world.maps.memcg(MemcgId::ROOT).vmstat();
+        let vmstat = world.maps.memcg(MemcgId::ROOT).expect("it is online").vmstat();
         assert_eq!(vmstat.get(Counter::Pswpout), pages(true));
         assert_eq!(vmstat.get(Counter::Pswpin), pages(false));
         assert!(pages(false) >= 40, "not all of it fits");
@@ -349,7 +349,7 @@ fn a_fault_says_what_ran_out<F: Format>(_: YoungAlgorithm) {
     let mut group = MemcgId::ROOT;
     let limit = first_failure::<F>(&ROOM, |world, mm| {
         group = world.engine().add_memcg(MemcgId::ROOT).expect("room for a cgroup");
-        world.maps.memcg(group).set_max(4);
+        world.maps.memcg(group).expect("it is online").set_max(4);
         world.engine().set_memcg(mm, group).expect("it lives");
     });
     assert_eq!(limit, out_of(OutOfMemory::Limit(group)));

@@ -1,13 +1,14 @@
-//! Random calls with the ids of folios and VMAs that were freed, that never were, and that are of a
-//! larger engine: each is an error, and changes nothing.
+//! Random calls with the ids of folios, VMAs and cgroups that are gone, that never were, and that
+//! are of a larger engine: each is an error, and changes nothing.
 
 use crate::cpu::{ROOM, RW, SHARED};
 use crate::world::{Arena, World, pages};
 use pageout_paging::pte::SmallX86;
 use pageout_reclaim::{
-    Advice, BadId, ChargeError, FolioId, IndexError, IoError, LruAddError, MapAs, MapError,
-    MappingId, MemcgId, MmId, ReleaseError, SlotError, SwapSlot, TableKind, TlbBatch,
-    TransferError, VmaId,
+    AddMemcgError, Advice, Agent, BadId, ChargeError, Counter, Errno, FolioId, IndexError, IoError,
+    LruAddError, LruList, LruvecId, MapAs, MapError, MappingId, MemcgBusy, MemcgId, MmId, NodeId,
+    NodeStartError, ReclaimOptions, ReclaimRequest, ReleaseError, SlotError, SwapSlot, TableKind,
+    TlbBatch, TransferError, VmaId,
 };
 use std::collections::BTreeSet;
 
@@ -16,6 +17,8 @@ type W<'a> = World<'a, SmallX86>;
 const NO_FOLIO: BadId = BadId(TableKind::Folios);
 const NO_VMA: BadId = BadId(TableKind::Vmas);
 const NO_SLOT: BadId = BadId(TableKind::Slots);
+const NO_MEMCG: BadId = BadId(TableKind::Memcgs);
+const NO_NODE: BadId = BadId(TableKind::Nodes);
 /// The pages that the process maps: some of a file, then anonymous ones.
 const PAGES: u64 = 16;
 
@@ -71,8 +74,11 @@ struct Ground<'a> {
     mm: MmId,
     maps: [MappingId; 2],
     vmas: [VmaId; 2],
+    /// A cgroup that is there, if there is one.
+    group: Option<MemcgId>,
     folios: Ids<FolioId>,
     past: Ids<VmaId>,
+    groups: Ids<MemcgId>,
     draws: Draws,
 }
 
@@ -83,7 +89,9 @@ impl<'a> Ground<'a> {
         let vmas = [world.vma(mm, 0..8, SHARED, maps[0], 0), world.vma(mm, 8..16, RW, maps[1], 8)];
         let folios = Ids { given: Vec::new(), from_bits: FolioId::from_bits };
         let past = Ids { given: vmas.to_vec(), from_bits: VmaId::from_bits };
-        Self { world, mm, maps, vmas, folios, past, draws: Draws(seed) }
+        let groups =
+            Ids { given: Vec::new(), from_bits: |bits| Some(MemcgId::from_bits(bits as u32)) };
+        Self { world, mm, maps, vmas, group: None, folios, past, groups, draws: Draws(seed) }
     }
 
     /// Returns the folios that frames belong to.
@@ -96,7 +104,15 @@ impl<'a> Ground<'a> {
     /// Makes and frees folios and VMAs, so that ids get old.
     fn churn(&mut self) {
         let page = self.draws.below(PAGES);
-        match self.draws.below(8) {
+        match self.draws.below(10) {
+            8 | 9 => match self.group.take() {
+                Some(group) => assert_eq!(self.world.engine().remove_memcg(group), Ok(())),
+                None => {
+                    let group = self.world.engine().add_memcg(MemcgId::ROOT).expect("room");
+                    self.group = Some(group);
+                    self.groups.note(group, &mut self.draws);
+                }
+            },
             0 => {
                 let at = pages::<SmallX86>(0..PAGES);
                 let done = self.world.engine().madvise(self.mm, &at, Advice::PageOut);
@@ -213,6 +229,63 @@ impl<'a> Ground<'a> {
         }
     }
 
+    /// Makes all calls that take a cgroup with one that is not there.
+    fn with_bad_memcg(&mut self, live: &BTreeSet<FolioId>) {
+        let online = self.group.into_iter().chain([MemcgId::ROOT]).collect();
+        let bad = self.groups.bad(&online, &mut self.draws);
+        let maps = &self.world.maps;
+        assert_eq!(maps.memcg(bad).err(), Some(NO_MEMCG));
+        assert_eq!(maps.lru_size(bad, LruList::InactiveAnon), Err(NO_MEMCG));
+        assert_eq!(maps.lru_gen_mms(bad).err(), Some(NO_MEMCG));
+        let engine = &mut maps.on(&self.world.env, &mut self.world.cpu, crate::world::tuning());
+        assert_eq!(engine.add_memcg(bad), Err(AddMemcgError::BadId(NO_MEMCG)));
+        assert_eq!(engine.remove_memcg(bad), Err(MemcgBusy::BadId(NO_MEMCG)));
+        assert_eq!(engine.set_memcg(self.mm, bad), Err(NO_MEMCG));
+        assert_eq!(engine.counter(bad, Counter::Pgfault), Err(NO_MEMCG));
+        assert_eq!(engine.memory_stat(bad).err(), Some(NO_MEMCG));
+        assert_eq!(engine.memory_events(bad).err(), Some(NO_MEMCG));
+        let all = ReclaimRequest { bytes: u64::MAX, swappiness: None };
+        assert_eq!(engine.memory_reclaim(bad, all), Err(Errno::ENODEV));
+        let options = ReclaimOptions { may_swap: true, swappiness: None, agent: Agent::Direct };
+        assert_eq!(engine.try_to_free_mem_cgroup_pages(bad, 1, options), Err(NO_MEMCG));
+        if let Some(id) = live.first() {
+            assert_eq!(engine.charge(*id, bad), Err(ChargeError::BadId(NO_MEMCG)));
+            assert_eq!(engine.folio_referenced(*id, None, Some(bad)), Err(NO_MEMCG));
+            let folio = maps.folio(*id).expect("it lives");
+            assert_eq!(maps.workingset_eviction(folio, Some(bad)), Err(NO_MEMCG));
+        }
+    }
+
+    /// Makes all calls that take a cgroup's lists on a node with some that are not there.
+    fn with_bad_lruvec(&mut self) {
+        let online = self.group.into_iter().chain([MemcgId::ROOT]).collect();
+        let memcg = self.groups.bad(&online, &mut self.draws);
+        let node = NodeId(1 + self.draws.below(255) as u8);
+        let maps = &self.world.maps;
+        let engine = &mut maps.on(&self.world.env, &mut self.world.cpu, crate::world::tuning());
+        assert_eq!(engine.balance(node), Err(NO_NODE));
+        assert_eq!(maps.set_high_watermark(node, 1), Err(NO_NODE));
+        let start = maps.set_node_start(pageout_paging::Pfn::new(0), node);
+        assert_eq!(start, Err(NodeStartError::BadId(NO_NODE)));
+        let lists = [
+            (LruvecId { memcg, node: NodeId(0) }, NO_MEMCG),
+            (LruvecId { memcg: MemcgId::ROOT, node }, NO_NODE),
+        ];
+        for (bad, error) in lists {
+            let error = Some(error);
+            assert_eq!(maps.lru_size_own(bad, LruList::ActiveFile).err(), error);
+            assert_eq!(maps.lru_folios(bad, LruList::ActiveFile).err(), error);
+            assert_eq!(maps.lru_gen_seqs(bad).err(), error);
+            assert_eq!(maps.lru_gen_folios(bad, 0, 0, 0).err(), error);
+            assert_eq!(maps.lru_gen_size(bad, 0, 0, 0).err(), error);
+            assert_eq!(maps.lru_gen_filters(bad).err(), error);
+            assert_eq!(maps.mm_stats(bad).err(), error);
+            assert_eq!(maps.filter_population(bad).err(), error);
+            assert_eq!(engine.lru_gen_generations(bad, true).err(), error);
+            assert_eq!(engine.try_to_inc_max_seq(bad, 3, 60, true).err(), error);
+        }
+    }
+
     /// Ends everything, and checks that nothing is left.
     fn end(mut self) {
         self.world.exit(self.mm);
@@ -238,7 +311,9 @@ fn random_calls(seed: u64, most: u64) -> u64 {
             ground.with_other_guard(&live);
             ground.with_bad_vma(&live);
             ground.with_bad_slots();
-            calls += 44;
+            ground.with_bad_memcg(&live);
+            ground.with_bad_lruvec();
+            calls += 80;
         }
         assert_eq!(ground.live(), live, "no call with a bad id changed anything");
     }

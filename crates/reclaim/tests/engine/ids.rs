@@ -375,7 +375,8 @@ fn a_process_that_ends_while_it_changes_its_cgroup_is_on_no_list() {
                 std::hint::spin_loop();
             }
             engine.exit_mm(mm).expect("it lives");
-            let listed = [MemcgId::ROOT, other].map(|id| maps.lru_gen_mms(id).take(9).count());
+            let listed = [MemcgId::ROOT, other]
+                .map(|id| maps.lru_gen_mms(id).expect("it is online").take(9).count());
             if listed != [0, 0] {
                 stale = k + 1;
                 break;

@@ -107,7 +107,7 @@ fn once<F: Format>(algorithm: YoungAlgorithm) -> u64 {
             }
         });
     });
-    let vmstat = maps.memcg(MemcgId::ROOT).vmstat();
+    let vmstat = maps.memcg(MemcgId::ROOT).expect("it is online").vmstat();
     let splits = vmstat.get(Counter::ThpSplitPmd);
     world.exit(mm);
     assert_eq!((world.tables.in_use(), world.maps.tables_in_reserve()), (0, 0), "page tables");

@@ -31,7 +31,7 @@ fn level<F: Format>(world: &World<'_, F>, mm: MmId, number: u64) -> Option<Level
 }
 
 fn count<F: Format>(world: &World<'_, F>, counter: Counter) -> u64 {
-    world.maps.memcg(MemcgId::ROOT).vmstat().get(counter)
+    world.maps.memcg(MemcgId::ROOT).expect("it is online").vmstat().get(counter)
 }
 
 /// Ends the process, and checks that nothing is in use except `left` pages of files.

@@ -199,17 +199,28 @@ impl<'a> Model<'a> {
             };
             for list in LruList::ALL {
                 let pages = sum(&|folio| folio.list == list);
-                assert_eq!(self.world.maps.lru_size(top, list), pages, "{top:?} {list:?}");
+                assert_eq!(
+                    self.world.maps.lru_size(top, list).expect("it is online"),
+                    pages,
+                    "{top:?} {list:?}"
+                );
             }
-            assert_eq!(self.world.maps.memcg(top).usage(), sum(&|_| true), "{top:?}");
+            assert_eq!(
+                self.world.maps.memcg(top).expect("it is online").usage(),
+                sum(&|_| true),
+                "{top:?}"
+            );
             let kinds = [sum(&|folio| !folio.anon), sum(&|folio| folio.anon)];
             let (maps, env, cpu) = (&self.world.maps, &self.world.env, &mut self.world.cpu);
             let counters = [Counter::NrFilePages, Counter::NrAnonPages];
-            let found = counters.map(|counter| maps.on(env, cpu, tuning()).counter(top, counter));
+            let found = counters.map(|counter| {
+                maps.on(env, cpu, tuning()).counter(top, counter).expect("it is online")
+            });
             assert_eq!(found, kinds, "{top:?}");
         }
         for folio in &self.folios {
-            assert_eq!(self.world.maps.folio(folio.id).expect("it lives").memcg(), folio.memcg);
+            let state = self.world.maps.folio(folio.id).expect("it lives");
+            assert_eq!(self.world.maps.memcg_of(state), folio.memcg);
             let recency = self.world.maps.folio(folio.id).expect("it lives").recency();
             assert_eq!(recency.contains(Recency::REFERENCED), folio.referenced);
         }

@@ -14,8 +14,8 @@ type W<'a> = World<'a, SmallX86>;
 fn shown(world: &W<'_>, memcg: MemcgId, full: bool) -> String {
     let (mut text, cpu) = (String::new(), &mut CpuCtx::new());
     let engine = world.maps.on(&world.env, cpu, tuning());
-    let generations = engine.lru_gen_generations(memcg, full);
-    lru_gen::show(&mut text, memcg.0.into(), "/a/b", [(0, generations)]).expect("a string");
+    let generations = engine.lru_gen_generations(memcg, full).expect("it is online");
+    lru_gen::show(&mut text, memcg.index().into(), "/a/b", [(0, generations)]).expect("a string");
     text
 }
 
@@ -248,7 +248,7 @@ fn a_signal_ends_an_eviction_between_rounds() {
         read_one(&mut world, file, index, group);
     }
     world.attach(mm, []);
-    let usage = |world: &W<'_>| world.maps.memcg(group).usage();
+    let usage = |world: &W<'_>| world.maps.memcg(group).expect("it is online").usage();
     let signal = &world.env.task.signal;
     let done = write_with(&world, mm, "- 1 0 1, + 1 0 3", || signal.store(true, Relaxed));
     assert_eq!(done, Err(Errno::EINTR));

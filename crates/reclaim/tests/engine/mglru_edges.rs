@@ -50,12 +50,11 @@ fn walked<F: Format, R: Rules>(
         used.iter().for_each(|page| world.touch(mm, *page));
         let (env, cpu) = (world.env.ruled::<R>(&|_| {}), &mut world.cpu);
         let aging = aging(algorithm);
-        let opened = world.maps.on(&env, cpu, Tuning { aging, ..tuning() }).try_to_inc_max_seq(
-            MemcgId::ROOT,
-            seq,
-            60,
-            false,
-        );
+        let opened = world
+            .maps
+            .on(&env, cpu, Tuning { aging, ..tuning() })
+            .try_to_inc_max_seq(MemcgId::ROOT, seq, 60, false)
+            .expect("it is online");
         assert!(opened, "no one else walks");
     }
     (world.young(mm, whole), world.generation(folio))

@@ -36,7 +36,7 @@ fn on_generations(test: impl Fn(&mut W<'_>, Tuning)) {
     world.engine().set_lru_gen_caps(LruGenCaps::all());
     test(&mut world, tuning());
     for list in LruList::ALL {
-        let listed: u64 = world.maps.lru_size(ROOT, list);
+        let listed: u64 = world.maps.lru_size(ROOT, list).expect("it is online");
         assert!(listed <= ROOM.frames as u64, "{list:?}: {listed} pages");
     }
 }
@@ -105,15 +105,17 @@ fn reclaim(
 ) -> u64 {
     let options = ReclaimOptions { may_swap: true, swappiness, agent: Agent::Direct };
     let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
-    maps.on(env, cpu, tuning).try_to_free_mem_cgroup_pages(memcg, pages, options)
+    maps.on(env, cpu, tuning)
+        .try_to_free_mem_cgroup_pages(memcg, pages, options)
+        .expect("it is online")
 }
 
 fn usage(world: &W<'_>, memcg: MemcgId) -> u64 {
-    world.maps.memcg(memcg).usage()
+    world.maps.memcg(memcg).expect("it is online").usage()
 }
 
 fn counter(world: &mut W<'_>, memcg: MemcgId, counter: Counter) -> u64 {
-    world.engine().counter(memcg, counter)
+    world.engine().counter(memcg, counter).expect("it is online")
 }
 
 #[test]
@@ -129,7 +131,10 @@ fn what_is_asked_for_comes_from_the_oldest_generation_in_order() {
             assert_eq!(is_cached(world, file, index), index >= got, "page {index}");
         }
         assert_eq!(usage(world, group), 400 - got);
-        assert_eq!(world.maps.lru_size(ROOT, LruList::InactiveFile), 400 - got);
+        assert_eq!(
+            world.maps.lru_size(ROOT, LruList::InactiveFile).expect("it is online"),
+            400 - got
+        );
         for scanned in [Counter::PgscanProactive, Counter::PgscanFile] {
             assert_eq!(counter(world, group, scanned), got, "{scanned:?}: what was isolated");
         }
@@ -148,11 +153,11 @@ fn the_youngest_generations_are_given_up_only_by_opening_new_ones() {
         for id in &folios[..50] {
             world.engine().activate(*id).expect("it lives");
         }
-        assert_eq!(world.maps.lru_size(group, LruList::ActiveFile), 50);
+        assert_eq!(world.maps.lru_size(group, LruList::ActiveFile).expect("it is online"), 50);
         assert_eq!(ask(world, group, "1G", tuning), Err(Errno::EAGAIN));
         assert_eq!(usage(world, group), 0, "all of them age in the end");
         for list in LruList::ALL {
-            assert_eq!(world.maps.lru_size(ROOT, list), 0, "{list:?}");
+            assert_eq!(world.maps.lru_size(ROOT, list).expect("it is online"), 0, "{list:?}");
         }
         assert_eq!(counter(world, group, Counter::PgstealProactive), 100);
     });
@@ -254,7 +259,7 @@ fn what_is_used_between_reclaims_outlives_what_is_not() {
         }
         while reclaim(world, group, 32, None, tuning) > 0 {}
         assert_eq!(usage(world, group), 0, "unused, they go");
-        let seen = world.maps.mm_stats(group);
+        let seen = world.maps.mm_stats(group).expect("it is online");
         assert!(seen.leaf_total > 0, "page tables were walked on the way: {seen:?}");
     });
 }
@@ -358,8 +363,8 @@ fn what_a_minimum_protects_is_not_looked_at() {
         let files = [world.file(), world.file()];
         read(world, files[0], 100, kept);
         read(world, files[1], 100, open);
-        world.maps.memcg(top).set_min(100);
-        world.maps.memcg(kept).set_min(100);
+        world.maps.memcg(top).expect("it is online").set_min(100);
+        world.maps.memcg(kept).expect("it is online").set_min(100);
         while world.tuned(tuning).try_to_free_pages() > 0 {}
         assert_eq!((usage(world, kept), usage(world, open)), (100, 0));
         assert_eq!(ask(world, top, "1G", tuning), Err(Errno::EAGAIN));
@@ -375,7 +380,7 @@ fn what_low_protects_is_taken_last_and_that_is_an_event() {
         let files = [world.file(), world.file()];
         read(world, files[0], 100, kept);
         read(world, files[1], 100, open);
-        world.maps.memcg(kept).set_low(100);
+        world.maps.memcg(kept).expect("it is online").set_low(100);
         // In each pass over the cgroups, the first visit puts the cgroup off.
         while usage(world, open) > 60 {
             assert!(world.tuned(tuning).try_to_free_pages() > 0);
@@ -422,7 +427,10 @@ fn a_signal_ends_what_user_space_asked_for() {
         world.env.task.signal.store(true, Relaxed);
         let options = ReclaimOptions { may_swap: true, swappiness: None, agent: Agent::Proactive };
         let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
-        let got = maps.on(env, cpu, tuning).try_to_free_mem_cgroup_pages(group, 256, options);
+        let got = maps
+            .on(env, cpu, tuning)
+            .try_to_free_mem_cgroup_pages(group, 256, options)
+            .expect("it is online");
         assert!(got > 0 && got < 256, "{got}: the round that was begun is finished");
     });
 }

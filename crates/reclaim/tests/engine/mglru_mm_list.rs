@@ -69,7 +69,7 @@ fn a_child_is_found_once_it_is_whole() {
     let mut tables = world.tables;
     let root = tables.take().expect("a root");
     let (maps, env, made) = (&world.maps, &world.env, tables.made());
-    let listed = || maps.lru_gen_mms(MemcgId::ROOT).collect::<Vec<_>>();
+    let listed = || maps.lru_gen_mms(MemcgId::ROOT).expect("it is online").collect::<Vec<_>>();
     // Its first entries cannot be copied while this lock of the parent's table is held.
     let held = LockedTable::lock(env, table);
     let child = thread::scope(|scope| {
@@ -112,7 +112,7 @@ fn a_process_is_walked_for_the_cgroup_it_is_in() {
     assert_eq!(walked(&mut world, memcg, 4, false, &[mm, other]), [true, false], "it joined");
     assert_eq!(walked(&mut world, MemcgId::ROOT, 3, true, &[mm, other]), [false, true]);
     let child = world.fork(mm);
-    assert_eq!(world.maps.mm(child).expect("it lives").memcg(), memcg);
+    assert_eq!(world.maps.memcg_of_mm(child), Ok(memcg));
     assert_eq!(walked(&mut world, memcg, 5, false, &[mm, child]), [false, true]);
     let removed = world.engine().remove_memcg(memcg);
     assert_eq!(removed, Err(MemcgBusy::HasProcesses));
@@ -139,7 +139,7 @@ fn filters_of_a_removed_cgroup_serve_another() {
         for seq in 3..6 {
             world.maps.lru_gen_use_mm(mm).expect("it lives");
             assert!(world.age_memcg(memcg, seq, 60, false, YoungAlgorithm::Line));
-            found.push(world.maps.mm_stats(memcg).nonleaf_found);
+            found.push(world.maps.mm_stats(memcg).expect("it is online").nonleaf_found);
         }
         // No young entry was found: with filters, only the first walk enters tables.
         assert_eq!(found, [2, 2, 2]);
@@ -166,12 +166,11 @@ fn walks_at_once_share_an_iteration_and_one_opens_the_generation() {
                 for seq in 3..3 + SEQS {
                     mms.iter().for_each(|mm| maps.lru_gen_use_mm(*mm).expect("it lives"));
                     let aging = aging(YoungAlgorithm::Line);
-                    if maps.on(env, cpu, Tuning { aging, ..tuning() }).try_to_inc_max_seq(
-                        MemcgId::ROOT,
-                        seq,
-                        60,
-                        true,
-                    ) {
+                    if maps
+                        .on(env, cpu, Tuning { aging, ..tuning() })
+                        .try_to_inc_max_seq(MemcgId::ROOT, seq, 60, true)
+                        .expect("it is online")
+                    {
                         opened.fetch_add(1, Relaxed);
                     }
                     // A late walk waits for the others: generations are opened in order.
@@ -183,7 +182,7 @@ fn walks_at_once_share_an_iteration_and_one_opens_the_generation() {
         }
     });
     assert_eq!(opened.load(Relaxed), SEQS, "each generation is opened once");
-    let found = maps.mm_stats(MemcgId::ROOT).nonleaf_found;
+    let found = maps.mm_stats(MemcgId::ROOT).expect("it is online").nonleaf_found;
     let most = mms.len() as u64 * SEQS;
     assert!(0 < found && found <= most, "{found}: each is walked once an iteration, at most");
 }
@@ -203,12 +202,11 @@ fn processes_end_while_a_walk_visits_them() {
             let mut seq = 3;
             while stop.load(Relaxed) == 0 {
                 let aging = aging(YoungAlgorithm::Line);
-                assert!(maps.on(env, cpu, Tuning { aging, ..tuning() }).try_to_inc_max_seq(
-                    MemcgId::ROOT,
-                    seq,
-                    60,
-                    true
-                ));
+                assert!(
+                    maps.on(env, cpu, Tuning { aging, ..tuning() })
+                        .try_to_inc_max_seq(MemcgId::ROOT, seq, 60, true)
+                        .expect("it is online")
+                );
                 seq += 1;
             }
         });
@@ -254,7 +252,11 @@ fn an_address_space_ends_while_a_walk_of_it_pauses() {
     };
     let ground = env.ruled::<Sound>(&pause);
     let aging = Tuning { aging: aging(YoungAlgorithm::Line), ..tuning() };
-    assert!(maps.on(&ground, cpu, aging).try_to_inc_max_seq(MemcgId::ROOT, 3, 60, true));
+    assert!(
+        maps.on(&ground, cpu, aging)
+            .try_to_inc_max_seq(MemcgId::ROOT, 3, 60, true)
+            .expect("it is online")
+    );
     assert!(ended.into_inner() > 0, "the walk paused");
     let again = world.engine().add_mm(root, Asid(1)).expect("the walk has left the entry");
     world.engine().remove_mm(again).expect("it lives");
@@ -283,7 +285,11 @@ fn a_walk_leaves_an_address_space_that_ends_at_the_next_table() {
     };
     let ground = env.ruled::<Sound>(&at_a_table);
     let aging = Tuning { aging: aging(YoungAlgorithm::Line), ..tuning() };
-    assert!(maps.on(&ground, cpu, aging).try_to_inc_max_seq(MemcgId::ROOT, 3, 60, true));
+    assert!(
+        maps.on(&ground, cpu, aging)
+            .try_to_inc_max_seq(MemcgId::ROOT, 3, 60, true)
+            .expect("it is online")
+    );
     let walked = pages.map(|page| world.locked(world.pte_table(mm, page)) > 0);
     assert_eq!(walked, [true, false, false, false]);
 }

@@ -71,9 +71,14 @@ fn listed(maps: &MmState<'_>) -> Vec<FolioId> {
     let mut all: Vec<_> = match maps.lru_gen_caps().contains(LruGenCaps::CORE) {
         true => (0..MAX_NR_GENS)
             .flat_map(|generation| (0..MAX_NR_ZONES).map(move |zone| (generation, zone)))
-            .flat_map(|(generation, zone)| maps.lru_gen_folios(ROOT, generation, 1, zone))
+            .flat_map(|(generation, zone)| {
+                maps.lru_gen_folios(ROOT, generation, 1, zone).expect("it is online")
+            })
             .collect(),
-        false => LruList::ALL.iter().flat_map(|list| maps.lru_folios(ROOT, *list)).collect(),
+        false => LruList::ALL
+            .iter()
+            .flat_map(|list| maps.lru_folios(ROOT, *list).expect("it is online"))
+            .collect(),
     };
     all.sort();
     all
@@ -116,7 +121,10 @@ fn listed_after<R: Rules>(to: LruGenCaps, goes_on: GoesOn) -> usize {
         let _ends = [AtTheEnd(&stand.isolated), AtTheEnd(&stand.reclaimed)];
         let options = ReclaimOptions { may_swap: false, swappiness: None, agent: Agent::Direct };
         let ground = env.ruled::<R>(&in_reclaim);
-        let freed = maps.on(&ground, cpu, tuning()).try_to_free_mem_cgroup_pages(ROOT, 32, options);
+        let freed = maps
+            .on(&ground, cpu, tuning())
+            .try_to_free_mem_cgroup_pages(ROOT, 32, options)
+            .expect("it is online");
         assert_eq!(freed, 0, "all are referred to");
         assert!(is(&stand.moved), "reclaim had isolated folios, and they were switched meanwhile");
     });

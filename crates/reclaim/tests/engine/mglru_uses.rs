@@ -25,8 +25,10 @@ fn listed(world: &mut World<'_, SmallX86>, kind: MappingKind) -> FolioId {
 
 /// Returns the generation of a folio, and the classic list that its pages count on.
 fn place(world: &World<'_, SmallX86>, id: FolioId) -> (Option<usize>, LruList) {
-    let on: Vec<_> =
-        LruList::ALL.into_iter().filter(|list| world.maps.lru_size(ROOT, *list) == 2).collect();
+    let on: Vec<_> = LruList::ALL
+        .into_iter()
+        .filter(|list| world.maps.lru_size(ROOT, *list).expect("it is online") == 2)
+        .collect();
     assert_eq!(on.len(), 1, "its two pages count on one list");
     (world.maps.folio(id).expect("it lives").recency().generation(), on[0])
 }
@@ -66,7 +68,7 @@ fn uses_through_file_descriptors_are_counted_where_the_folio_is() {
         assert_eq!(recency.contains(Recency::WORKINGSET), full, "the fifth makes it one of a set");
         assert_eq!(place(&world, id), (Some(0), LruList::InactiveFile), "nothing moves");
     }
-    assert_eq!(world.maps.memcg(ROOT).vmstat().get(Counter::Pgactivate), 0);
+    assert_eq!(world.maps.memcg(ROOT).expect("it is online").vmstat().get(Counter::Pgactivate), 0);
 }
 
 #[test]
@@ -99,8 +101,8 @@ fn activating_and_deactivating_move_between_generations() {
         "it is where eviction takes it first"
     );
     assert_eq!(maps.folio(id).expect("it lives").recency().refs(), 0, "but its uses are forgotten");
-    let counted =
-        [Counter::Pgactivate, Counter::Pgdeactivate].map(|c| maps.memcg(ROOT).vmstat().get(c));
+    let counted = [Counter::Pgactivate, Counter::Pgdeactivate]
+        .map(|c| maps.memcg(ROOT).expect("it is online").vmstat().get(c));
     assert_eq!(counted, [4, 2], "pages");
 }
 

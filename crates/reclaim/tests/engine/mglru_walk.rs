@@ -37,13 +37,14 @@ impl<F: Format> World<'_, F> {
     ) -> bool {
         self.tuned(Tuning { aging: aging(algorithm), ..tuning() })
             .try_to_inc_max_seq(memcg, seq, swappiness, force)
+            .expect("it is online")
     }
 
     /// Ages the root cgroup, with only the processes that ran. Returns the walk's counts.
     pub(crate) fn age(&mut self, seq: u64, algorithm: YoungAlgorithm) -> MmStats {
-        let before = self.maps.mm_stats(MemcgId::ROOT);
+        let before = self.maps.mm_stats(MemcgId::ROOT).expect("it is online");
         assert!(self.age_memcg(MemcgId::ROOT, seq, 60, false, algorithm), "opens {}", seq + 1);
-        let after = self.maps.mm_stats(MemcgId::ROOT);
+        let after = self.maps.mm_stats(MemcgId::ROOT).expect("it is online");
         MmStats {
             leaf_total: after.leaf_total - before.leaf_total,
             leaf_young: after.leaf_young - before.leaf_young,
@@ -117,7 +118,7 @@ fn what_was_used_twice_is_promoted_and_what_was_not_is_left<F: Format>(algorithm
         of(0..4, 1) + of(8..12, 11) + of(16..17, 16)
     };
     let sizes = |world: &World<'_, F>| {
-        let size = |list| world.maps.lru_size(MemcgId::ROOT, list);
+        let size = |list| world.maps.lru_size(MemcgId::ROOT, list).expect("it is online");
         (size(LruList::ActiveAnon), size(LruList::InactiveAnon))
     };
     let (used, others) = ([folios[0], folios[2], small[0]], [folios[1], folios[3], small[1]]);
@@ -217,7 +218,7 @@ fn vmas_whose_accesses_do_not_matter_are_passed() {
         world.map(vma, folio);
         world.touch(mm, 3);
         assert!(world.age_memcg(MemcgId::ROOT, 3, swappiness, false, YoungAlgorithm::Line));
-        let stats = world.maps.mm_stats(MemcgId::ROOT);
+        let stats = world.maps.mm_stats(MemcgId::ROOT).expect("it is online");
         let expected = if walked { (2, 1) } else { (0, 0) };
         let what = format!("{flags:?}, file {is_file}, swappiness {swappiness}");
         assert_eq!((stats.leaf_total, stats.leaf_young), expected, "{what}");
@@ -245,9 +246,9 @@ fn only_folios_in_the_cgroups_generations_are_asked() {
     (0..3).for_each(|page| world.touch(mm, page));
     assert!(world.age_memcg(memcg, 3, 60, false, YoungAlgorithm::Batched));
     assert_eq!(world.young(mm, 0..3), [1, 2]);
-    let stats = world.maps.mm_stats(memcg);
+    let stats = world.maps.mm_stats(memcg).expect("it is online");
     assert_eq!((stats.leaf_total, stats.leaf_young), (3, 1));
-    assert_eq!(world.maps.mm_stats(MemcgId::ROOT), MmStats::default());
+    assert_eq!(world.maps.mm_stats(MemcgId::ROOT).expect("it is online"), MmStats::default());
 }
 
 #[test]
@@ -345,9 +346,9 @@ fn tables_are_entered_that_were_worth_it_last_time() {
         world.maps.lru_gen_use_mm(mm).expect("it lives");
         (0..n).filter(|_| dense).for_each(|page| world.touch(mm, page));
         world.touch(mm, n);
-        let before = world.maps.mm_stats(MemcgId::ROOT);
+        let before = world.maps.mm_stats(MemcgId::ROOT).expect("it is online");
         assert!(world.age_memcg(MemcgId::ROOT, seq, 60, force, YoungAlgorithm::Line));
-        let after = world.maps.mm_stats(MemcgId::ROOT);
+        let after = world.maps.mm_stats(MemcgId::ROOT).expect("it is online");
         let found = after.nonleaf_found - before.nonleaf_found;
         (found, after.nonleaf_added - before.nonleaf_added)
     };

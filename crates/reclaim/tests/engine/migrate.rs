@@ -194,7 +194,8 @@ fn a_folio_referred_to_by_someone_else_stays<F: Format>(_: YoungAlgorithm) {
         assert_eq!(move_one(&mut world, folio, how), stays);
         drop(guard);
         world.holds(mm, 0..8, 10);
-        let counted = |counter| world.maps.memcg(MemcgId::ROOT).vmstat().get(counter);
+        let counted =
+            |counter| world.maps.memcg(MemcgId::ROOT).expect("it is online").vmstat().get(counter);
         assert_eq!(counted(Counter::PgmigrateSuccess), 4);
         assert_eq!(counted(Counter::PgmigrateFail), 8);
     }
@@ -243,7 +244,10 @@ fn what_is_known_of_use_goes_along<F: Format>(_: YoungAlgorithm) {
             let state = world.maps.folio(folio).expect("it lives");
             assert_eq!((LruList::of(state), state.recency()), (list, before));
             assert!(state.lru().contains(LruFlags::LRU));
-            assert_eq!(world.maps.lru_size_own(state.memcg(), list), 1);
+            assert_eq!(
+                world.maps.lru_size_own(world.maps.memcg_of(state), list).expect("it is online"),
+                1
+            );
         }
     }
 }

@@ -71,7 +71,12 @@ fn cached(world: &mut W<'_>, file: MappingId) -> usize {
 }
 
 fn inactive(world: &W<'_>, memcg: MemcgId) -> [u64; 2] {
-    let size = |node| world.maps.lru_size_own(LruvecId { memcg, node }, LruList::InactiveFile);
+    let size = |node| {
+        world
+            .maps
+            .lru_size_own(LruvecId { memcg, node }, LruList::InactiveFile)
+            .expect("it is online")
+    };
     NODES.map(size)
 }
 
@@ -113,7 +118,7 @@ fn folios_are_on_lists_of_their_frames_node() {
         read_both(world, 300, group);
         assert_eq!(inactive(world, group), [300, 300], "from both runs of each node");
         assert_eq!(inactive(world, ROOT), [0, 0]);
-        assert_eq!(world.maps.lru_size(ROOT, LruList::InactiveFile), 600);
+        assert_eq!(world.maps.lru_size(ROOT, LruList::InactiveFile).expect("it is online"), 600);
     });
 }
 
@@ -171,7 +176,10 @@ fn a_cgroup_is_reclaimed_on_all_nodes_for_its_limit() {
         let files = read_both(world, 100, group);
         let options = ReclaimOptions { may_swap: true, swappiness: None, agent: Agent::Direct };
         let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
-        let all = maps.on(env, cpu, tuning()).try_to_free_mem_cgroup_pages(group, 200, options);
+        let all = maps
+            .on(env, cpu, tuning())
+            .try_to_free_mem_cgroup_pages(group, 200, options)
+            .expect("it is online");
         assert_eq!(all, 200);
         assert_eq!(files.map(|file| cached(world, file)), [0, 0]);
     });
@@ -185,7 +193,7 @@ fn folios_of_a_removed_cgroup_join_the_parents_lists_on_their_node() {
         assert_eq!(inactive(world, group), [80, 80]);
         world.engine().remove_memcg(group).expect("it is empty of processes");
         assert_eq!(inactive(world, ROOT), [80, 80]);
-        assert_eq!(world.maps.lru_size(ROOT, LruList::InactiveFile), 160);
+        assert_eq!(world.maps.lru_size(ROOT, LruList::InactiveFile).expect("it is online"), 160);
     });
 }
 
@@ -211,7 +219,13 @@ fn switching_moves_the_folios_of_all_nodes() {
         let generations = world.maps.lru_gen_caps().contains(LruGenCaps::CORE);
         let listed = |world: &W<'_>| {
             let folios = |node| LruvecId { memcg: ROOT, node };
-            NODES.map(|node| world.maps.lru_folios(folios(node), LruList::InactiveFile).count())
+            NODES.map(|node| {
+                world
+                    .maps
+                    .lru_folios(folios(node), LruList::InactiveFile)
+                    .expect("it is online")
+                    .count()
+            })
         };
         assert_eq!(listed(world), if generations { [0, 0] } else { [30, 30] });
         let caps = if generations { LruGenCaps::empty() } else { LruGenCaps::CORE };
@@ -245,8 +259,9 @@ fn refaults_are_judged_by_the_clock_of_the_node() {
     let gone = (0..90).rev().find(|index| !is_cached(&mut world, near, *index)).expect("one went");
     reclaim(&mut world, NodeId(1), 60);
     assert!(cached(&mut world, far) <= 40);
-    let activated =
-        |world: &mut W<'_>| world.engine().counter(ROOT, Counter::WorkingsetActivateFile);
+    let activated = |world: &mut W<'_>| {
+        world.engine().counter(ROOT, Counter::WorkingsetActivateFile).expect("it is online")
+    };
     let before = activated(&mut world);
     prefer(&world, NodeId(0));
     try_read(&mut world, near, gone, ROOT).expect("no limit");
@@ -276,11 +291,14 @@ fn aging_walks_for_one_node_at_a_time() {
         (0..8).for_each(|number| world.touch(mm, number));
         world.maps.lru_gen_use_mm(mm).expect("it lives");
         let lruvec = LruvecId { memcg: ROOT, node };
-        let (seq, _) = world.maps.lru_gen_seqs(lruvec);
+        let (seq, _) = world.maps.lru_gen_seqs(lruvec).expect("it is online");
         let before: Vec<_> = (0..8).map(|at| generation(&world, at)).collect();
         let engine = &mut world.engine();
-        assert!(engine.try_to_inc_max_seq(lruvec, seq, 60, false), "round {round}");
-        assert_eq!(world.maps.lru_gen_seqs(lruvec).0, seq + 1);
+        assert!(
+            engine.try_to_inc_max_seq(lruvec, seq, 60, false).expect("it is online"),
+            "round {round}"
+        );
+        assert_eq!(world.maps.lru_gen_seqs(lruvec).expect("it is online").0, seq + 1);
         let own = if node == NodeId(0) { 0..4 } else { 4..8 };
         for at in (0..8).filter(|at| !own.contains(at)) {
             assert_eq!(generation(&world, at), before[at], "round {round}, folio {at}");
@@ -289,14 +307,16 @@ fn aging_walks_for_one_node_at_a_time() {
         let others: Vec<u64> = (0..8).filter(|n| !own.contains(&(*n as usize))).collect();
         assert_eq!(young, others, "round {round}: only its own entries are cleared");
     }
-    let stats = NODES.map(|node| world.maps.mm_stats(LruvecId { memcg: ROOT, node }).leaf_young);
+    let stats = NODES.map(|node| {
+        world.maps.mm_stats(LruvecId { memcg: ROOT, node }).expect("it is online").leaf_young
+    });
     assert_eq!(stats, [4, 8], "a round for node 0, two for node 1");
     let walked = |node: NodeId, world: &mut W<'_>| {
         let lruvec = LruvecId { memcg: ROOT, node };
-        let before = world.maps.mm_stats(lruvec).leaf_total;
-        let (seq, _) = world.maps.lru_gen_seqs(lruvec);
-        world.engine().try_to_inc_max_seq(lruvec, seq, 60, false);
-        world.maps.mm_stats(lruvec).leaf_total > before
+        let before = world.maps.mm_stats(lruvec).expect("it is online").leaf_total;
+        let (seq, _) = world.maps.lru_gen_seqs(lruvec).expect("it is online");
+        world.engine().try_to_inc_max_seq(lruvec, seq, 60, false).expect("it is online");
+        world.maps.mm_stats(lruvec).expect("it is online").leaf_total > before
     };
     assert!(walked(NodeId(0), &mut world), "it ran since the last walk for node 0");
     assert!(!walked(NodeId(0), &mut world), "and not since");
@@ -316,7 +336,9 @@ fn the_text_shows_each_node_and_commands_name_one() {
     };
     assert_eq!(run(&mut world, "+ 0 1 3"), Ok(()));
     assert_eq!(run(&mut world, "+ 0 2 3"), Err(Errno::EINVAL), "there is no node 2");
-    let seqs = NODES.map(|node| world.maps.lru_gen_seqs(LruvecId { memcg: ROOT, node }).0);
+    let seqs = NODES.map(|node| {
+        world.maps.lru_gen_seqs(LruvecId { memcg: ROOT, node }).expect("it is online").0
+    });
     assert_eq!(seqs, [3, 4]);
     assert_eq!(run(&mut world, "- 0 1 1"), Ok(()));
     assert_eq!(inactive(&world, ROOT), [3, 0], "evicted from node 1 alone");
@@ -324,7 +346,12 @@ fn the_text_shows_each_node_and_commands_name_one() {
     let cpu = &mut CpuCtx::new();
     let engine = world.maps.on(&world.env, cpu, tuning());
     let nodes = world.maps.nodes().map(|node| {
-        (u32::from(node.0), engine.lru_gen_generations(LruvecId { memcg: ROOT, node }, false))
+        (
+            u32::from(node.0),
+            engine
+                .lru_gen_generations(LruvecId { memcg: ROOT, node }, false)
+                .expect("it is online"),
+        )
     });
     lru_gen::show(&mut text, 0, "/", nodes).expect("a string");
     let wanted = "\

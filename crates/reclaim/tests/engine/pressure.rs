@@ -64,7 +64,9 @@ pub(crate) fn is_cached(world: &mut W<'_>, file: MappingId, index: u64) -> bool 
 
 fn reclaim(world: &mut W<'_>, memcg: MemcgId, pages: u64) -> u64 {
     let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
-    maps.on(env, cpu, tuning()).try_to_free_mem_cgroup_pages(memcg, pages, DIRECT)
+    maps.on(env, cpu, tuning())
+        .try_to_free_mem_cgroup_pages(memcg, pages, DIRECT)
+        .expect("it is online")
 }
 
 fn ask(world: &mut W<'_>, memcg: MemcgId, text: &str) -> Result<u64, Errno> {
@@ -72,11 +74,11 @@ fn ask(world: &mut W<'_>, memcg: MemcgId, text: &str) -> Result<u64, Errno> {
 }
 
 fn usage(world: &W<'_>, memcg: MemcgId) -> u64 {
-    world.maps.memcg(memcg).usage()
+    world.maps.memcg(memcg).expect("it is online").usage()
 }
 
 fn counter(world: &mut W<'_>, memcg: MemcgId, counter: Counter) -> u64 {
-    world.engine().counter(memcg, counter)
+    world.engine().counter(memcg, counter).expect("it is online")
 }
 
 #[test]
@@ -93,7 +95,10 @@ fn what_user_space_asks_for_is_reclaimed_oldest_first() {
         assert_eq!(is_cached(&mut world, file, index), index >= got, "page {index}");
     }
     assert_eq!(usage(&world, group), 400 - got);
-    assert_eq!(world.maps.lru_size(MemcgId::ROOT, LruList::InactiveFile), 400 - got);
+    assert_eq!(
+        world.maps.lru_size(MemcgId::ROOT, LruList::InactiveFile).expect("it is online"),
+        400 - got
+    );
     assert_eq!(counter(&mut world, group, Counter::PgstealProactive), got);
     assert_eq!(counter(&mut world, group, Counter::PgstealFile), got);
     assert!(counter(&mut world, group, Counter::PgscanProactive) >= got);
@@ -119,8 +124,15 @@ fn a_request_that_cannot_be_read_changes_nothing() {
     let (file, group) = (world.file(), memcg(&mut world, MemcgId::ROOT));
     read(&mut world, file, 100, group);
     let state = |world: &mut W<'_>| {
-        let stat = world.engine().memory_stat(group);
-        (stat, world.maps.lru_folios(group, LruList::InactiveFile).collect::<Vec<_>>())
+        let stat = world.engine().memory_stat(group).expect("it is online");
+        (
+            stat,
+            world
+                .maps
+                .lru_folios(group, LruList::InactiveFile)
+                .expect("it is online")
+                .collect::<Vec<_>>(),
+        )
     };
     let before = state(&mut world);
     for text in ["1G swappiness=300", "-1", "8Q", "", "1G swappiness=", "1G max"] {
@@ -159,7 +171,7 @@ fn a_cgroup_never_uses_more_than_its_limit() {
     let mut world: W<'_> = arena.world();
     let (file, above) = (world.file(), memcg(&mut world, MemcgId::ROOT));
     let group = memcg(&mut world, above);
-    world.maps.memcg(above).set_max(64);
+    world.maps.memcg(above).expect("it is online").set_max(64);
     for index in 0..200 {
         try_read(&mut world, file, index, group).expect("old pages make room");
         assert!(usage(&world, above) <= 64);
@@ -177,7 +189,7 @@ fn a_charge_that_reclaim_cannot_help_fails_and_charges_nothing() {
     let mut world: W<'_> = arena.world();
     let (file, above) = (world.file(), memcg(&mut world, MemcgId::ROOT));
     let group = memcg(&mut world, above);
-    world.maps.memcg(above).set_max(8);
+    world.maps.memcg(above).expect("it is online").set_max(8);
     read(&mut world, file, 8, group);
     for index in 0..8 {
         // A task that found a page keeps it.
@@ -201,7 +213,7 @@ fn reclaim_leaves_what_a_minimum_protects() {
     let files = [world.file(), world.file()];
     read(&mut world, files[0], 100, kept);
     read(&mut world, files[1], 100, open);
-    world.maps.memcg(kept).set_min(100);
+    world.maps.memcg(kept).expect("it is online").set_min(100);
     assert_eq!(ask(&mut world, top, "1G"), Err(Errno::EAGAIN));
     assert_eq!((usage(&world, kept), usage(&world, open)), (100, 0));
     assert_eq!(counter(&mut world, kept, Counter::PgscanProactive), 0, "not even looked at");
@@ -218,7 +230,7 @@ fn what_low_protects_is_taken_last_and_that_is_an_event() {
     let files = [world.file(), world.file()];
     read(&mut world, files[0], 100, kept);
     read(&mut world, files[1], 100, open);
-    world.maps.memcg(kept).set_low(100);
+    world.maps.memcg(kept).expect("it is online").set_low(100);
     while usage(&world, open) > 0 {
         assert!(reclaim(&mut world, top, 32) > 0);
         assert_eq!(usage(&world, kept), 100);
@@ -238,7 +250,7 @@ fn what_is_above_its_protection_gives_less_than_what_has_none() {
     let files = [world.file(), world.file()];
     read(&mut world, files[0], 256, kept);
     read(&mut world, files[1], 256, open);
-    world.maps.memcg(kept).set_low(192);
+    world.maps.memcg(kept).expect("it is online").set_low(192);
     reclaim(&mut world, top, 256);
     assert!(usage(&world, kept) >= 192, "{}", usage(&world, kept));
     assert!(usage(&world, open) < usage(&world, kept));
@@ -303,7 +315,7 @@ fn what_comes_back_soon_is_active_and_what_comes_late_is_not() {
     assert_eq!(counter(&mut world, group, Counter::WorkingsetRefaultFile), 2);
     assert_eq!(counter(&mut world, group, Counter::WorkingsetActivateFile), 1, "the first to go");
     assert_eq!(counter(&mut world, group, Counter::WorkingsetRestoreFile), 0);
-    assert_eq!(world.maps.lru_size(group, LruList::ActiveFile), 101);
+    assert_eq!(world.maps.lru_size(group, LruList::ActiveFile).expect("it is online"), 101);
 }
 
 #[test]

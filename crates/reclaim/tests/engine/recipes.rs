@@ -43,7 +43,12 @@ fn the_shadows_of_a_file_end_with_it<F: Format>(_: YoungAlgorithm) {
     assert_eq!(other.index(), file.index(), "the entry is used again");
     world.vma(mm, 0..2, VmFlags::READ, other, 0);
     let refaults = |world: &World<'_, F>| {
-        world.maps.memcg(MemcgId::ROOT).vmstat().get(Counter::WorkingsetRefaultFile)
+        world
+            .maps
+            .memcg(MemcgId::ROOT)
+            .expect("it is online")
+            .vmstat()
+            .get(Counter::WorkingsetRefaultFile)
     };
     for number in 0..2 {
         world.load(0, mm, number).expect("it is mapped");
@@ -61,8 +66,9 @@ fn page_tables_are_reclaimed_for<F: Format>(_: YoungAlgorithm) {
     world.tables.set_left(Some(0));
     let fault = world.fault(mm, 0, Access::Write);
     assert_eq!(fault, Fault::OutOfMemory(OutOfMemory::PageTables));
-    let stalls =
-        |world: &World<'_, F>| world.maps.memcg(MemcgId::ROOT).vmstat().get(Counter::Allocstall);
+    let stalls = |world: &World<'_, F>| {
+        world.maps.memcg(MemcgId::ROOT).expect("it is online").vmstat().get(Counter::Allocstall)
+    };
     assert_eq!(stalls(&world), 1, "there is nothing to reclaim");
     world.tables.set_left(Some(3));
     world.fill(mm, 0..2, 1);

@@ -13,7 +13,7 @@ use pageout_reclaim::{
 use pageout_sim::Answer;
 
 fn counted<F: Format>(world: &World<'_, F>, counter: Counter) -> u64 {
-    world.maps.memcg(MemcgId::ROOT).vmstat().get(counter)
+    world.maps.memcg(MemcgId::ROOT).expect("it is online").vmstat().get(counter)
 }
 
 /// Makes two processes that map pages 0 to 8 of the same shared memory, at different addresses.
@@ -57,7 +57,10 @@ fn all_who_map_it_have_the_same_pages<F: Format>(_: YoungAlgorithm) {
         assert_eq!(world.load(0, one, 5), Ok(7));
         let pages = [Counter::NrShmem, Counter::NrFilePages, Counter::NrAnonPages];
         assert_eq!(pages.map(|counter| counted(&world, counter)), [8, 8, 0]);
-        assert_eq!(world.maps.lru_size(MemcgId::ROOT, LruList::InactiveAnon), 8);
+        assert_eq!(
+            world.maps.lru_size(MemcgId::ROOT, LruList::InactiveAnon).expect("it is online"),
+            8
+        );
         let child = world.fork(one);
         assert_eq!(world.store(0, child, 2, 9), Ok(()));
         assert_eq!(world.load(1, one, 2), Ok(9), "a child shares it");
@@ -257,7 +260,7 @@ fn advice_and_locks_are_as_for_files<F: Format>(_: YoungAlgorithm) {
     assert!(!world.maps.folio(folio).expect("it lives").lru().contains(LruFlags::ACTIVE));
     world.engine().mlock(one, &pages::<F>(0..8)).expect("it is mapped");
     reclaim_all(&mut world);
-    assert_eq!(world.maps.lru_size(MemcgId::ROOT, LruList::Unevictable), 8);
+    assert_eq!(world.maps.lru_size(MemcgId::ROOT, LruList::Unevictable).expect("it is online"), 8);
     assert_eq!(world.maps.free_slots(), ROOM.slots);
     world.engine().munlock(one, &pages::<F>(0..8)).expect("it is mapped");
     assert_eq!(world.advise(one, 0..8, Advice::PageOut), Ok(()));
@@ -279,9 +282,9 @@ fn it_is_charged_where_it_was_before<F: Format>(_: YoungAlgorithm) {
     let memcg = world.engine().add_memcg(MemcgId::ROOT).expect("room");
     world.engine().set_memcg(one, memcg).expect("it lives");
     world.fill(one, 0..4, 100);
-    let usage = |world: &World<'_, F>| world.maps.memcg(memcg).usage();
+    let usage = |world: &World<'_, F>| world.maps.memcg(memcg).expect("it is online").usage();
     assert_eq!(usage(&world), 4);
-    let stat = world.engine().memory_stat(memcg);
+    let stat = world.engine().memory_stat(memcg).expect("it is online");
     let bytes = Some(4 << F::PAGE_SHIFT);
     assert_eq!(["anon", "file", "shmem"].map(|name| stat.get(name)), [Some(0), bytes, bytes]);
     reclaim_all(&mut world);

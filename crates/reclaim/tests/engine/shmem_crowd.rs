@@ -84,13 +84,13 @@ fn crowd<F: Format>(order: u8) {
             + swapped.iter().filter(|place| **place == (shmem, index)).count();
         assert!(places <= 1, "page {index} is in one place");
     }
-    let vmstat = maps.memcg(MemcgId::ROOT).vmstat();
+    let vmstat = maps.memcg(MemcgId::ROOT).expect("it is online").vmstat();
     assert_eq!(vmstat.get(Counter::NrShmem), resident);
     processes.into_iter().for_each(|mm| world.exit(mm));
     world.end_shmem(shmem);
     assert_eq!(world.env.free_pages(), 128);
     assert_eq!(world.maps.free_slots(), 128);
-    assert_eq!(world.maps.memcg(MemcgId::ROOT).usage(), 0);
+    assert_eq!(world.maps.memcg(MemcgId::ROOT).expect("it is online").usage(), 0);
 }
 
 #[test]

@@ -47,7 +47,10 @@ fn resident<F: Format>(
 /// Reclaims everything, by one request.
 fn reclaim<F: Format>(world: &mut World<'_, F>, tuning: Tuning) -> u64 {
     let options = ReclaimOptions { may_swap: true, swappiness: None, agent: Agent::Proactive };
-    let nr = world.tuned(tuning).try_to_free_mem_cgroup_pages(ROOT, 4096, options);
+    let nr = world
+        .tuned(tuning)
+        .try_to_free_mem_cgroup_pages(ROOT, 4096, options)
+        .expect("it is online");
     assert_eq!(world.maps.dropped_tlb_batches(), 0);
     nr
 }
@@ -68,9 +71,9 @@ fn clean_folios_of_files_are_freed_and_leave_shadows<F: Format>(algorithm: Young
         assert_eq!(used(&world), 0);
         assert!(world.entries(mm, 0..40).iter().all(|pte| pte.is_none()));
         assert!(world.env.memory().storage.transfers().is_empty());
-        let stat = world.maps.memcg(ROOT).vmstat();
+        let stat = world.maps.memcg(ROOT).expect("it is online").vmstat();
         assert_eq!(stat.get(Counter::PgstealProactive), 40);
-        assert_eq!(world.maps.lru_size(ROOT, LruList::InactiveFile), 0);
+        assert_eq!(world.maps.lru_size(ROOT, LruList::InactiveFile).expect("it is online"), 0);
         // The folios come back: there is a shadow for each.
         for k in 0..10 {
             let id = world.folio(file, 2, 4 * k);
@@ -125,7 +128,7 @@ fn only_dirty_folios_of_files_count_as_left_to_their_flushers<F: Format>(
     for _ in 0..4 {
         assert!(!world.tuned(tuning(algorithm, DEFERRED)).balance(NodeId(0)).expect("a node"));
     }
-    let vmstat = world.maps.memcg(ROOT).vmstat();
+    let vmstat = world.maps.memcg(ROOT).expect("it is online").vmstat();
     assert!(vmstat.get(Counter::PgscanKswapd) > 0, "it was met");
     assert_eq!(vmstat.get(Counter::NrVmscanImmediateReclaim), 0);
 }
@@ -208,7 +211,8 @@ fn only_what_was_saved_moves_to_the_tail<F: Format>(algorithm: YoungAlgorithm) {
         assert_eq!(reclaim(&mut world, tuning(algorithm, DEFERRED)), 0);
         assert_eq!(world.finish_io(ok), 1);
         assert_eq!(world.flags(id).contains(FolioFlags::DIRTY), !ok);
-        let rotated = world.maps.memcg(ROOT).vmstat().get(Counter::Pgrotated);
+        let rotated =
+            world.maps.memcg(ROOT).expect("it is online").vmstat().get(Counter::Pgrotated);
         assert_eq!(rotated, if ok { 2 } else { 0 });
     }
 }
@@ -236,7 +240,10 @@ fn memory_given_up_lazily_is_freed_unwritten_unless_written_to<F: Format>(
             assert_eq!(reclaim(&mut world, tuning(algorithm, how)), 4);
             assert!(world.env.memory().storage.transfers().is_empty());
             assert_eq!(used(&world), 0);
-            assert_eq!(world.maps.memcg(ROOT).vmstat().get(Counter::Pglazyfreed), 4);
+            assert_eq!(
+                world.maps.memcg(ROOT).expect("it is online").vmstat().get(Counter::Pglazyfreed),
+                4
+            );
         }
     }
 }

@@ -14,7 +14,7 @@ use pageout_reclaim::{
 const THREE: Limits = Limits { slots: 3, ..ROOM };
 
 fn count<F: Format>(world: &World<'_, F>, counter: Counter) -> u64 {
-    world.maps.memcg(MemcgId::ROOT).vmstat().get(counter)
+    world.maps.memcg(MemcgId::ROOT).expect("it is online").vmstat().get(counter)
 }
 
 /// Returns the pages of a range that are in memory.
@@ -28,9 +28,9 @@ fn end<F: Format>(world: &mut World<'_, F>, processes: &[MmId], limits: &Limits)
     assert_eq!(limits.frames - world.env.free_pages(), 0, "pages in use");
     assert_eq!(world.tables.in_use(), 0, "page tables in use");
     assert_eq!(world.maps.free_slots(), limits.slots, "slots free");
-    assert_eq!(world.maps.memcg(MemcgId::ROOT).usage(), 0, "pages charged");
+    assert_eq!(world.maps.memcg(MemcgId::ROOT).expect("it is online").usage(), 0, "pages charged");
     for list in LruList::ALL {
-        assert_eq!(world.maps.lru_size(MemcgId::ROOT, list), 0, "{list:?}");
+        assert_eq!(world.maps.lru_size(MemcgId::ROOT, list).expect("it is online"), 0, "{list:?}");
     }
     assert!(world.cpu.is_idle());
 }
@@ -58,7 +58,7 @@ fn without_slots_in_a_row_pages_are_swapped_out_alone<F: Format>(_: YoungAlgorit
         (1, 1)
     );
     assert!(world.maps.folio(folio).expect("it lives").lru().contains(LruFlags::LRU));
-    assert_eq!(world.maps.memcg(MemcgId::ROOT).usage(), 1);
+    assert_eq!(world.maps.memcg(MemcgId::ROOT).expect("it is online").usage(), 1);
     assert_eq!(count(&world, Counter::NrAnonPages), 1);
     world.holds(mm, 4..8, 10);
     world.fill(mm, 4..8, 20);

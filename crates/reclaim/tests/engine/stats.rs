@@ -26,8 +26,11 @@ fn memory_stat_has_the_kernels_lines() {
         }
     }
     let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
-    assert_eq!(maps.on(env, cpu, tuning()).memory_stat(parent).to_string(), MEMORY_STAT);
-    let events = maps.on(env, cpu, tuning()).memory_events(parent);
+    assert_eq!(
+        maps.on(env, cpu, tuning()).memory_stat(parent).expect("it is online").to_string(),
+        MEMORY_STAT
+    );
+    let events = maps.on(env, cpu, tuning()).memory_events(parent).expect("it is online");
     assert_eq!(events.to_string(), "low 0\nmax 0\noom 0\n");
     assert_eq!(maps.on(env, cpu, tuning()).vmstat().to_string(), VMSTAT);
 }

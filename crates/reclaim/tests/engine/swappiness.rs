@@ -79,7 +79,7 @@ impl Both<'_> {
     fn stolen(&mut self) -> [u64; 2] {
         let (maps, env, cpu) = (&self.world.maps, &self.world.env, &mut self.world.cpu);
         [Counter::PgstealAnon, Counter::PgstealFile]
-            .map(|c| maps.on(env, cpu, tuning()).counter(self.group, c))
+            .map(|c| maps.on(env, cpu, tuning()).counter(self.group, c).expect("it is online"))
     }
 
     fn slots_used(&self) -> u64 {
@@ -104,7 +104,7 @@ fn at_swappiness_max_a_cgroup_gives_anonymous_memory_alone() {
     assert_eq!(both.stolen(), [got, 0]);
     assert_eq!(both.slots_used(), got, "each page has its slot");
     let (maps, group) = (&both.world.maps, both.group);
-    assert_eq!(maps.lru_size(group, LruList::InactiveAnon), 128 - got);
+    assert_eq!(maps.lru_size(group, LruList::InactiveAnon).expect("it is online"), 128 - got);
     let swapped: usize = both
         .anon
         .iter()
@@ -145,7 +145,8 @@ fn files_are_tried_alone_up_to_the_last_priority_though_they_give_nothing() {
     let got = both.ask("128K swappiness=200").expect("enough is there");
     assert_eq!(both.stolen(), [got, 0]);
     let (maps, env, cpu) = (&both.world.maps, &both.world.env, &mut both.world.cpu);
-    let scanned = maps.on(env, cpu, tuning()).counter(both.group, Counter::PgscanFile);
+    let scanned =
+        maps.on(env, cpu, tuning()).counter(both.group, Counter::PgscanFile).expect("it is online");
     // 128 pages are shifted by the priorities from 7 to 1. At 0, it is the pages that anonymous
     // memory gave first.
     assert!(scanned >= 127, "{scanned}");
@@ -199,7 +200,7 @@ fn a_limit_is_kept_by_swapping_where_there_are_no_files() {
     let mut arena = Arena::new::<SmallX86>(&ROOM);
     let mut both = both(&mut arena, 64);
     both.ask("1M swappiness=0").expect_err("only 64 pages are a file's");
-    both.world.maps.memcg(both.group).set_max(64);
+    both.world.maps.memcg(both.group).expect("it is online").set_max(64);
     let mapping = both.anon[0].1;
     let (mm, world) = (both.world.process(), &mut both.world);
     let vma = world.vma(mm, 0..PART, VmFlags::READ | VmFlags::WRITE, mapping, 64);
@@ -207,7 +208,7 @@ fn a_limit_is_kept_by_swapping_where_there_are_no_files() {
         let id = world.folio(mapping, 0, index);
         world.map(vma, id);
         enlist(world, both.group, id, false);
-        assert!(world.maps.memcg(both.group).usage() <= 64);
+        assert!(world.maps.memcg(both.group).expect("it is online").usage() <= 64);
     }
     assert!(both.stolen()[0] >= PART);
     assert!(both.slots_used() >= PART);
@@ -219,11 +220,19 @@ fn old_active_pages_are_reclaimed_too() {
     let mut both = both(&mut arena, 64);
     both.activate(|_| true);
     let world = &both.world;
-    assert_eq!(world.maps.lru_size(both.group, LruList::InactiveFile), 0);
-    assert_eq!(world.maps.lru_size(both.group, LruList::ActiveFile), 64);
+    assert_eq!(world.maps.lru_size(both.group, LruList::InactiveFile).expect("it is online"), 0);
+    assert_eq!(world.maps.lru_size(both.group, LruList::ActiveFile).expect("it is online"), 64);
     assert_eq!(both.ask("1M"), Err(Errno::EAGAIN));
     assert_eq!(both.stolen(), [64, 64]);
     let (maps, env, cpu) = (&both.world.maps, &both.world.env, &mut both.world.cpu);
-    assert!(maps.on(env, cpu, tuning()).counter(both.group, Counter::Pgdeactivate) >= 128);
-    assert!(maps.on(env, cpu, tuning()).counter(both.group, Counter::Pgrefill) >= 128);
+    assert!(
+        maps.on(env, cpu, tuning())
+            .counter(both.group, Counter::Pgdeactivate)
+            .expect("it is online")
+            >= 128
+    );
+    assert!(
+        maps.on(env, cpu, tuning()).counter(both.group, Counter::Pgrefill).expect("it is online")
+            >= 128
+    );
 }

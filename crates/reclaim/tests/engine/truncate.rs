@@ -99,7 +99,7 @@ fn private_copies_go_too_wherever_they_are<F: Format>(_: YoungAlgorithm) {
 }
 
 fn counted<F: Format>(world: &World<'_, F>, counter: Counter) -> u64 {
-    world.maps.memcg(MemcgId::ROOT).vmstat().get(counter)
+    world.maps.memcg(MemcgId::ROOT).expect("it is online").vmstat().get(counter)
 }
 
 fn what_is_locked_into_memory_goes_too<F: Format>(_: YoungAlgorithm) {

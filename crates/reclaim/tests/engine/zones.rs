@@ -65,9 +65,12 @@ fn folios_of_higher_zones_are_examined_and_left() {
         for (index, zone) in zones.into_iter().enumerate() {
             assert_eq!(is_cached(&mut world, file, index as u64), zone > highest, "page {index}");
         }
-        assert_eq!(world.maps.lru_size(ROOT, LruList::InactiveFile), 300 - got);
+        assert_eq!(
+            world.maps.lru_size(ROOT, LruList::InactiveFile).expect("it is online"),
+            300 - got
+        );
         let [scanned, moved] = [Counter::PgscanFile, Counter::Pgrefill]
-            .map(|counter| world.maps.memcg(ROOT).vmstat().get(counter));
+            .map(|counter| world.maps.memcg(ROOT).expect("it is online").vmstat().get(counter));
         let passed_over = if caps.is_empty() { scanned - got } else { moved };
         assert_eq!(passed_over > 0, highest < 2, "and counted: {scanned} {moved}");
     }
@@ -85,7 +88,8 @@ fn a_list_without_folios_of_use_is_not_scanned() {
         read(&mut world, file, 300);
         let got = world.engine().try_to_free_pages_of(0);
         assert_eq!(got > 0, first > 0, "{got} pages of zone 0");
-        let scanned = world.maps.memcg(ROOT).vmstat().get(Counter::PgscanFile);
+        let scanned =
+            world.maps.memcg(ROOT).expect("it is online").vmstat().get(Counter::PgscanFile);
         assert_eq!(scanned > 0, first > 0, "{scanned} pages");
     }
 }

@@ -302,11 +302,17 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
     /// kinds are.
     fn audit_cgroups(&self, folios: &BTreeMap<FolioId, u64>) {
         for (memcg, _) in self.memcgs.borrow().iter() {
-            let of = |id: &FolioId, memcg| self.maps.folio(*id).expect("it lives").memcg() == memcg;
+            let of = |id: &FolioId, memcg| {
+                self.maps.memcg_of(self.maps.folio(*id).expect("it lives")) == memcg
+            };
             let within = self.below(*memcg);
             let charged = folios.iter().filter(|(id, _)| within.iter().any(|of_it| of(id, *of_it)));
             let pages: u64 = charged.map(|(_, nr)| nr).sum();
-            assert_eq!(self.maps.memcg(*memcg).usage(), pages, "pages charged to {memcg:?}");
+            assert_eq!(
+                self.maps.memcg(*memcg).expect("it is online").usage(),
+                pages,
+                "pages charged to {memcg:?}"
+            );
             let kinds: [(Counter, Of); 3] = [
                 (Counter::NrAnonPages, |flags| flags.contains(FolioFlags::ANON)),
                 // Shared memory in the swap cache counts as neither.
@@ -321,7 +327,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
                 let kind = |id: &FolioId| is(self.maps.folio(*id).expect("it lives").flags());
                 let own = folios.iter().filter(|(id, _)| of(id, *memcg) && kind(id));
                 let pages: u64 = own.map(|(_, nr)| nr).sum();
-                let counted = self.maps.memcg(*memcg).vmstat().get(counter);
+                let counted = self.maps.memcg(*memcg).expect("it is online").vmstat().get(counter);
                 assert_eq!(counted, pages, "{} of {memcg:?}", counter.name());
             }
         }

@@ -70,7 +70,7 @@ fn large_folios_are_split<F: Format>() {
     let held = TestRunner::new(config).run(&scenario, |(machine, variant, steps)| {
         memory::with::<F, Sound, _>(&limits, TABLES, |model| {
             model.hold((machine, variant), &steps);
-            let vmstat = model.maps.memcg(MemcgId::ROOT).vmstat();
+            let vmstat = model.maps.memcg(MemcgId::ROOT).expect("it is online").vmstat();
             let now = counters.map(|counter| vmstat.get(counter));
             counted.set([counted.get()[0] + now[0], counted.get()[1] + now[1]]);
         });

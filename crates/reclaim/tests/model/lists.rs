@@ -22,7 +22,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         for lruvec in self.lruvecs() {
             let mut sizes = self.audit_generations(lruvec, &mut listed);
             for list in LruList::ALL {
-                for id in self.maps.lru_folios(lruvec, list) {
+                for id in self.maps.lru_folios(lruvec, list).expect("it is online") {
                     let folio = self.maps.folio(id).expect("it lives");
                     assert_eq!(LruList::of(folio), list, "{id:?}: {folio:?}");
                     assert_eq!(folio.recency().generation(), None, "{id:?} of {list:?} is in one");
@@ -32,7 +32,10 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
                 }
             }
             for list in LruList::ALL {
-                let (pages, counted) = (sizes[list as usize], self.maps.lru_size_own(lruvec, list));
+                let (pages, counted) = (
+                    sizes[list as usize],
+                    self.maps.lru_size_own(lruvec, list).expect("it is online"),
+                );
                 assert_eq!(pages, counted, "{list:?} of {lruvec:?}");
             }
         }
@@ -41,8 +44,13 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
                 let below = self.below(*memcg).into_iter();
                 let lruvecs = below
                     .flat_map(|memcg| self.maps.nodes().map(move |node| LruvecId { memcg, node }));
-                let sum: u64 = lruvecs.map(|id| self.maps.lru_size_own(id, list)).sum();
-                assert_eq!(sum, self.maps.lru_size(*memcg, list), "{list:?} below {memcg:?}");
+                let sum: u64 =
+                    lruvecs.map(|id| self.maps.lru_size_own(id, list).expect("it is online")).sum();
+                assert_eq!(
+                    sum,
+                    self.maps.lru_size(*memcg, list).expect("it is online"),
+                    "{list:?} below {memcg:?}"
+                );
             }
         }
         for id in folios.keys() {
@@ -65,7 +73,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
     /// Checks a folio that was found on a list of `lruvec`.
     fn audit_listed(&self, lruvec: LruvecId, id: FolioId, listed: &mut Listed) {
         let folio = self.maps.folio(id).expect("it lives");
-        assert_eq!(folio.memcg(), lruvec.memcg, "{id:?}: {folio:?}");
+        assert_eq!(self.maps.memcg_of(folio), lruvec.memcg, "{id:?}: {folio:?}");
         assert_eq!(folio.node(), lruvec.node, "{id:?}: {folio:?}");
         assert_eq!(self.maps.node_of(folio.pfn()), lruvec.node, "{id:?}: {folio:?}");
         assert!(folio.lru().contains(LruFlags::LRU), "{id:?} is on a list and knows: {folio:?}");
@@ -75,7 +83,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
     /// Checks that each generation counts the pages in it, whatever list they are on. Returns the
     /// pages of each classic list that generations replace.
     fn audit_generations(&self, lruvec: LruvecId, listed: &mut Listed) -> [u64; 5] {
-        let (max, min) = self.maps.lru_gen_seqs(lruvec);
+        let (max, min) = self.maps.lru_gen_seqs(lruvec).expect("it is online");
         let mut found = Generations::default();
         for kind in 0..2 {
             let nr = max + 1 - min[kind];
@@ -83,7 +91,9 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             for (generation, zone) in
                 (0..MAX_NR_GENS).flat_map(|g| (0..MAX_NR_ZONES).map(move |z| (g, z)))
             {
-                for id in self.maps.lru_gen_folios(lruvec, generation, kind, zone) {
+                for id in
+                    self.maps.lru_gen_folios(lruvec, generation, kind, zone).expect("it is online")
+                {
                     self.audit_listed(lruvec, id, listed);
                     let is_in = self.audit_place(id, (generation, kind, zone));
                     found[is_in][kind][zone] +=
@@ -94,13 +104,18 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         let in_use = self.maps.lru_gen_caps().contains(LruGenCaps::CORE);
         let empty = found.as_flattened().as_flattened().iter().all(|pages| *pages == 0);
         assert!(in_use || empty, "generations of {lruvec:?} are not in use: {found:?}");
-        let classic = LruList::EVICTABLE.iter().map(|list| self.maps.lru_folios(lruvec, *list));
+        let classic = LruList::EVICTABLE
+            .iter()
+            .map(|list| self.maps.lru_folios(lruvec, *list).expect("it is online"));
         assert!(!in_use || classic.map(Iterator::count).eq(repeat_n(0, 4)), "lists of {lruvec:?}");
         let mut sizes = [0; 5];
         for (generation, of) in found.iter().enumerate() {
             for (kind, zones) in of.iter().enumerate() {
                 for (zone, pages) in zones.iter().enumerate() {
-                    let counted = self.maps.lru_gen_size(lruvec, generation, kind, zone);
+                    let counted = self
+                        .maps
+                        .lru_gen_size(lruvec, generation, kind, zone)
+                        .expect("it is online");
                     let name = (generation, kind, zone);
                     assert_eq!(
                         counted, *pages,
@@ -150,11 +165,14 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             let truth = self.truth.borrow();
             let living = truth.processes.iter().flatten().filter(|process| process.memcg == id);
             let mut living: Vec<_> = living.map(|process| process.mm).collect();
-            let mut walked: Vec<_> = self.maps.lru_gen_mms(id).collect();
+            let mut walked: Vec<_> = self.maps.lru_gen_mms(id).expect("it is online").collect();
             [&mut living, &mut walked].into_iter().for_each(|mms| mms.sort());
             assert_eq!(walked, living, "address spaces listed in {id:?}, and in it");
         }
-        let owned = self.lruvecs().into_iter().flat_map(|id| self.maps.lru_gen_filters(id));
+        let owned = self
+            .lruvecs()
+            .into_iter()
+            .flat_map(|id| self.maps.lru_gen_filters(id).expect("it is online"));
         let mut filters: Vec<_> = owned.chain(self.maps.lru_gen_free_filters()).collect();
         filters.sort();
         assert!(filters.into_iter().eq(0..self.filters as u32), "filters are owned once, or free");

@@ -105,9 +105,9 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         (swappiness, option): (u8, u64),
     ) {
         let lruvec = LruvecId { memcg: self.memcg(memcg), node: NodeId(node) };
-        let seq = self.maps.lru_gen_seqs(lruvec).0 - older;
+        let seq = self.maps.lru_gen_seqs(lruvec).expect("it is online").0 - older;
         let swappiness = Some(swappiness);
-        let memcg = lruvec.memcg.0.into();
+        let memcg = lruvec.memcg.index().into();
         let command = Command { operation, memcg, node: node.into(), seq, swappiness, option };
         let done = self.with_engine(|engine| engine.lru_gen_command(&command));
         let refused = match operation {

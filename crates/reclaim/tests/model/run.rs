@@ -504,10 +504,10 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
     fn change_cgroups(&self, op: &Op) {
         match *op {
             Op::SetMax { memcg, pages } if self.memcg(memcg) != MemcgId::ROOT => {
-                self.maps.memcg(self.memcg(memcg)).set_max(pages);
+                self.maps.memcg(self.memcg(memcg)).expect("it is online").set_max(pages);
             }
             Op::Protection { memcg, min, low } => {
-                let memcg = self.maps.memcg(self.memcg(memcg));
+                let memcg = self.maps.memcg(self.memcg(memcg)).expect("it is online");
                 memcg.set_min(min);
                 memcg.set_low(low);
             }

@@ -51,10 +51,12 @@ fn end<F: Format, R: Rules>(model: &Model<'_, '_, F, R>) -> End {
     let memcgs = model.memcgs.borrow();
     let lruvecs = model.lruvecs().into_iter();
     let all = lruvecs.flat_map(|id| LruList::ALL.map(|list| (id, list)));
-    let lists = all.flat_map(|(id, list)| model.maps.lru_folios(id, list));
+    let lists = all.flat_map(|(id, list)| model.maps.lru_folios(id, list).expect("it is online"));
     let known = |id| (id, format!("{:?}", model.maps.folio(id).expect("it lives")));
     let counted = memcgs.iter().flat_map(|(id, _)| {
-        Counter::ALL.iter().map(|counter| model.maps.memcg(*id).vmstat().get(*counter))
+        Counter::ALL
+            .iter()
+            .map(|counter| model.maps.memcg(*id).expect("it is online").vmstat().get(*counter))
     });
     let tables = (0..TABLES as u64).map(|k| pageout_sim::FIRST_TABLE.add(k));
     // A lazyfree run that was written to after all is put back dirty as a whole.

@@ -90,7 +90,7 @@ impl<'a, F: Arch> Process<'a, F> {
         let cpu = &mut CpuCtx::new();
         let engine = &mut maps.on(&world, cpu, Tuning::recommended(F::FLUSH));
         let memcg = engine.add_memcg(MemcgId::ROOT).expect(SIZED);
-        maps.memcg(memcg).set_max(scenario.limit_bytes() >> F::PAGE_SHIFT);
+        maps.memcg(memcg).expect("it is online").set_max(scenario.limit_bytes() >> F::PAGE_SHIFT);
         let root = supply.alloc_table().expect(SIZED);
         let mm = engine.add_mm(root, Asid(0)).expect(SIZED);
         engine.set_memcg(mm, memcg).expect("it lives");
@@ -155,7 +155,7 @@ impl<'a, F: Arch> Process<'a, F> {
         let promoted = before.iter().zip(&after).filter(|(before, after)| after > before).count();
         self.own.promoted += promoted as u64 * self.folio_pages();
         self.own.mistakes += self.mistakes(&after);
-        match self.maps.filter_population(self.memcg) {
+        match self.maps.filter_population(self.memcg).expect("it is online") {
             Some(bits) => self.own.filter_bits += u64::from(bits),
             None => self.own.unfiltered += 1,
         }
@@ -221,7 +221,7 @@ impl<'a, F: Arch> Process<'a, F> {
         let id = engine.filemap_get_folio(self.file, page).expect("it lives")?;
         let generation = self.maps.folio(id).expect("it lives").recency().generation();
         engine.release(id, 1).expect("the caller has it");
-        let youngest = self.maps.lru_gen_seqs(self.memcg).0;
+        let youngest = self.maps.lru_gen_seqs(self.memcg).expect("it is online").0;
         let gens = MAX_NR_GENS as u64;
         generation.map(|generation| youngest - (youngest + gens - generation as u64) % gens)
     }
@@ -251,10 +251,10 @@ impl<'a, F: Arch> Process<'a, F> {
 
     /// Returns all counts so far.
     fn tally(&self) -> Tally {
-        let vmstat = self.maps.memcg(self.memcg).vmstat();
+        let vmstat = self.maps.memcg(self.memcg).expect("it is online").vmstat();
         Tally {
-            generations: self.maps.lru_gen_seqs(self.memcg).0,
-            walks: self.maps.mm_stats(self.memcg),
+            generations: self.maps.lru_gen_seqs(self.memcg).expect("it is online").0,
+            walks: self.maps.mm_stats(self.memcg).expect("it is online"),
             scanned: vmstat.get(Counter::PgscanFile),
             sorted: vmstat.get(Counter::Pgrefill),
             reclaimed: vmstat.get(Counter::PgstealFile),
@@ -268,12 +268,14 @@ impl<'a, F: Arch> Process<'a, F> {
     /// walk.
     #[cfg(test)]
     pub(super) fn age_by_force(&self) -> MmStats {
-        let (cpu, seq) = (&mut CpuCtx::new(), self.maps.lru_gen_seqs(self.memcg).0);
+        let (cpu, seq) =
+            (&mut CpuCtx::new(), self.maps.lru_gen_seqs(self.memcg).expect("it is online").0);
         let before = self.tally();
         let opened = self
             .maps
             .on(&self.world, cpu, self.tuning)
-            .try_to_inc_max_seq(self.memcg, seq, 200, true);
+            .try_to_inc_max_seq(self.memcg, seq, 200, true)
+            .expect("it is online");
         assert!(opened, "no one else walks");
         self.tally().since(&before).walks
     }

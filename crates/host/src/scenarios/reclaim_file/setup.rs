@@ -267,12 +267,14 @@ impl<'a, F: Arch> Setup<'a, F> {
     /// Returns the counts of walks of page tables, if the folios are in generations.
     pub(super) fn walks(&self) -> Option<MmStats> {
         let Ground { maps, .. } = &self.ground;
-        maps.lru_gen_caps().contains(LruGenCaps::CORE).then(|| maps.mm_stats(self.memcg))
+        maps.lru_gen_caps()
+            .contains(LruGenCaps::CORE)
+            .then(|| maps.mm_stats(self.memcg).expect("it is online"))
     }
 
     /// Returns the engine's counters of the cgroup.
     pub fn vmstat(&self) -> &VmStat {
-        self.ground.maps.memcg(self.memcg).vmstat()
+        self.ground.maps.memcg(self.memcg).expect("it is online").vmstat()
     }
 
     /// Asks for that many bytes of the cgroup to be reclaimed; returns the pages reclaimed.

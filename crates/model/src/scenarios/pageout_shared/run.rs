@@ -243,7 +243,7 @@ pub(super) fn run<F: Arch>(
     let run = |meeting| Run { out: of.out, memory: &memory, kernel: &kernel, tuning, meeting };
     let (warm, each) = (RefCell::default(), RefCell::default());
     let before = machine.run(run(&first).tasks(("first", 1, cores), &warm));
-    let vmstat = ground.maps.memcg(memory.memcg).vmstat();
+    let vmstat = ground.maps.memcg(memory.memcg).expect("it is online").vmstat();
     let swapped = vmstat.get(Counter::Pswpout);
     let instructions = kernel.done().instructions();
     let after = machine.run(run(&rest).tasks(("pageout", of.times, cores), &each));

@@ -5,7 +5,7 @@ mod stat;
 
 use super::lru_list::LruList;
 use crate::folio::MAX_NR_ZONES;
-use crate::id::MemcgId;
+use crate::id::MemcgNr;
 use crate::list::Ends;
 use crate::lock::QueuedLock;
 use crate::lru::mglru::lrugen::LruGen;
@@ -57,7 +57,7 @@ impl Lruvec {
         self.generations.init(lru_gen, now);
         self.iteration.init();
         self.stat.clear();
-        self.walked.store(MemcgId::NONE.0, Relaxed);
+        self.walked.store(MemcgNr::NONE.0, Relaxed);
         self.lists.iter().for_each(Ends::clear);
         let sizes = self.nr_pages.as_flattened().iter().chain(&self.subtree).chain(&self.refaults);
         let costs = self.cost.iter().flat_map(|of| [&of.count, &of.last_rotated, &of.last_io]);

@@ -3,11 +3,12 @@
 use super::Lruvec;
 use crate::engine::Engine;
 use crate::folio::{Folio, FolioFlags, LruFlags, MAX_NR_ZONES};
-use crate::id::{FolioId, FolioNr, LruvecId, MemcgId};
+use crate::id::{FolioId, FolioNr, LruvecId, LruvecNr, MemcgId, MemcgNr};
 use crate::lock::WriteGuard;
 use crate::lru::lru_list::{LruList, Zones, kind_of};
 use crate::lru::mglru::gen_from_seq;
 use crate::lru::mglru::generation::End;
+use crate::memory::BadId;
 use crate::mm_state::MmState;
 use crate::noted::Noted;
 use crate::rank::{Rank, Ranked};
@@ -17,7 +18,7 @@ use pageout_paging::{Env, Rules};
 /// The guard of a lruvec's lock, with the lruvec.
 #[derive(Debug)]
 pub(crate) struct LruGuard<'a> {
-    pub(crate) id: LruvecId,
+    pub(crate) id: LruvecNr,
     pub(crate) lruvec: &'a Lruvec,
     /// True if evictable folios join a generation, not a classic list.
     pub(in crate::lru) generations: bool,
@@ -26,33 +27,48 @@ pub(crate) struct LruGuard<'a> {
 
 impl MmState<'_> {
     /// Returns the number of pages on a list of a cgroup and of all below it, on all nodes.
-    pub fn lru_size(&self, memcg: MemcgId, list: LruList) -> u64 {
+    ///
+    /// # Errors
+    /// [`BadId`] if the cgroup was removed.
+    pub fn lru_size(&self, memcg: MemcgId, list: LruList) -> Result<u64, BadId> {
+        Ok(self.lru_size_at(self.memcg_nr(memcg)?, list))
+    }
+
+    /// Returns the number of pages like `lru_size`, by the cgroup's entry.
+    pub(crate) fn lru_size_at(&self, memcg: MemcgNr, list: LruList) -> u64 {
         self.lruvecs_of(memcg).map(|lruvec| lruvec.subtree_size(list)).sum()
     }
 
     /// Returns the number of pages on a list of a cgroup itself on a node. A cgroup alone stands
     /// for its lists on node 0.
-    #[inline]
-    pub fn lru_size_own(&self, lruvec: impl Into<LruvecId>, list: LruList) -> u64 {
-        self.lruvec(lruvec.into()).size(list, ..=MAX_NR_ZONES - 1)
+    ///
+    /// # Errors
+    /// [`BadId`] if the cgroup was removed, or there is no such node.
+    pub fn lru_size_own(&self, lruvec: impl Into<LruvecId>, list: LruList) -> Result<u64, BadId> {
+        let lruvec = self.lruvec(self.lruvec_nr(lruvec)?);
+        Ok(lruvec.size(list, ..=MAX_NR_ZONES - 1))
     }
 
     /// Returns the folios on a list of a cgroup itself on a node, head first. A cgroup alone stands
     /// for its lists on node 0. The caller keeps others from changing the list meanwhile.
+    ///
+    /// # Errors
+    /// [`BadId`] if the cgroup was removed, or there is no such node.
     pub fn lru_folios(
         &self,
         lruvec: impl Into<LruvecId>,
         list: LruList,
-    ) -> impl Iterator<Item = FolioId> {
-        let listed = self.lruvec(lruvec.into()).lists[list as usize].iter(self.folios.table);
-        listed.map(|nr| self.folio_id(nr))
+    ) -> Result<impl Iterator<Item = FolioId>, BadId> {
+        let lruvec = self.lruvec(self.lruvec_nr(lruvec)?);
+        let listed = lruvec.lists[list as usize].iter(self.folios.table);
+        Ok(listed.map(|nr| self.folio_id(nr)))
     }
 }
 
 impl<'e, E: Env> Engine<'e, E> {
     /// Locks the lists of one cgroup on one node.
     #[inline]
-    pub(crate) fn lock_lruvec(&self, id: LruvecId) -> Noted<'e, E, LruGuard<'e>> {
+    pub(crate) fn lock_lruvec(&self, id: LruvecNr) -> Noted<'e, E, LruGuard<'e>> {
         let maps = self.maps;
         let lruvec = maps.lruvec(id);
         let lock = self.lock_write(Rank::Lru, &lruvec.lock);

@@ -1,7 +1,7 @@
 //! The state of page-table walks by one CPU's reclaim (the kernel's `lru_gen_mm_walk`).
 
 use super::PerGeneration;
-use crate::id::LruvecId;
+use crate::id::LruvecNr;
 use pageout_paging::VirtAddr;
 
 /// The counts of a walk, in entries (the kernel's `MM_…`).
@@ -22,7 +22,7 @@ pub struct MmStats {
 #[derive(Clone, Debug)]
 pub(crate) struct MmWalk {
     /// The lruvec whose generations it changes.
-    pub(crate) lruvec: LruvecId,
+    pub(crate) lruvec: LruvecNr,
     /// The youngest generation when the walk began.
     pub(crate) seq: u64,
     /// The swappiness, which decides the types that are aged.
@@ -42,7 +42,7 @@ pub(crate) struct MmWalk {
 impl Default for MmWalk {
     fn default() -> Self {
         Self {
-            lruvec: LruvecId::ROOT,
+            lruvec: LruvecNr::ROOT,
             seq: 0,
             swappiness: 0,
             force_scan: false,
@@ -56,13 +56,13 @@ impl Default for MmWalk {
 
 impl MmWalk {
     /// Starts a walk for a lruvec.
-    pub(crate) fn begin(&mut self, lruvec: LruvecId, seq: u64, swappiness: u8, force_scan: bool) {
+    pub(crate) fn begin(&mut self, lruvec: LruvecNr, seq: u64, swappiness: u8, force_scan: bool) {
         assert!(self.serves(lruvec), "what is batched of one lruvec is handed in before another's");
         (self.seq, self.swappiness, self.force_scan) = (seq, swappiness, force_scan);
     }
 
     /// Returns true if changes of folios of `lruvec` may be batched: the batch has none of another.
-    pub(crate) fn serves(&mut self, lruvec: LruvecId) -> bool {
+    pub(crate) fn serves(&mut self, lruvec: LruvecNr) -> bool {
         if self.batched == 0 {
             self.lruvec = lruvec;
         }

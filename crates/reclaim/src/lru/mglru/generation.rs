@@ -4,7 +4,7 @@
 use super::lrugen::LruGen;
 use super::{MAX_NR_GENS, PerGeneration, gen_from_seq};
 use crate::folio::{Folio, FolioFlags, LruFlags};
-use crate::id::{FolioNr, LruvecId};
+use crate::id::{FolioNr, LruvecNr};
 use crate::lru::lru_list::{LruList, Zones, kind_of};
 use crate::lru::lruvec::place::LruGuard;
 use crate::mm::VmFlags;
@@ -23,7 +23,7 @@ pub(crate) enum End {
 impl MmState<'_> {
     /// Returns the generations of a cgroup on a node.
     #[inline]
-    pub(crate) fn lru_gen(&self, id: LruvecId) -> &LruGen {
+    pub(crate) fn lru_gen(&self, id: LruvecNr) -> &LruGen {
         &self.lruvec(id).generations
     }
 

@@ -2,14 +2,14 @@
 
 use super::batch::MmWalk;
 use crate::engine::Engine;
-use crate::id::LruvecId;
+use crate::id::LruvecNr;
 use core::mem;
 use pageout_paging::Env;
 
 impl<E: Env> Engine<'_, E> {
     /// Hands in the changes that walks on this CPU batched. All of them are of folios of `lruvec`
     /// (`reset_batch_size`).
-    pub(crate) fn reset_batch_size(&mut self, lruvec: LruvecId) {
+    pub(crate) fn reset_batch_size(&mut self, lruvec: LruvecNr) {
         if let Some(mut walk) = self.cpu.walk.take_if(|walk| walk.batched > 0) {
             debug_assert_eq!(walk.lruvec, lruvec, "one lruvec's folios are batched at a time");
             self.hand_in(&mut walk);

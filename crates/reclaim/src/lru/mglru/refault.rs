@@ -50,7 +50,7 @@ impl<E: Env> Engine<'_, E> {
             return;
         }
         let count = |anon: Counter, of_file: Counter| {
-            maps.memcg(of.memcg).vmstat.add(if kind == FILE { of_file } else { anon }, nr);
+            maps.memcg_at(of.memcg).vmstat.add(if kind == FILE { of_file } else { anon }, nr);
         };
         count(Counter::WorkingsetRefaultAnon, Counter::WorkingsetRefaultFile);
         let lruvec = maps.lruvec(of);
@@ -83,10 +83,10 @@ mod tests {
     use super::*;
     use crate::bare::{Ground, TUNING};
     use crate::folio::FolioFlags;
-    use crate::id::MemcgId;
+    use crate::id::MemcgNr;
     use crate::lru::lru_list::ANON;
 
-    const ROOT: MemcgId = MemcgId::ROOT;
+    const ROOT: MemcgNr = MemcgNr::ROOT;
 
     /// Evicts a folio that was used so often, and brings it back as another. Returns the tier in
     /// which both counted, and the record of the other's use.
@@ -127,8 +127,8 @@ mod tests {
     }
 
     /// Returns the refaults, activations and restores of files' pages.
-    fn counters(ground: &Ground, memcg: MemcgId) -> [u64; 3] {
-        let vmstat = &ground.maps.memcg(memcg).vmstat;
+    fn counters(ground: &Ground, memcg: MemcgNr) -> [u64; 3] {
+        let vmstat = &ground.maps.memcg_at(memcg).vmstat;
         [
             Counter::WorkingsetRefaultFile,
             Counter::WorkingsetActivateFile,
@@ -142,7 +142,7 @@ mod tests {
         for (in_fault, workingset) in [(false, false), (false, true), (true, false), (true, true)] {
             let mut ground = Ground::new(5);
             let (maps, world, cpu) = (&ground.maps, &ground.world, &mut ground.cpu);
-            let child = maps.on(world, cpu, TUNING).add_memcg(ROOT).expect("room");
+            let child = maps.on(world, cpu, TUNING).add_group(ROOT);
             cpu.state.in_fault = in_fault;
             let [old, recent, late] = [(); 3].map(|()| ground.folio(FILE, 0, 1, child));
             let elsewhere = ground.folio(FILE, 0, 1, ROOT);
@@ -150,7 +150,7 @@ mod tests {
             if workingset {
                 maps.folio_at(old).note_use(Recency::WORKINGSET, Recency::NONE);
             }
-            let shadow = maps.workingset_eviction(maps.folio_at(old), None);
+            let shadow = maps.workingset_eviction_for(maps.folio_at(old), None);
             maps.on(world, cpu, TUNING).workingset_refault_at(elsewhere, shadow);
             maps.on(world, cpu, TUNING).workingset_refault_at(recent, shadow);
             let active = u64::from(in_fault && workingset);
@@ -183,7 +183,7 @@ mod tests {
             if workingset {
                 maps.folio_at(old).note_use(set, Recency::NONE);
             }
-            let shadow = maps.workingset_eviction(maps.folio_at(old), None);
+            let shadow = maps.workingset_eviction_for(maps.folio_at(old), None);
             cpu.state.in_fault = in_fault;
             for id in [new, locked] {
                 maps.on(world, cpu, TUNING).workingset_refault_at(id, shadow);

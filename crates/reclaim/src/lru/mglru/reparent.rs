@@ -3,7 +3,7 @@
 use super::{MAX_NR_GENS, gen_from_seq};
 use crate::engine::Engine;
 use crate::folio_list::FolioList;
-use crate::id::{LruvecId, MemcgId};
+use crate::id::{LruvecNr, MemcgNr};
 use crate::lru::lru_list::SWAP_CLUSTER_MAX;
 use crate::world::World;
 
@@ -15,7 +15,7 @@ impl<W: World> Engine<'_, W> {
     /// Kernels instead join generations with the same place of the four, whatever their age (Linux
     /// 7.3.4, `lru_gen_reparent_memcg`). They open generations of the parent until it has them all.
     /// Kernels thereby touch no folio. This engine has to touch each folio anyway.
-    pub(in crate::lru) fn reparent_generations(&mut self, from: LruvecId, to: MemcgId) {
+    pub(in crate::lru) fn reparent_generations(&mut self, from: LruvecNr, to: MemcgNr) {
         let maps = self.maps;
         let mut moved = FolioList::default();
         while let Some(age) = self.isolate_generation(from, &mut moved) {
@@ -26,7 +26,7 @@ impl<W: World> Engine<'_, W> {
 
     /// Takes some folios of one generation off its lists, with a reference to each, and returns the
     /// number of younger generations. Folios that are being freed stay.
-    fn isolate_generation(&mut self, from: LruvecId, out: &mut FolioList) -> Option<u64> {
+    fn isolate_generation(&mut self, from: LruvecNr, out: &mut FolioList) -> Option<u64> {
         let maps = self.maps;
         let guard = self.lock_lruvec(from);
         let lrugen = &guard.lruvec.generations;
@@ -70,12 +70,12 @@ mod tests {
         for (ahead, parent_oldest) in (0..4).flat_map(|n| (0..=2).map(move |seq| (n, seq))) {
             let mut ground = Ground::new(90);
             let (maps, world, cpu) = (&ground.maps, &ground.world, &mut ground.cpu);
-            let child = maps.on(world, cpu, TUNING).add_memcg(MemcgId::ROOT).expect("room");
+            let child = maps.on(world, cpu, TUNING).add_group(MemcgNr::ROOT);
             for seq in 3..3 + ahead {
                 assert!(maps.on(world, cpu, TUNING).inc_max_seq(child.into(), seq, 60));
             }
             for kind in [ANON, FILE] {
-                maps.lru_gen(MemcgId::ROOT.into()).min_seq[kind].store(parent_oldest, Relaxed);
+                maps.lru_gen(MemcgNr::ROOT.into()).min_seq[kind].store(parent_oldest, Relaxed);
             }
             let own = ground.folio_in(parent_oldest, FILE, 0, 0);
             // The head of each list is made last. 40 folios of files' pages have age 3.
@@ -94,12 +94,12 @@ mod tests {
             }
             ground.check(child);
             let (maps, world, cpu) = (&ground.maps, &ground.world, &mut ground.cpu);
-            assert_eq!(maps.on(world, cpu, TUNING).remove_memcg(child), Ok(()));
-            assert_eq!(ground.check(MemcgId::ROOT).len(), 71);
-            assert_eq!(ground.maps.memcg(MemcgId::ROOT).usage(), 71);
+            assert_eq!(maps.on(world, cpu, TUNING).remove_group(child), Ok(()));
+            assert_eq!(ground.check(MemcgNr::ROOT).len(), 71);
+            assert_eq!(ground.maps.memcg_at(MemcgNr::ROOT).usage(), 71);
             for (age, ids) in made {
                 let seq = (3 - age).max(parent_oldest);
-                let listed = ground.listed(MemcgId::ROOT, gen_from_seq(seq), FILE);
+                let listed = ground.listed(MemcgNr::ROOT, gen_from_seq(seq), FILE);
                 let there: Vec<_> = listed.iter().filter(|id| ids.contains(id)).collect();
                 assert_eq!(there, ids.iter().collect::<Vec<_>>(), "age {age}");
                 assert!(seq > parent_oldest || listed[0] == own, "its own are the warmer");

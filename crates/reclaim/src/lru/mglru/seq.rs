@@ -5,7 +5,7 @@ use super::lrugen::LruGen;
 use super::tier::{is_lazily_promoted, reset_ctrl_pos, tier_of};
 use super::{MAX_LRU_BATCH, MAX_NR_GENS, MIN_NR_GENS, PerGeneration, gen_from_seq};
 use crate::engine::Engine;
-use crate::id::{FolioNr, LruvecId};
+use crate::id::{FolioNr, LruvecNr};
 use crate::lru::lru_list::{ANON, FILE, LruList, Zones};
 use crate::lru::lruvec::place::LruGuard;
 use crate::mm_state::MmState;
@@ -57,7 +57,7 @@ impl LruGen {
 impl MmState<'_> {
     /// Returns the oldest generation of the evictable types (`evictable_min_seq`).
     #[inline]
-    pub(crate) fn evictable_min_seq(&self, lruvec: LruvecId, swappiness: u8) -> u64 {
+    pub(crate) fn evictable_min_seq(&self, lruvec: LruvecNr, swappiness: u8) -> u64 {
         let lrugen = self.lru_gen(lruvec);
         let oldest = evictable_types(swappiness).map(|kind| lrugen.min_seq(kind)).min();
         oldest.expect("one type can always be evicted")
@@ -69,7 +69,7 @@ impl<W: World> Engine<'_, W> {
     /// type that has four generations retires its oldest, 4096 folios under each hold of the lock.
     /// If the type may not be evicted, its oldest folios stay where they are and become the
     /// youngest (Linux 7.3.4, `inc_max_seq`).
-    pub(crate) fn inc_max_seq(&mut self, lruvec: LruvecId, seq: u64, swappiness: u8) -> bool {
+    pub(crate) fn inc_max_seq(&mut self, lruvec: LruvecNr, seq: u64, swappiness: u8) -> bool {
         let world = self.world;
         loop {
             let now = world.now_ms();

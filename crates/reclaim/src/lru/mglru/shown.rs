@@ -4,8 +4,9 @@ use super::batch::MmStats;
 use super::lrugen::PerTier;
 use super::{MAX_NR_GENS, gen_from_seq};
 use crate::engine::Engine;
-use crate::id::LruvecId;
+use crate::id::{LruvecId, LruvecNr};
 use crate::lru::lru_list::{ANON, FILE};
+use crate::memory::BadId;
 use crate::mm_state::MmState;
 use crate::world::World;
 use core::array;
@@ -20,18 +21,22 @@ impl<W: World> Engine<'_, W> {
     /// `lru_gen_full` with their details if `full` is set (Linux 7.3.4, `lru_gen_seq_show`, with
     /// the history of one generation). [`pageout_uapi::lru_gen::show`] writes them. A concurrent
     /// change is seen by whole generations, before or after it.
+    ///
+    /// # Errors
+    /// [`BadId`] if the cgroup was removed, or there is no such node.
     pub fn lru_gen_generations(
         &self,
         lruvec: impl Into<LruvecId>,
         full: bool,
-    ) -> impl Iterator<Item = (Generation, Option<Detail>)> {
-        let (maps, now, lruvec) = (self.maps, self.world.now_ms(), lruvec.into());
+    ) -> Result<impl Iterator<Item = (Generation, Option<Detail>)>, BadId> {
+        let (maps, now) = (self.maps, self.world.now_ms());
+        let lruvec = maps.lruvec_nr(lruvec)?;
         let youngest = maps.lru_gen(lruvec).max_seq();
         let oldest = match full {
             true => (youngest + 1).saturating_sub(MAX_NR_GENS as u64),
             false => maps.evictable_min_seq(lruvec, BOTH_TYPES),
         };
-        (oldest..=youngest).map(move |seq| maps.shown(now, lruvec, seq, full))
+        Ok((oldest..=youngest).map(move |seq| maps.shown(now, lruvec, seq, full)))
     }
 }
 
@@ -39,7 +44,7 @@ impl MmState<'_> {
     fn shown(
         &self,
         now: u64,
-        lruvec: LruvecId,
+        lruvec: LruvecNr,
         seq: u64,
         full: bool,
     ) -> (Generation, Option<Detail>) {
@@ -55,7 +60,7 @@ impl MmState<'_> {
 
     /// Returns averages next to the youngest generation; next to the oldest, the pages refaulted,
     /// evicted and protected (`lru_gen_seq_show_full`).
-    fn detail(&self, lruvec: LruvecId, seq: u64) -> Detail {
+    fn detail(&self, lruvec: LruvecNr, seq: u64) -> Detail {
         let lrugen = self.lru_gen(lruvec);
         let youngest = lrugen.max_seq();
         let tier = |tier: usize, kind: usize| {
@@ -74,7 +79,7 @@ impl MmState<'_> {
             }
         };
         let walk = (seq == youngest).then(|| {
-            let stats = self.mm_stats(lruvec);
+            let stats = self.mm_stats_at(lruvec);
             let MmStats { leaf_total, leaf_young, nonleaf_found, nonleaf_added } = stats;
             Walk { leaf_total, leaf_young, nonleaf_found, nonleaf_added }
         });

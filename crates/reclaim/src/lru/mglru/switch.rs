@@ -3,7 +3,7 @@
 use super::MAX_LRU_BATCH;
 use super::caps::LruGenCaps;
 use crate::engine::Engine;
-use crate::id::{LruvecId, MemcgId};
+use crate::id::{LruvecNr, MemcgNr};
 use crate::lru::lru_list::LruList;
 use crate::lru::lruvec::place::LruGuard;
 use crate::mm_state::MmState;
@@ -68,9 +68,9 @@ impl<W: World> Engine<'_, W> {
         let tree = self.lock_tree();
         let was = LruGenCaps::from_bits_retain(state.caps.swap(caps.bits(), Relaxed));
         if (was ^ caps).contains(LruGenCaps::CORE) {
-            for memcg in maps.subtree(MemcgId::ROOT) {
+            for memcg in maps.subtree(MemcgNr::ROOT) {
                 for node in maps.nodes() {
-                    self.switch_lists(LruvecId { memcg, node }, caps.contains(LruGenCaps::CORE));
+                    self.switch_lists(LruvecNr { memcg, node }, caps.contains(LruGenCaps::CORE));
                     world.relax();
                 }
             }
@@ -80,7 +80,7 @@ impl<W: World> Engine<'_, W> {
     }
 
     /// Moves all folios of a cgroup on a node to the kind of list that is in use from now on.
-    fn switch_lists(&mut self, lruvec: LruvecId, enable: bool) {
+    fn switch_lists(&mut self, lruvec: LruvecNr, enable: bool) {
         let maps = self.maps;
         loop {
             let mut guard = self.lock_lruvec(lruvec);
@@ -153,19 +153,19 @@ mod tests {
             }
         }
         let sizes =
-            |ground: &Ground| LruList::ALL.map(|list| ground.maps.lru_size(MemcgId::ROOT, list));
+            |ground: &Ground| LruList::ALL.map(|list| ground.maps.lru_size_at(MemcgNr::ROOT, list));
         let before = sizes(&ground);
         let off = LruGenCaps::MM_WALK;
         ground.engine().set_lru_gen_caps(off);
         assert_eq!(ground.maps.lru_gen_caps(), off);
-        assert_eq!(ground.check(MemcgId::ROOT).len(), 24);
+        assert_eq!(ground.check(MemcgNr::ROOT).len(), 24);
         assert_eq!(sizes(&ground), before);
         for (seq, kind, id) in &made {
             let list = LruList::of(ground.maps.folio_at(*id));
             assert_eq!((list.is_active(), list.is_file()), (*seq > 1, *kind == FILE));
         }
         ground.engine().set_lru_gen_caps(off | LruGenCaps::CORE);
-        assert_eq!(ground.check(MemcgId::ROOT).len(), 24);
+        assert_eq!(ground.check(MemcgNr::ROOT).len(), 24);
         for (seq, kind, id) in made {
             let generation = if seq > 1 || kind == ANON { 2 } else { 0 };
             assert_eq!(ground.maps.folio_at(id).recency().generation(), Some(generation));
@@ -179,7 +179,7 @@ mod tests {
         for (folios, turns) in [(4095, 2), (4096, 3), (4097, 3)] {
             let mut ground = Ground::new(folios);
             let (maps, world, cpu) = (&ground.maps, &ground.world, &mut ground.cpu);
-            let child = maps.on(world, cpu, TUNING).add_memcg(MemcgId::ROOT).expect("room");
+            let child = maps.on(world, cpu, TUNING).add_group(MemcgNr::ROOT);
             for _ in 0..folios {
                 let id = ground.folio(FILE, 0, 0, child);
                 ground.engine().lru_add_at(id);

@@ -232,7 +232,7 @@ fn count_shmem(maps: &MmState<'_>, folio: &Folio, added: bool) {
     if !folio.flags().contains(FolioFlags::SWAPBACKED) || !folio.is_charged() {
         return;
     }
-    let vmstat = &maps.memcg(folio.memcg()).vmstat;
+    let vmstat = &maps.memcg_at(folio.memcg()).vmstat;
     for counter in [Counter::NrFilePages, Counter::NrShmem] {
         match added {
             true => vmstat.add(counter, folio.nr_pages() as u64),

@@ -1,6 +1,6 @@
 //! Shadows: the traces that evicted folios leave.
 
-use crate::id::{LruvecId, MAX_NUMNODES, MemcgId, NodeId};
+use crate::id::{LruvecNr, MAX_NUMNODES, MemcgNr, NodeId};
 use core::num::NonZeroU64;
 
 /// The shadow of an evicted folio. It has the time of its eviction, the cgroup and the node whose
@@ -26,18 +26,18 @@ impl Shadow {
     pub(crate) const AGE_MASK: u64 = u64::MAX >> AGE_SHIFT;
 
     #[inline]
-    pub(crate) fn new(age: u64, of: LruvecId, workingset: bool) -> Self {
+    pub(crate) fn new(age: u64, of: LruvecNr, workingset: bool) -> Self {
         let flags = if workingset { USED | WORKINGSET } else { USED };
-        let LruvecId { memcg: MemcgId(memcg), node: NodeId(node) } = of;
+        let LruvecNr { memcg: MemcgNr(memcg), node: NodeId(node) } = of;
         let of = u64::from(node) << NODE_SHIFT | u64::from(memcg) << MEMCG_SHIFT;
         let packed = age << AGE_SHIFT | of | flags;
         Self(NonZeroU64::new(packed).expect("bit 0 is set"))
     }
 
     /// Returns the name of the lists from whose clock the time was read.
-    pub(crate) fn lruvec(self) -> LruvecId {
-        let memcg = MemcgId((self.0.get() >> MEMCG_SHIFT) as u16);
-        LruvecId { memcg, node: NodeId((self.0.get() >> NODE_SHIFT & NODES) as u8) }
+    pub(crate) fn lruvec(self) -> LruvecNr {
+        let memcg = MemcgNr((self.0.get() >> MEMCG_SHIFT) as u16);
+        LruvecNr { memcg, node: NodeId((self.0.get() >> NODE_SHIFT & NODES) as u8) }
     }
 
     /// Returns true if the folio had been part of a working set.
@@ -66,7 +66,7 @@ mod tests {
         for (age, memcg, node) in
             [(0, 0, 0), (1, u16::MAX, last), (Shadow::AGE_MASK, 7, 0), (Shadow::AGE_MASK - 5, 1, 3)]
         {
-            let of = LruvecId { memcg: MemcgId(memcg), node: NodeId(node) };
+            let of = LruvecNr { memcg: MemcgNr(memcg), node: NodeId(node) };
             for workingset in [false, true] {
                 let shadow = Shadow::new(age, of, workingset);
                 assert_eq!(shadow.lruvec(), of);

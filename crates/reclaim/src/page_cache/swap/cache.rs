@@ -3,7 +3,7 @@
 use super::Slot;
 use crate::engine::Engine;
 use crate::folio::{FolioFlags, FolioGuard};
-use crate::id::{FolioId, FolioNr, MappingId, MappingNr, MemcgId, NONE, SwapSlot};
+use crate::id::{FolioId, FolioNr, MappingId, MappingNr, MemcgNr, NONE, SwapSlot};
 use crate::lock::WriteGuard;
 use crate::memory::{BadId, TableKind};
 use crate::mm_state::MmState;
@@ -37,8 +37,8 @@ impl MmState<'_> {
     }
 
     /// Returns the cgroup that the page in a slot was charged to.
-    pub(crate) fn slot_memcg(&self, slot: SwapSlot) -> MemcgId {
-        MemcgId(self.stored.slots[slot.0 as usize].memcg.load(Relaxed))
+    pub(crate) fn slot_memcg(&self, slot: SwapSlot) -> MemcgNr {
+        MemcgNr(self.stored.slots[slot.0 as usize].memcg.load(Relaxed))
     }
 
     /// Returns the number of page-table entries that name a slot, or 1 if the index of shared
@@ -86,7 +86,7 @@ impl MmState<'_> {
     }
 
     /// Charges the slots of a cgroup to another one.
-    pub(crate) fn move_slots(&self, from: MemcgId, to: MemcgId) {
+    pub(crate) fn move_slots(&self, from: MemcgNr, to: MemcgNr) {
         for slot in self.stored.slots {
             let _ = slot.memcg.compare_exchange(from.0, to.0, Relaxed, Relaxed);
         }

@@ -3,7 +3,7 @@
 
 use crate::cgroup::Protected;
 use crate::engine::Engine;
-use crate::id::{LruvecId, MemcgId};
+use crate::id::{LruvecNr, MemcgNr};
 use crate::lru::mglru::{MIN_LRU_BATCH, MIN_NR_GENS, evictable_types};
 use crate::mm_state::MmState;
 use crate::reclaim::balance::unprotected;
@@ -25,7 +25,7 @@ fn is_aging_due(min_seq: u64, max_seq: u64, priority: u8) -> bool {
 impl MmState<'_> {
     /// Returns the number of pages of the evictable types, in all generations
     /// (`lruvec_evictable_size`).
-    fn evictable_size(&self, lruvec: LruvecId, swappiness: u8) -> u64 {
+    fn evictable_size(&self, lruvec: LruvecNr, swappiness: u8) -> u64 {
         let lrugen = self.lru_gen(lruvec);
         let of = |kind| (lrugen.min_seq(kind)..=lrugen.max_seq()).map(move |seq| (seq, kind));
         evictable_types(swappiness).flat_map(of).map(|(seq, kind)| lrugen.size(seq, kind)).sum()
@@ -33,20 +33,20 @@ impl MmState<'_> {
 
     /// Returns true if a cgroup is large enough that a scan of this urgency helps
     /// (`lruvec_is_sizable`).
-    pub(super) fn is_sizable(&self, memcg: MemcgId, sc: &ScanControl) -> bool {
+    pub(super) fn is_sizable(&self, memcg: MemcgNr, sc: &ScanControl) -> bool {
         self.evictable_size(sc.lruvec(memcg), self.get_swappiness(memcg, sc)) >> sc.priority > 0
     }
 
     /// Returns a cgroup's swappiness for this reclaim. It is 0 if next to nothing can be swapped
     /// out, unless the reclaim asks only for anonymous memory (`get_swappiness`).
-    pub(super) fn get_swappiness(&self, memcg: MemcgId, sc: &ScanControl) -> u8 {
-        let swappiness = sc.swappiness.unwrap_or_else(|| self.memcg(memcg).swappiness());
+    pub(super) fn get_swappiness(&self, memcg: MemcgNr, sc: &ScanControl) -> u8 {
+        let swappiness = sc.swappiness.unwrap_or_else(|| self.memcg_at(memcg).swappiness());
         let swaps = sc.may_swap && self.free_slots() as u64 >= MIN_LRU_BATCH;
         if swaps || swappiness == SWAPPINESS_ANON_ONLY { swappiness } else { 0 }
     }
 
     #[inline]
-    fn is_below_min(&self, memcg: MemcgId, sc: &ScanControl) -> bool {
+    fn is_below_min(&self, memcg: MemcgNr, sc: &ScanControl) -> bool {
         self.protected(sc.top(), memcg) == Protected::BelowMin
     }
 }
@@ -54,12 +54,12 @@ impl MmState<'_> {
 impl<W: World> Engine<'_, W> {
     /// Opens a new generation. Returns false if another task is about to. If this reclaim walks
     /// page tables for it, it batches the used folios that it finds from then on (`set_mm_walk`).
-    fn age(&mut self, lruvec: LruvecId, swappiness: u8, _sc: &ScanControl) -> bool {
+    fn age(&mut self, lruvec: LruvecNr, swappiness: u8, _sc: &ScanControl) -> bool {
         let seq = self.maps.lru_gen(lruvec).max_seq();
         if self.should_walk_mmu() {
             self.cpu.walk.get_or_insert_default();
         }
-        self.try_to_inc_max_seq(lruvec, seq, swappiness, false)
+        self.try_to_inc_max_seq_at(lruvec, seq, swappiness, false)
     }
 }
 
@@ -67,13 +67,13 @@ impl MmState<'_> {
     /// Returns the number of pages of a cgroup that this urgency scans, without the protected part.
     /// Notes in `sc` if low protection spared some. Returns 0 if only anonymous memory is wanted
     /// and there is no room to swap it to (`get_nr_to_scan`).
-    fn get_nr_to_scan(&self, memcg: MemcgId, swappiness: u8, sc: &mut ScanControl) -> u64 {
+    fn get_nr_to_scan(&self, memcg: MemcgNr, swappiness: u8, sc: &mut ScanControl) -> u64 {
         if swappiness == SWAPPINESS_ANON_ONLY && !self.can_reclaim_anon() {
             return 0;
         }
         let size = self.evictable_size(sc.lruvec(memcg), swappiness);
         let kept = self.spare(memcg, sc);
-        unprotected(size, self.memcg(memcg).usage(), kept) >> sc.priority
+        unprotected(size, self.memcg_at(memcg).usage(), kept) >> sc.priority
     }
 }
 
@@ -81,7 +81,7 @@ impl<W: World> Engine<'_, W> {
     /// Evicts from one cgroup on a node, in rounds of 64 folios, as much as this reclaim is to, and
     /// opens generations in between. Returns true if the cgroup should be visited later than
     /// others, since it is protected or short of old folios (`try_to_shrink_lruvec`).
-    pub(super) fn try_to_shrink_lruvec(&mut self, memcg: MemcgId, sc: &mut ScanControl) -> bool {
+    pub(super) fn try_to_shrink_lruvec(&mut self, memcg: MemcgNr, sc: &mut ScanControl) -> bool {
         let maps = self.maps;
         let swappiness = maps.get_swappiness(memcg, sc);
         let lruvec = sc.lruvec(memcg);
@@ -129,15 +129,15 @@ mod tests {
     use crate::lru::{ANON, FILE};
     use core::sync::atomic::Ordering::Relaxed;
 
-    const ROOT: MemcgId = MemcgId::ROOT;
+    const ROOT: MemcgNr = MemcgNr::ROOT;
 
-    fn control(target: Option<MemcgId>, priority: u8) -> ScanControl {
+    fn control(target: Option<MemcgNr>, priority: u8) -> ScanControl {
         ScanControl { priority, ..ScanControl::new(target, 32, Agent::Direct) }
     }
 
     /// Makes a cgroup below the root with `pages` pages of files.
-    fn group(ground: &mut Ground, pages: usize) -> MemcgId {
-        let id = ground.engine().add_memcg(ROOT).expect("room");
+    fn group(ground: &mut Ground, pages: usize) -> MemcgNr {
+        let id = ground.engine().add_group(ROOT);
         for _ in 0..pages {
             let folio = ground.folio(FILE, 0, 0, id);
             ground.engine().lru_add_at(folio);
@@ -220,8 +220,8 @@ mod tests {
             // All pages are in the youngest generation, so that nothing can be evicted at once.
             lrugen.nr_pages[3][FILE][0].store(64, Relaxed);
             lrugen.min_seq.iter().for_each(|seq| seq.store(4 - nr_gens, Relaxed));
-            ground.maps.memcg(id).usage.store(64, Relaxed);
-            ground.maps.memcg(id).set_min(min);
+            ground.maps.memcg_at(id).usage.store(64, Relaxed);
+            ground.maps.memcg_at(id).set_min(min);
             [ROOT, id].into_iter().for_each(|id| ground.maps.calculate_protection(ROOT, id));
             let mut sc = control(None, priority);
             let found = maps.on(world, cpu, TUNING).try_to_shrink_lruvec(id, &mut sc);
@@ -239,7 +239,7 @@ mod tests {
             maps.on(world, cpu, TUNING).set_lru_gen_caps(caps);
             // All pages are in the youngest generation: the older ones go first.
             maps.lru_gen(id.into()).nr_pages[3][FILE][0].store(64, Relaxed);
-            maps.memcg(id).usage.store(64, Relaxed);
+            maps.memcg_at(id).usage.store(64, Relaxed);
             let mut sc = control(None, 0);
             for (opened, walked) in [(0, false), (1, walks)] {
                 maps.on(world, cpu, TUNING).try_to_shrink_lruvec(id, &mut sc);
@@ -278,8 +278,8 @@ mod tests {
         ] {
             let mut ground = Ground::new(64);
             let id = group(&mut ground, 64);
-            ground.maps.memcg(id).set_min(min);
-            ground.maps.memcg(id).set_low(low);
+            ground.maps.memcg_at(id).set_min(min);
+            ground.maps.memcg_at(id).set_low(low);
             [ROOT, id].into_iter().for_each(|id| ground.maps.calculate_protection(ROOT, id));
             let mut sc = control(None, 0);
             let found = ground.maps.get_nr_to_scan(id, 0, &mut sc);
@@ -292,7 +292,7 @@ mod tests {
     #[test]
     fn enough_is_what_was_asked_for() {
         let mut ground = Ground::new(1);
-        for target in [None, Some(ROOT), Some(MemcgId(1))] {
+        for target in [None, Some(ROOT), Some(MemcgNr(1))] {
             for (nr_reclaimed, aborts) in [(31, false), (32, true)] {
                 let sc = ScanControl { nr_reclaimed, ..control(target, 6) };
                 let found = ground.engine().should_abort_scan(&sc);

@@ -1,7 +1,7 @@
 //! The commands of `lru_gen`, executed.
 
 use crate::engine::Engine;
-use crate::id::MemcgId;
+use crate::id::MemcgNr;
 use crate::lru::mglru::{MIN_NR_GENS, MmWalk};
 use crate::reclaim::scan::{Agent, ScanControl};
 use crate::world::World;
@@ -10,7 +10,7 @@ use pageout_uapi::lru_gen::{Command, Operation};
 
 impl<W: World> Engine<'_, W> {
     /// Executes a command of `lru_gen` (Linux 7.3.4, `run_cmd`); [`pageout_uapi::lru_gen::write`]
-    /// reads those of a write. A cgroup's id is its [`MemcgId`].
+    /// reads those of a write. A cgroup's id is its [`MemcgNr`].
     ///
     /// [`Operation::Age`] opens a new generation and moves used folios to it. Unless the option is
     /// 0, all page tables are walked, regardless of filters. [`Operation::Evict`] evicts
@@ -25,8 +25,8 @@ impl<W: World> Engine<'_, W> {
         let node = self.maps.nodes().find(|node| u32::from(node.0) == command.node);
         let node = node.ok_or(Errno::EINVAL)?;
         let tree = self.lock_tree();
-        let named = |id: &MemcgId| u64::from(id.0) == command.memcg;
-        let done = match self.maps.subtree(MemcgId::ROOT).find(named) {
+        let named = |id: &MemcgNr| u64::from(id.0) == command.memcg;
+        let done = match self.maps.subtree(MemcgNr::ROOT).find(named) {
             None => Err(Errno::EINVAL),
             Some(memcg) => {
                 self.cpu.walk = Some(MmWalk::default());
@@ -47,7 +47,7 @@ impl<W: World> Engine<'_, W> {
     /// Opens the generation after the youngest, even if the command names an older one.
     fn run_aging(
         &mut self,
-        memcg: MemcgId,
+        memcg: MemcgNr,
         command: &Command,
         sc: &ScanControl,
     ) -> Result<(), Errno> {
@@ -58,7 +58,7 @@ impl<W: World> Engine<'_, W> {
         }
         let swappiness = command.swappiness.unwrap_or_else(|| maps.get_swappiness(memcg, sc));
         let (force, _aging) = (command.option != 0, self.tuning.aging);
-        match self.try_to_inc_max_seq(sc.lruvec(memcg), youngest, swappiness, force) {
+        match self.try_to_inc_max_seq_at(sc.lruvec(memcg), youngest, swappiness, force) {
             true => Ok(()),
             false => Err(Errno::EEXIST),
         }
@@ -68,7 +68,7 @@ impl<W: World> Engine<'_, W> {
     /// no more can be.
     fn run_eviction(
         &mut self,
-        memcg: MemcgId,
+        memcg: MemcgNr,
         command: &Command,
         sc: &mut ScanControl,
     ) -> Result<(), Errno> {

@@ -2,7 +2,7 @@
 //! look-arounds.
 
 use crate::folio::{Folio, FolioFlags};
-use crate::id::{FolioNr, LruvecId};
+use crate::id::{FolioNr, LruvecNr};
 use crate::lru::kind_of;
 use crate::lru::mglru::{MmWalk, folio_update_gen};
 use crate::mm::{VmFlags, max_batch};
@@ -20,7 +20,7 @@ pub(super) const fn suitable_to_scan(total: usize, young: usize) -> bool {
 pub(super) struct Look<'a, 'e, 'm, E: Env> {
     pub(super) maps: &'a MmState<'m>,
     pub(super) check: &'a YoungCheck<'e, E>,
-    pub(super) lruvec: LruvecId,
+    pub(super) lruvec: LruvecNr,
     /// True if the address space has secondary MMUs.
     pub(super) secondary: bool,
 }

@@ -4,7 +4,7 @@
 use crate::engine::Engine;
 use crate::folio::{FolioFlags, LruFlags, MAX_NR_ZONES};
 use crate::folio_list::FolioList;
-use crate::id::{FolioNr, LruvecId, MemcgId};
+use crate::id::{FolioNr, LruvecNr, MemcgNr};
 use crate::lru::mglru::{
     End, MAX_LRU_BATCH, MIN_LRU_BATCH, MIN_NR_GENS, PerGeneration, evictable_types, gen_from_seq,
     get_tier_idx, get_type_to_scan, is_lazily_promoted, tier_of,
@@ -145,13 +145,13 @@ impl MmState<'_> {
     /// Counts the pages that a scan isolated, and those that it moved on.
     fn count_scan(
         &self,
-        memcg: MemcgId,
+        memcg: MemcgNr,
         sc: &ScanControl,
         kind: usize,
         isolated: u64,
         sorted: u64,
     ) {
-        let vmstat = &self.memcg(memcg).vmstat;
+        let vmstat = &self.memcg_at(memcg).vmstat;
         vmstat.add(sc.agent.pgscan(), isolated);
         vmstat.add([Counter::PgscanAnon, Counter::PgscanFile][kind], isolated);
         vmstat.add(Counter::Pgrefill, sorted);
@@ -195,7 +195,7 @@ impl<W: World> Engine<'_, W> {
     /// In debug builds, if `nr_to_scan` is 0.
     pub(super) fn evict_folios(
         &mut self,
-        memcg: MemcgId,
+        memcg: MemcgNr,
         nr_to_scan: u64,
         swappiness: u8,
         sc: &mut ScanControl,
@@ -219,7 +219,7 @@ impl<W: World> Engine<'_, W> {
 
     /// Reclaims isolated folios. Rejected clean ones are tried once more, since they may have been
     /// written out meanwhile; the others are put back.
-    fn shrink_isolated(&mut self, memcg: MemcgId, isolated: Isolated, sc: &mut ScanControl) {
+    fn shrink_isolated(&mut self, memcg: MemcgNr, isolated: Isolated, sc: &mut ScanControl) {
         let maps = self.maps;
         let lruvec = sc.lruvec(memcg);
         let Isolated { kind, mut folios, nr } = isolated;
@@ -236,7 +236,7 @@ impl<W: World> Engine<'_, W> {
             let (clean, mut settled) = maps.sort_rejects(lruvec, kind, rejects, retry);
             self.putback(&mut settled);
             self.reset_batch_size(lruvec);
-            let vmstat = &maps.memcg(memcg).vmstat;
+            let vmstat = &maps.memcg_at(memcg).vmstat;
             vmstat.add(sc.agent.pgsteal(), nr_reclaimed);
             vmstat.add([Counter::PgstealAnon, Counter::PgstealFile][kind], nr_reclaimed);
             vmstat.add(Counter::Pgactivate, stat.nr_activate);
@@ -244,7 +244,7 @@ impl<W: World> Engine<'_, W> {
         }
         let (rotated, nr) =
             (nr.saturating_sub(total), [Counter::PgrotateAnon, Counter::PgrotateFile]);
-        maps.memcg(memcg).vmstat.add(nr[kind], rotated);
+        maps.memcg_at(memcg).vmstat.add(nr[kind], rotated);
         maps.lruvec(lruvec).stat.rotated[kind].fetch_add(rotated, Relaxed);
     }
 }
@@ -255,7 +255,7 @@ impl MmState<'_> {
     #[inline]
     fn sort_rejects(
         &self,
-        lruvec: LruvecId,
+        lruvec: LruvecNr,
         kind: usize,
         mut rejects: FolioList,
         retry: bool,

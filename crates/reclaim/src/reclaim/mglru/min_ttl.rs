@@ -3,7 +3,7 @@
 
 use crate::cgroup::Protected;
 use crate::engine::Engine;
-use crate::id::MemcgId;
+use crate::id::MemcgNr;
 use crate::lru::mglru::gen_from_seq;
 use crate::mm_state::MmState;
 use crate::reclaim::scan::ScanControl;
@@ -36,8 +36,8 @@ impl<W: World> Engine<'_, W> {
         }
         let tree = self.lock_tree();
         let now = self.world.now_ms();
-        let reclaimable = maps.subtree(MemcgId::ROOT).fold(false, |found, id| {
-            maps.calculate_protection(MemcgId::ROOT, id);
+        let reclaimable = maps.subtree(MemcgNr::ROOT).fold(false, |found, id| {
+            maps.calculate_protection(MemcgNr::ROOT, id);
             found || maps.is_reclaimable(id, sc, now, ttl)
         });
         drop(tree);
@@ -50,8 +50,8 @@ impl<W: World> Engine<'_, W> {
 impl MmState<'_> {
     /// Returns true if a cgroup has reclaimable memory, and its oldest generation was opened more
     /// than `ttl` milliseconds ago (`lruvec_is_reclaimable`).
-    fn is_reclaimable(&self, id: MemcgId, sc: &ScanControl, now: u64, ttl: u64) -> bool {
-        if self.protected(MemcgId::ROOT, id) == Protected::BelowMin || !self.is_sizable(id, sc) {
+    fn is_reclaimable(&self, id: MemcgNr, sc: &ScanControl, now: u64, ttl: u64) -> bool {
+        if self.protected(MemcgNr::ROOT, id) == Protected::BelowMin || !self.is_sizable(id, sc) {
             return false;
         }
         let lruvec = sc.lruvec(id);

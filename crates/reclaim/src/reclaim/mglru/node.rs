@@ -3,7 +3,7 @@
 
 use crate::cgroup::Protected;
 use crate::engine::Engine;
-use crate::id::MemcgId;
+use crate::id::MemcgNr;
 use crate::lru::LruList;
 use crate::lru::mglru::{MIN_LRU_BATCH, MemcgLruOp, MmWalk, NextMemcg};
 use crate::mm_state::MmState;
@@ -29,7 +29,7 @@ impl MmState<'_> {
         if sc.priority != DEF_PRIORITY || sc.nr_to_reclaim < MIN_LRU_BATCH {
             return;
         }
-        let root = self.lruvec(sc.lruvec(MemcgId::ROOT));
+        let root = self.lruvec(sc.lruvec(MemcgNr::ROOT));
         let size = |list| root.subtree_size(list);
         let anon = if self.can_reclaim_anon() { size(LruList::InactiveAnon) } else { 0 };
         sc.priority = initial_priority(size(LruList::InactiveFile) + anon, sc.nr_to_reclaim);
@@ -43,7 +43,7 @@ impl<W: World> Engine<'_, W> {
     pub(in crate::reclaim) fn lru_gen_shrink_node(&mut self, sc: &mut ScanControl) {
         let maps = self.maps;
         maps.set_initial_priority(sc);
-        maps.subtree(MemcgId::ROOT).for_each(|id| maps.calculate_protection(MemcgId::ROOT, id));
+        maps.subtree(MemcgNr::ROOT).for_each(|id| maps.calculate_protection(MemcgNr::ROOT, id));
         let before = sc.nr_reclaimed;
         if sc.agent == Agent::Kswapd {
             sc.nr_reclaimed = 0;
@@ -57,7 +57,7 @@ impl<W: World> Engine<'_, W> {
     }
 
     /// Evicts from one cgroup, for its own limit or an ancestor's (`lru_gen_shrink_lruvec`).
-    pub(in crate::reclaim) fn lru_gen_shrink_lruvec(&mut self, id: MemcgId, sc: &mut ScanControl) {
+    pub(in crate::reclaim) fn lru_gen_shrink_lruvec(&mut self, id: MemcgNr, sc: &mut ScanControl) {
         self.set_mm_walk(sc);
         if self.try_to_shrink_lruvec(id, sc) {
             self.rotate_memcg(sc.lruvec(id), MemcgLruOp::Young);
@@ -93,13 +93,13 @@ impl<W: World> Engine<'_, W> {
     }
 
     /// Evicts from one cgroup, and returns its move, if it moves (`shrink_one`).
-    fn shrink_one(&mut self, id: MemcgId, sc: &mut ScanControl) -> Option<MemcgLruOp> {
+    fn shrink_one(&mut self, id: MemcgNr, sc: &mut ScanControl) -> Option<MemcgLruOp> {
         let maps = self.maps;
         let again = !maps.lruvec(sc.lruvec(id)).lru_link.at_tail();
-        match maps.protected(MemcgId::ROOT, id) {
+        match maps.protected(MemcgNr::ROOT, id) {
             Protected::BelowMin => return Some(MemcgLruOp::Young),
             Protected::BelowLow if again => return Some(MemcgLruOp::Tail),
-            Protected::BelowLow => maps.memcg(id).vmstat.add(Counter::EventLow, 1),
+            Protected::BelowLow => maps.memcg_at(id).vmstat.add(Counter::EventLow, 1),
             Protected::Above => {}
         }
         if self.try_to_shrink_lruvec(id, sc) {

@@ -5,8 +5,9 @@ use super::entries::{Look, entries, note_dirty, suitable_to_scan};
 use crate::engine::Engine;
 use crate::folio::Folio;
 use crate::guards::try_lock_read_long;
-use crate::id::LruvecId;
+use crate::id::{LruvecId, LruvecNr};
 use crate::lru::mglru::{LruGenCaps, MAX_LRU_BATCH, MmWalk, Next, Parts, PmdEntry, gen_from_seq};
+use crate::memory::BadId;
 use crate::mm::{Mm, VmFlags};
 use crate::mm_state::MmState;
 use crate::rank::Rank;
@@ -29,6 +30,9 @@ impl<W: World> Engine<'_, W> {
     ///
     /// The caller keeps the cgroup from being removed.
     ///
+    /// # Errors
+    /// [`BadId`] if the cgroup was removed, or there is no such node.
+    ///
     /// # Panics
     /// In debug builds, if there is no generation `seq` yet.
     pub fn try_to_inc_max_seq(
@@ -37,8 +41,20 @@ impl<W: World> Engine<'_, W> {
         seq: u64,
         swappiness: u8,
         force_scan: bool,
+    ) -> Result<bool, BadId> {
+        let lruvec = self.maps.lruvec_nr(lruvec)?;
+        Ok(self.try_to_inc_max_seq_at(lruvec, seq, swappiness, force_scan))
+    }
+
+    /// Opens a generation like `try_to_inc_max_seq`, by the tables' entries.
+    pub(super) fn try_to_inc_max_seq_at(
+        &mut self,
+        lruvec: LruvecNr,
+        seq: u64,
+        swappiness: u8,
+        force_scan: bool,
     ) -> bool {
-        let (world, lruvec) = (self.world, lruvec.into());
+        let world = self.world;
         if seq <= self.maps.lruvec(lruvec).iteration.seq() {
             return false;
         }

@@ -7,7 +7,7 @@ use super::*;
 use crate::bare::{Ground, TUNING};
 use crate::folio::FolioFlags;
 use crate::folio_list::FolioList;
-use crate::id::MemcgId;
+use crate::id::MemcgNr;
 use crate::lru::lru_list::{ANON, FILE};
 use crate::lru::mglru::batch::MmWalk;
 use crate::lru::mglru::caps::LruGenCaps;
@@ -84,8 +84,8 @@ fn step() -> impl Strategy<Value = Step> {
 struct Model {
     ground: Ground,
     /// The cgroups and their parents.
-    memcgs: Vec<(MemcgId, MemcgId)>,
-    folios: Vec<(FolioNr, MemcgId)>,
+    memcgs: Vec<(MemcgNr, MemcgNr)>,
+    folios: Vec<(FolioNr, MemcgNr)>,
     made: usize,
 }
 
@@ -93,15 +93,15 @@ impl Model {
     fn new() -> Self {
         let mut ground = Ground::new(FOLIOS);
         ground.cpu.state.walk = Some(MmWalk::default());
-        let memcgs = vec![(MemcgId::ROOT, MemcgId::ROOT)];
+        let memcgs = vec![(MemcgNr::ROOT, MemcgNr::ROOT)];
         Self { ground, memcgs, folios: Vec::new(), made: 0 }
     }
 
-    fn memcg(&self, at: usize) -> MemcgId {
+    fn memcg(&self, at: usize) -> MemcgNr {
         self.memcgs[at % self.memcgs.len()].0
     }
 
-    fn add(&mut self, kind: usize, zone: u64, order: u8, memcg: MemcgId, flags: u32) {
+    fn add(&mut self, kind: usize, zone: u64, order: u8, memcg: MemcgNr, flags: u32) {
         if self.made == FOLIOS {
             return;
         }
@@ -126,7 +126,7 @@ impl Model {
         maps.on(world, cpu, TUNING).reset_batch_size(memcg.into());
     }
 
-    fn young(&mut self, id: FolioNr, memcg: MemcgId) {
+    fn young(&mut self, id: FolioNr, memcg: MemcgNr) {
         if self.ground.cpu.state.walk.as_ref().is_some_and(|walk| walk.lruvec.memcg != memcg) {
             self.hand_in();
         }
@@ -176,11 +176,11 @@ impl Model {
         }
     }
 
-    fn remove_memcg(&mut self, id: MemcgId) {
+    fn remove_memcg(&mut self, id: MemcgNr) {
         // A walk holds the lock of the tree, so none is in progress here.
         self.hand_in();
         let Ground { maps, world, cpu, .. } = &mut self.ground;
-        if maps.on(world, cpu, TUNING).remove_memcg(id).is_ok() {
+        if maps.on(world, cpu, TUNING).remove_group(id).is_ok() {
             let parent = self.memcgs.iter().find(|(of, _)| *of == id).expect("it is there").1;
             self.memcgs.retain(|(of, _)| *of != id);
             self.folios.iter_mut().filter(|(_, of)| *of == id).for_each(|(_, of)| *of = parent);
@@ -216,8 +216,9 @@ impl Model {
             Step::AddMemcg(at) => {
                 let parent = self.memcg(at);
                 let Ground { maps, world, cpu, .. } = &mut self.ground;
-                let added = maps.on(world, cpu, TUNING).add_memcg(parent);
-                self.memcgs.extend(added.map(|id| (id, parent)));
+                let parent_id = maps.memcg_id(parent);
+                let added = maps.on(world, cpu, TUNING).add_memcg(parent_id);
+                self.memcgs.extend(added.map(|id| (MemcgNr(id.index()), parent)));
             }
             Step::RemoveMemcg(at) => self.remove_memcg(self.memcg(at)),
             Step::Activate(at)

@@ -8,7 +8,7 @@
 
 mod visit;
 
-use crate::id::MemcgId;
+use crate::id::MemcgNr;
 use crate::lock::QueuedLock;
 use crate::lru::Lruvec;
 use core::array;
@@ -71,7 +71,7 @@ struct BinEnds {
 
 impl Default for BinEnds {
     fn default() -> Self {
-        let none = || AtomicU16::new(MemcgId::NONE.0);
+        let none = || AtomicU16::new(MemcgNr::NONE.0);
         Self { head: none(), tail: none() }
     }
 }
@@ -92,7 +92,7 @@ pub(crate) struct MemcgLru {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum NextMemcg {
     /// The next cgroup.
-    Is(MemcgId),
+    Is(MemcgNr),
     /// There is none: the bin ends.
     End,
     /// The cgroup to go on from was moved: begin the bin again.
@@ -118,14 +118,14 @@ impl MemcgLru {
     }
 
     /// Adds a cgroup at the tail of a bin.
-    fn push(&self, lists: &[Lruvec], id: MemcgId, at: Bin) {
+    fn push(&self, lists: &[Lruvec], id: MemcgNr, at: Bin) {
         let (ends, link) = (self.ends(at), &lists[usize::from(id.0)].lru_link);
         let prev = ends.tail.load(Relaxed);
         link.prev.store(prev, Relaxed);
-        link.next.store(MemcgId::NONE.0, Relaxed);
+        link.next.store(MemcgNr::NONE.0, Relaxed);
         ends.tail.store(id.0, Relaxed);
-        let forth = match MemcgId(prev) {
-            MemcgId::NONE => &ends.head,
+        let forth = match MemcgNr(prev) {
+            MemcgNr::NONE => &ends.head,
             prev => &lists[usize::from(prev.0)].lru_link.next,
         };
         forth.store(id.0, Relaxed);
@@ -135,17 +135,17 @@ impl MemcgLru {
     }
 
     /// Removes a cgroup from its bin.
-    fn remove(&self, lists: &[Lruvec], id: MemcgId) {
+    fn remove(&self, lists: &[Lruvec], id: MemcgNr) {
         let link = &lists[usize::from(id.0)].lru_link;
         let at = link.place();
-        let [prev, next] = [&link.prev, &link.next].map(|link| MemcgId(link.load(Relaxed)));
+        let [prev, next] = [&link.prev, &link.next].map(|link| MemcgNr(link.load(Relaxed)));
         let ends = self.ends(at);
         let forth = match prev {
-            MemcgId::NONE => &ends.head,
+            MemcgNr::NONE => &ends.head,
             prev => &lists[usize::from(prev.0)].lru_link.next,
         };
         let back = match next {
-            MemcgId::NONE => &ends.tail,
+            MemcgNr::NONE => &ends.tail,
             next => &lists[usize::from(next.0)].lru_link.prev,
         };
         forth.store(next.0, Relaxed);
@@ -154,13 +154,13 @@ impl MemcgLru {
     }
 
     /// Adds a cgroup to the oldest generation.
-    pub(in crate::lru) fn add(&self, lists: &[Lruvec], id: MemcgId) {
+    pub(in crate::lru) fn add(&self, lists: &[Lruvec], id: MemcgNr) {
         lists[usize::from(id.0)].lru_link.at_tail.store(false, Relaxed);
         let generation = generation_of(self.seq.load(Relaxed));
         self.push(lists, id, Bin { generation, bin: self.random_bin() });
     }
 
-    fn rotate(&self, lists: &[Lruvec], id: MemcgId, op: MemcgLruOp) {
+    fn rotate(&self, lists: &[Lruvec], id: MemcgNr, op: MemcgLruOp) {
         let link = &lists[usize::from(id.0)].lru_link;
         let left = link.place().generation;
         let generation = match op {
@@ -187,14 +187,14 @@ impl MemcgLru {
         array::from_fn(|i| Bin { generation, bin: (first + i) % MEMCG_NR_BINS })
     }
 
-    fn next(&self, lists: &[Lruvec], bin: Bin, at: Option<MemcgId>) -> NextMemcg {
+    fn next(&self, lists: &[Lruvec], bin: Bin, at: Option<MemcgNr>) -> NextMemcg {
         let next = match at.map(|id| &lists[usize::from(id.0)].lru_link) {
             None => &self.ends(bin).head,
             Some(link) if link.place() == bin => &link.next,
             Some(_) => return NextMemcg::Moved,
         };
-        match MemcgId(next.load(Relaxed)) {
-            MemcgId::NONE => NextMemcg::End,
+        match MemcgNr(next.load(Relaxed)) {
+            MemcgNr::NONE => NextMemcg::End,
             id => NextMemcg::Is(id),
         }
     }
@@ -207,8 +207,8 @@ mod tests {
     use super::*;
     use std::vec::Vec;
 
-    fn ids(nr: u16) -> impl Iterator<Item = MemcgId> {
-        (0..nr).map(MemcgId)
+    fn ids(nr: u16) -> impl Iterator<Item = MemcgNr> {
+        (0..nr).map(MemcgNr)
     }
 
     fn filled(nr: u16) -> (MemcgLru, Vec<Lruvec>) {
@@ -218,7 +218,7 @@ mod tests {
         (lru, lists)
     }
 
-    fn bin(lru: &MemcgLru, lists: &[Lruvec], bin: Bin) -> Vec<MemcgId> {
+    fn bin(lru: &MemcgLru, lists: &[Lruvec], bin: Bin) -> Vec<MemcgNr> {
         let mut found = Vec::new();
         while let NextMemcg::Is(id) = lru.next(lists, bin, found.last().copied()) {
             found.push(id);
@@ -226,7 +226,7 @@ mod tests {
         found
     }
 
-    fn oldest(lru: &MemcgLru, lists: &[Lruvec]) -> Vec<MemcgId> {
+    fn oldest(lru: &MemcgLru, lists: &[Lruvec]) -> Vec<MemcgNr> {
         let bins = lru.oldest_bins();
         let mut found: Vec<_> = bins.into_iter().flat_map(|at| bin(lru, lists, at)).collect();
         found.sort();
@@ -264,24 +264,24 @@ mod tests {
     #[test]
     fn a_new_cgroup_joins_the_oldest_and_a_removed_one_leaves_its_generation() {
         let (lru, lists) = filled(3);
-        lru.rotate(&lists, MemcgId(0), MemcgLruOp::Young);
-        lru.remove(&lists, MemcgId(1));
+        lru.rotate(&lists, MemcgNr(0), MemcgLruOp::Young);
+        lru.remove(&lists, MemcgNr(1));
         lru.grow_older(0);
-        assert_eq!(oldest(&lru, &lists), [MemcgId(2)]);
-        lru.add(&lists, MemcgId(1));
-        assert_eq!(oldest(&lru, &lists), [MemcgId(1), MemcgId(2)]);
+        assert_eq!(oldest(&lru, &lists), [MemcgNr(2)]);
+        lru.add(&lists, MemcgNr(1));
+        assert_eq!(oldest(&lru, &lists), [MemcgNr(1), MemcgNr(2)]);
         for (id, seq) in [(1, 0), (2, 1)] {
-            lru.remove(&lists, MemcgId(id));
+            lru.remove(&lists, MemcgNr(id));
             lru.grow_older(0);
             assert_eq!(lru.seq.load(Relaxed), seq, "after cgroup {id}");
         }
-        assert_eq!(oldest(&lru, &lists), [MemcgId(0)]);
+        assert_eq!(oldest(&lru, &lists), [MemcgNr(0)]);
     }
 
     #[test]
     fn a_cgroup_at_a_tail_is_known_and_comes_after_its_bin() {
         let (lru, lists) = filled(64);
-        let link = |id: MemcgId| &lists[usize::from(id.0)].lru_link;
+        let link = |id: MemcgNr| &lists[usize::from(id.0)].lru_link;
         for id in ids(64) {
             assert!(!link(id).at_tail());
             lru.rotate(&lists, id, MemcgLruOp::Tail);
@@ -289,18 +289,18 @@ mod tests {
             assert_eq!(bin(&lru, &lists, link(id).place()).last(), Some(&id));
         }
         assert_eq!(oldest(&lru, &lists).len(), 64, "all in the same generation still");
-        lru.rotate(&lists, MemcgId(5), MemcgLruOp::Young);
-        assert!(!link(MemcgId(5)).at_tail());
+        lru.rotate(&lists, MemcgNr(5), MemcgLruOp::Young);
+        assert!(!link(MemcgNr(5)).at_tail());
     }
 
     #[test]
     fn a_walk_whose_cgroup_was_moved_is_told_so() {
         let (lru, lists) = filled(1);
         let at = lists[0].lru_link.place();
-        assert_eq!(lru.next(&lists, at, None), NextMemcg::Is(MemcgId(0)));
-        assert_eq!(lru.next(&lists, at, Some(MemcgId(0))), NextMemcg::End);
-        lru.rotate(&lists, MemcgId(0), MemcgLruOp::Young);
-        assert_eq!(lru.next(&lists, at, Some(MemcgId(0))), NextMemcg::Moved);
+        assert_eq!(lru.next(&lists, at, None), NextMemcg::Is(MemcgNr(0)));
+        assert_eq!(lru.next(&lists, at, Some(MemcgNr(0))), NextMemcg::End);
+        lru.rotate(&lists, MemcgNr(0), MemcgLruOp::Young);
+        assert_eq!(lru.next(&lists, at, Some(MemcgNr(0))), NextMemcg::Moved);
         assert_eq!(lru.next(&lists, at, None), NextMemcg::End);
     }
 }

@@ -3,7 +3,7 @@
 use super::{ALL, MmIteration, MmList};
 use crate::engine::Engine;
 use crate::guards::Write;
-use crate::id::{LruvecId, MAX_NUMNODES, MemcgId, MmId, MmNr, NONE};
+use crate::id::{LruvecId, LruvecNr, MAX_NUMNODES, MemcgId, MemcgNr, MmId, MmNr, NONE};
 use crate::lru::mglru::batch::{MmStats, MmWalk};
 use crate::lru::mglru::bloom::{BloomFilter, PmdEntry};
 use crate::memory::BadId;
@@ -31,15 +31,16 @@ pub(crate) enum Next {
 }
 
 impl<'e, E: Env> Engine<'e, E> {
-    fn lock_mm_list(&self, memcg: MemcgId) -> Write<'e, E> {
-        self.lock_write(Rank::MmList, &self.maps.memcg(memcg).mm_list.lock)
+    fn lock_mm_list(&self, memcg: MemcgNr) -> Write<'e, E> {
+        self.lock_write(Rank::MmList, &self.maps.memcg_at(memcg).mm_list.lock)
     }
 
     /// Moves a process to another cgroup. Its charges stay where they are.
     ///
     /// # Errors
-    /// [`BadId`] if the address space has ended.
+    /// [`BadId`] if the address space has ended, or the cgroup was removed.
     pub fn set_memcg(&mut self, id: MmId, memcg: MemcgId) -> Result<(), BadId> {
+        let memcg = self.maps.memcg_nr(memcg)?;
         // Under this lock the address space does not end, and is listed once.
         let (mm, _guard) = self.lock_mm(id)?;
         if mm.memcg() != memcg {
@@ -73,9 +74,9 @@ impl<E: Env> Engine<'_, E> {
     pub(crate) fn lru_gen_add_mm(&mut self, id: MmNr) {
         let maps = self.maps;
         let mm = maps.mm_at(id);
-        let list = &maps.memcg(mm.memcg()).mm_list;
+        let list = &maps.memcg_at(mm.memcg()).mm_list;
         let guard = self.lock_mm_list(mm.memcg());
-        debug_assert_eq!(mm.walked.memcg.load(Relaxed), MemcgId::NONE.0, "it is on one list");
+        debug_assert_eq!(mm.walked.memcg.load(Relaxed), MemcgNr::NONE.0, "it is on one list");
         mm.walked.memcg.store(mm.memcg().0, Relaxed);
         let last = list.last.swap(id.0, Relaxed);
         mm.walked.prev.store(last, Relaxed);
@@ -92,11 +93,11 @@ impl<E: Env> Engine<'_, E> {
     pub(crate) fn lru_gen_del_mm(&mut self, id: MmNr) {
         let maps = self.maps;
         let place = &maps.mm_at(id).walked;
-        let memcg = MemcgId(place.memcg.swap(MemcgId::NONE.0, Relaxed));
-        if memcg == MemcgId::NONE {
+        let memcg = MemcgNr(place.memcg.swap(MemcgNr::NONE.0, Relaxed));
+        if memcg == MemcgNr::NONE {
             return;
         }
-        let list = &maps.memcg(memcg).mm_list;
+        let list = &maps.memcg_at(memcg).mm_list;
         let guard = self.lock_mm_list(memcg);
         let [prev, next] = [&place.prev, &place.next].map(|link| link.load(Relaxed));
         for MmIteration { given, newcomer, .. } in maps.lruvecs_of(memcg).map(|of| &of.iteration) {
@@ -151,7 +152,7 @@ impl<E: Env> Engine<'_, E> {
 
 impl MmState<'_> {
     fn get_next_mm(&self, iteration: &MmIteration, walk: &mut MmWalk) -> Next {
-        let list = &self.memcg(walk.lruvec.memcg).mm_list;
+        let list = &self.memcg_at(walk.lruvec.memcg).mm_list;
         let node = 1 << walk.lruvec.node.0;
         loop {
             let id = self.link_after(list, iteration.given.load(Relaxed)).load(Relaxed);
@@ -183,7 +184,7 @@ impl MmState<'_> {
 impl<E: Env> Engine<'_, E> {
     /// Ends an iteration without a walk. Returns true if this call ended it (Linux 7.3.4,
     /// `iterate_mm_list_nowalk`).
-    pub(crate) fn iterate_mm_list_nowalk(&mut self, lruvec: LruvecId, seq: u64) -> bool {
+    pub(crate) fn iterate_mm_list_nowalk(&mut self, lruvec: LruvecNr, seq: u64) -> bool {
         let iteration = &self.maps.lruvec(lruvec).iteration;
         let guard = self.lock_mm_list(lruvec.memcg);
         debug_assert!(iteration.seq() + 1 >= seq, "a generation is opened by an iteration's end");
@@ -201,22 +202,40 @@ impl<E: Env> Engine<'_, E> {
 impl MmState<'_> {
     /// Returns a cgroup's address spaces in the order in which they joined. The caller keeps others
     /// from changing the list meanwhile.
-    pub fn lru_gen_mms(&self, memcg: MemcgId) -> impl Iterator<Item = MmId> {
+    ///
+    /// # Errors
+    /// [`BadId`] if the cgroup was removed.
+    pub fn lru_gen_mms(&self, memcg: MemcgId) -> Result<impl Iterator<Item = MmId>, BadId> {
+        let memcg = self.memcg_nr(memcg)?;
         let named = |link: &AtomicU32| Some(link.load(Relaxed)).filter(|id| *id != NONE);
-        let first = named(&self.memcg(memcg).mm_list.first);
+        let first = named(&self.memcg_at(memcg).mm_list.first);
         let after = move |id: &u32| named(&self.mm_at(MmNr(*id)).walked.next);
-        successors(first, after).map(|nr| self.mm_id(MmNr(nr)))
+        Ok(successors(first, after).map(|nr| self.mm_id(MmNr(nr))))
     }
 
     /// Returns the numbers of the filters that a lruvec has.
-    pub fn lru_gen_filters(&self, lruvec: impl Into<LruvecId>) -> impl Iterator<Item = u32> {
-        let filters = &self.lruvec(lruvec.into()).iteration.filters;
-        filters.iter().map(|filter| filter.load(Relaxed)).filter(|id| *id != NONE)
+    ///
+    /// # Errors
+    /// [`BadId`] if the cgroup was removed, or there is no such node.
+    pub fn lru_gen_filters(
+        &self,
+        lruvec: impl Into<LruvecId>,
+    ) -> Result<impl Iterator<Item = u32>, BadId> {
+        let filters = &self.lruvec(self.lruvec_nr(lruvec)?).iteration.filters;
+        Ok(filters.iter().map(|filter| filter.load(Relaxed)).filter(|id| *id != NONE))
     }
 
     /// Returns the counts of all walks of a cgroup's address spaces for a node so far.
-    pub fn mm_stats(&self, lruvec: impl Into<LruvecId>) -> MmStats {
-        let stats = &self.lruvec(lruvec.into()).iteration.stats;
+    ///
+    /// # Errors
+    /// [`BadId`] if the cgroup was removed, or there is no such node.
+    pub fn mm_stats(&self, lruvec: impl Into<LruvecId>) -> Result<MmStats, BadId> {
+        Ok(self.mm_stats_at(self.lruvec_nr(lruvec)?))
+    }
+
+    /// Returns the counts of all walks like `mm_stats`, by the tables' entries.
+    pub(in crate::lru) fn mm_stats_at(&self, lruvec: LruvecNr) -> MmStats {
+        let stats = &self.lruvec(lruvec).iteration.stats;
         let [leaf_total, leaf_young, nonleaf_found, nonleaf_added] =
             stats.each_ref().map(|n| n.load(Relaxed));
         MmStats { leaf_total, leaf_young, nonleaf_found, nonleaf_added }
@@ -226,13 +245,17 @@ impl MmState<'_> {
     /// address spaces reads. There are two for each PTE table worth walking, unless some coincide.
     /// Returns `None` if no walk made the filter yet or there is no memory for it, so that all
     /// tables are walked.
-    pub fn filter_population(&self, lruvec: impl Into<LruvecId>) -> Option<u32> {
-        let lruvec = lruvec.into();
-        self.filter(lruvec, self.lru_gen(lruvec).max_seq()).map(BloomFilter::population)
+    ///
+    /// # Errors
+    /// [`BadId`] if the cgroup was removed, or there is no such node.
+    pub fn filter_population(&self, lruvec: impl Into<LruvecId>) -> Result<Option<u32>, BadId> {
+        let lruvec = self.lruvec_nr(lruvec)?;
+        let read = self.filter(lruvec, self.lru_gen(lruvec).max_seq());
+        Ok(read.map(BloomFilter::population))
     }
 
     /// Returns the filter of a generation, or `None` if there is no memory for it.
-    fn filter(&self, lruvec: LruvecId, seq: u64) -> Option<&BloomFilter> {
+    fn filter(&self, lruvec: LruvecNr, seq: u64) -> Option<&BloomFilter> {
         let id = self.lruvec(lruvec).iteration.filter(seq).load(Acquire);
         (id != NONE).then(|| &self.lru.filters[id as usize])
     }
@@ -240,12 +263,12 @@ impl MmState<'_> {
     /// Returns true if the filter of a generation names a PTE table. Without a filter, all are
     /// named (`test_bloom_filter`).
     #[inline]
-    pub(crate) fn filter_contains(&self, lruvec: LruvecId, seq: u64, entry: PmdEntry) -> bool {
+    pub(crate) fn filter_contains(&self, lruvec: LruvecNr, seq: u64, entry: PmdEntry) -> bool {
         self.filter(lruvec, seq).is_none_or(|filter| filter.contains(entry))
     }
 
     /// Inserts a PTE table into the filter of a generation, if it has one (`update_bloom_filter`).
-    pub(crate) fn filter_insert(&self, lruvec: LruvecId, seq: u64, entry: PmdEntry) {
+    pub(crate) fn filter_insert(&self, lruvec: LruvecNr, seq: u64, entry: PmdEntry) {
         if let Some(filter) = self.filter(lruvec, seq) {
             filter.insert(entry);
         }
@@ -255,7 +278,7 @@ impl MmState<'_> {
 impl<E: Env> Engine<'_, E> {
     /// Empties the filter of a generation, or takes a free one if it has none
     /// (`reset_bloom_filter`).
-    fn reset_filter(&mut self, lruvec: LruvecId, seq: u64) {
+    fn reset_filter(&mut self, lruvec: LruvecNr, seq: u64) {
         let maps = self.maps;
         if let Some(filter) = maps.filter(lruvec, seq) {
             filter.clear();
@@ -271,7 +294,7 @@ impl<E: Env> Engine<'_, E> {
     }
 
     /// Gives back the filters of a lruvec that is removed, and which no walk visits any more.
-    pub(in crate::lru) fn put_filters(&mut self, lruvec: LruvecId) {
+    pub(in crate::lru) fn put_filters(&mut self, lruvec: LruvecNr) {
         for filter in &self.maps.lruvec(lruvec).iteration.filters {
             let id = filter.swap(NONE, Relaxed);
             if id != NONE {

@@ -8,7 +8,7 @@ pub(super) mod iterate;
 
 use super::MIN_NR_GENS;
 use super::batch::MmStats;
-use crate::id::{MemcgId, NONE};
+use crate::id::{MemcgNr, NONE};
 use crate::lock::QueuedLock;
 use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering::AcqRel, Ordering::Relaxed};
 
@@ -78,7 +78,7 @@ impl Membership {
     /// Sets the place of an address space that is on no list.
     pub(crate) fn init(&self) {
         self.walkers.store(0, Relaxed);
-        self.memcg.store(MemcgId::NONE.0, Relaxed);
+        self.memcg.store(MemcgNr::NONE.0, Relaxed);
         self.ran.store(0, Relaxed);
     }
 }

@@ -2,11 +2,11 @@ extern crate std;
 
 use super::*;
 use crate::bare::Ground;
-use crate::id::MemcgId;
+use crate::id::MemcgNr;
 use crate::recency::Recency;
 use std::vec::Vec;
 
-const ROOT: MemcgId = MemcgId::ROOT;
+const ROOT: MemcgNr = MemcgNr::ROOT;
 
 /// Returns all choices of the oldest generations of both types, if generations 0 to 3 are open.
 fn all_oldest() -> impl Iterator<Item = [u64; 2]> {

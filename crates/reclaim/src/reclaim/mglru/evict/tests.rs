@@ -6,7 +6,7 @@ use crate::lru::mglru::{MAX_NR_GENS, MAX_NR_TIERS, MmWalk};
 use crate::reclaim::scan::{Agent, DEF_PRIORITY};
 use std::vec::Vec;
 
-const ROOT: MemcgId = MemcgId::ROOT;
+const ROOT: MemcgNr = MemcgNr::ROOT;
 
 fn control() -> ScanControl {
     ScanControl::new(None, 32, Agent::Direct)
@@ -239,7 +239,7 @@ fn a_scan_ends_with_64_pages_or_so_many_folios() {
         assert_eq!(taken, made[..isolated], "the oldest, oldest first");
         let pages = (isolated as u64) << order;
         assert_eq!((seen.scanned, seen.isolated), (pages, pages));
-        let stat = &ground.maps.memcg(ROOT).vmstat;
+        let stat = &ground.maps.memcg_at(ROOT).vmstat;
         let counted = [Counter::PgscanDirect, Counter::PgscanFile, Counter::Pgrefill];
         assert_eq!(counted.map(|counter| stat.get(counter)), [pages, pages, 0]);
         for id in taken {
@@ -262,7 +262,7 @@ fn zones_are_scanned_from_the_highest_wanted_one_downwards() {
         let wanted = (0..=reclaim_idx).rev().flat_map(zone);
         assert!(taken.iter().eq(wanted), "up to zone {reclaim_idx}: {taken:?}");
         assert_eq!(seen.scanned, 9);
-        let refilled = ground.maps.memcg(ROOT).vmstat.get(Counter::Pgrefill);
+        let refilled = ground.maps.memcg_at(ROOT).vmstat.get(Counter::Pgrefill);
         assert_eq!(refilled, 9 - taken.len() as u64, "the others go on");
         assert_eq!(ground.listed(ROOT, 1, FILE).len() as u64, refilled);
     }
