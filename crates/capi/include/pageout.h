@@ -964,6 +964,24 @@ struct pageout_world {
 };
 
 /*
+ The numbers of entries by which tables grow, as in `struct pageout_limits`.
+ */
+struct Growth {
+  /*
+   More VMAs of all processes.
+   */
+  uint64_t vmas;
+  /*
+   More address spaces at once.
+   */
+  uint64_t mms;
+  /*
+   More mappings at once.
+   */
+  uint64_t mappings;
+};
+
+/*
  A new range of an address space.
  */
 struct pageout_vma {
@@ -1192,6 +1210,25 @@ int32_t pageout_engine_init(uint8_t *run,
                             const struct pageout_setup *setup,
                             const struct pageout_world *world,
                             struct pageout_engine **engine);
+
+/*
+ Stores the number of bytes that such growth takes, whatever their alignment. Returns 0, or an
+ error.
+
+ # Safety
+ The promise.
+ */
+int32_t pageout_growth_size(const struct Growth *of, size_t *size);
+
+/*
+ Lets the tables of an engine grow, in `len` bytes from `run` on, which are the engine's until
+ `pageout_engine_end`, also after an error. It may be done at any time, up to 16 times for each
+ table. Returns 0, or an error.
+
+ # Safety
+ The promise.
+ */
+int32_t pageout_grow(struct pageout_cpu *cpu, uint8_t *run, size_t len, const struct Growth *of);
 
 /*
  Ends an engine. Calls with its handle, or with contexts of it, are refused from then on, as long

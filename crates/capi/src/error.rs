@@ -215,6 +215,15 @@ impl From<reclaim::MemoryError> for Error {
     }
 }
 
+impl From<reclaim::GrowError> for Error {
+    fn from(error: reclaim::GrowError) -> Self {
+        match error {
+            reclaim::GrowError::Parts(_) => Self::TableFull,
+            reclaim::GrowError::TooLong(_) => Self::Limits,
+        }
+    }
+}
+
 impl From<reclaim::AddMemcgError> for Error {
     fn from(error: reclaim::AddMemcgError) -> Self {
         match error {

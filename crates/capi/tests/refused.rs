@@ -17,8 +17,8 @@ use pageout_capi::engine::setup::*;
 use pageout_capi::engine::space::*;
 use pageout_capi::engine::stat::*;
 use pageout_capi::engine::types::{
-    Access, Advice, Events, Fault, Folio, Io, Kind, Limits, LruGen, NO_FOLIO, NO_FRAME, Outcome,
-    Setup, Stat, Transfer, Vm, Vma,
+    Access, Advice, Events, Fault, Folio, Growth, Io, Kind, Limits, LruGen, NO_FOLIO, NO_FRAME,
+    Outcome, Setup, Stat, Transfer, Vm, Vma,
 };
 use pageout_capi::engine::world::{WORLD_VERSION, World};
 use pageout_capi::entry_points::pageout_error_text;
@@ -332,6 +332,44 @@ fn an_engine_is_made_only_of_good_parts() {
         refused(pageout_engine_size(null(), &mut size), Error::Null);
         refused(pageout_engine_size(&LIMITS, null_mut()), Error::Null);
         refused(pageout_engine_size(&most, &mut size), Error::Limits);
+    }
+}
+
+/// Tables grow by the caller's bytes, and what was full goes on.
+#[test]
+fn tables_grow() {
+    let made = make();
+    let (more, mut size) = (Growth { vmas: 4, mms: 1, mappings: 3 }, 0);
+    // SAFETY: handles are live; pointers are null or to integers, structures and bytes of ours,
+    // which live as long as the engine.
+    unsafe {
+        refused(pageout_growth_size(null(), &mut size), Error::Null);
+        refused(pageout_growth_size(&more, null_mut()), Error::Null);
+        let most = Growth { mms: u64::MAX, ..more };
+        refused(pageout_growth_size(&most, &mut size), Error::Limits);
+        assert_eq!(pageout_growth_size(&more, &mut size), 0);
+        let mut run = vec![0_u8; 20 * size];
+        let (mut mapping, mut nr) = (0, 0);
+        while pageout_add_mapping(made.cpu, Kind::File as u32, &mut mapping) == 0 {
+            nr += 1;
+        }
+        assert_eq!(nr, 4, "as many as the limits say");
+        let mut parts = run.chunks_mut(size).map(|part| part.as_mut_ptr());
+        let mut part = || parts.next().expect("there are twenty");
+        refused(pageout_grow(made.cpu, null_mut(), size, &more), Error::Null);
+        refused(pageout_grow(made.cpu, part(), size, null()), Error::Null);
+        refused(pageout_grow(made.cpu, part(), size / 2, &more), Error::Bytes);
+        for _ in 0..16 {
+            assert_eq!(pageout_grow(made.cpu, part(), size, &more), 0);
+        }
+        refused(pageout_grow(made.cpu, part(), size, &more), Error::TableFull);
+        for _ in 0..48 {
+            let kind = Kind::File as u32;
+            assert_eq!(pageout_add_mapping(made.cpu, kind, &mut mapping), 0);
+        }
+        let full = pageout_add_mapping(made.cpu, Kind::File as u32, &mut mapping);
+        refused(full, Error::TableFull);
+        assert_eq!((pageout_cpu_end(made.cpu), pageout_engine_end(made.engine)), (0, 0));
     }
 }
 

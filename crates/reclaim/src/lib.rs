@@ -66,6 +66,7 @@ mod rank;
 mod recency;
 mod reclaim;
 mod space;
+mod table;
 mod testing;
 mod tuning;
 mod unmap;
@@ -88,6 +89,7 @@ pub use lru::{AddMemcgError, LruAddError, LruList, Lruvec, MemcgBusy, Node};
 pub use memory::{
     BadId, Limits, Memory, MemoryError, OutOfMemory, OutOfTable, ReleaseError, Sizes, TableKind,
 };
+pub use mm::{Chunk, GrowError, Growth};
 pub use mm::{MapAs, MapError, Mapping, Mm, MmapError, NewFolio, NewVma, RemoveError};
 pub use mm::{VmFlags, Vma, Zapped};
 pub use mm_state::{AddFolioError, MmState, NodeStartError};

@@ -6,13 +6,13 @@ use core::mem::MaybeUninit;
 use pageout_paging::Pfn;
 use pageout_paging::tlb::FlushPolicy;
 use pageout_reclaim as reclaim;
-use pageout_reclaim::{MAX_NUMNODES, Memory, MmState, PmdLeaves, Thp, Tuning};
+use pageout_reclaim::{Chunk, MAX_NUMNODES, Memory, MmState, PmdLeaves, Thp, Tuning};
 
 use super::calls::{Calls, World};
 use super::handle::{
-    self, AnyWorld, Cpu, Engine, Held, bytes, frames, given, given_sized, place, put,
+    self, AnyWorld, Cpu, Engine, Held, bytes, frames, given, given_sized, on_engine, place, put,
 };
-use super::types::{Limits, Setup, switch};
+use super::types::{Growth, Limits, Setup, switch};
 use super::world;
 use crate::error::{Error, number};
 use crate::types::Format;
@@ -131,6 +131,49 @@ pub unsafe extern "C" fn pageout_engine_init(
         to.write(unsafe { engine_init(run, len, setup, world)? });
         Ok(0)
     }))
+}
+
+/// Returns the growth in Rust, if entries of all tables can be numbered.
+fn growth(of: &Growth) -> Result<reclaim::Growth, Error> {
+    let most = |more: u64| if more <= MOST { Ok(more as usize) } else { Err(Error::Limits) };
+    let (vmas, mms, mappings) = (most(of.vmas)?, most(of.mms)?, most(of.mappings)?);
+    Ok(reclaim::Growth { vmas, mms, mappings })
+}
+
+/// Stores the number of bytes that such growth takes, whatever their alignment. Returns 0, or an
+/// error.
+///
+/// # Safety
+/// The promise.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pageout_growth_size(of: *const Growth, size: *mut usize) -> i32 {
+    // SAFETY: the promise.
+    let asked = unsafe { given(of) }.and_then(|of| Ok((of, unsafe { place(size)? })));
+    number(asked.and_then(|(of, size)| {
+        size.write(Chunk::bytes_for(&growth(of)?));
+        Ok(0)
+    }))
+}
+
+/// Lets the tables of an engine grow, in `len` bytes from `run` on, which are the engine's until
+/// `pageout_engine_end`, also after an error. It may be done at any time, up to 16 times for each
+/// table. Returns 0, or an error.
+///
+/// # Safety
+/// The promise.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pageout_grow(
+    cpu: *mut Cpu,
+    run: *mut u8,
+    len: usize,
+    of: *const Growth,
+) -> i32 {
+    on_engine!(cpu, |engine, _world| {
+        // SAFETY: the promise: these bytes are the engine's until it ends.
+        let (of, run) = unsafe { (given(of)?, bytes(run, len)?) };
+        engine.grow(Chunk::carve(run, &growth(of)?)?)?;
+        Ok(0)
+    })
 }
 
 /// Ends an engine. Calls with its handle, or with contexts of it, are refused from then on, as long

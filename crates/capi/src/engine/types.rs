@@ -37,6 +37,18 @@ pub struct Limits {
     pub filters: u64,
 }
 
+/// The numbers of entries by which tables grow, as in `struct pageout_limits`.
+#[repr(C)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Growth {
+    /// More VMAs of all processes.
+    pub vmas: u64,
+    /// More address spaces at once.
+    pub mms: u64,
+    /// More mappings at once.
+    pub mappings: u64,
+}
+
 /// The choices of an engine.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -7,6 +7,7 @@ use crate::folio::{Folio, FolioFlags, MappingKind};
 use crate::id::{FolioId, FolioNr, MappingId, MappingNr, MmNr, NONE, VmaNr};
 use crate::memory::{BadId, OutOfTable, TableKind};
 use crate::mm_state::{AddFolioError, MmState};
+use core::ops::Range;
 use core::sync::atomic::{Ordering::AcqRel, Ordering::Relaxed};
 use pageout_paging::mmu::Asid;
 use pageout_paging::{Env, Order, Pfn};
@@ -47,7 +48,7 @@ impl<E: Env> Engine<'_, E> {
     /// Adds an address space that no walk finds yet: only the caller knows it.
     pub(crate) fn take_mm(&mut self, root: Pfn, asid: Asid) -> Result<MmNr, OutOfTable> {
         let maps = self.maps;
-        let nr = self.take_entry(&maps.spaces.free_mms, |i| &maps.spaces.mms[i].found);
+        let nr = self.take_entry(&maps.spaces.free_mms, |i| &maps.spaces.mms.at(i).found);
         let nr = MmNr(nr.ok_or(OutOfTable(TableKind::Mms))?);
         let mm = maps.mm_at(nr);
         mm.init(root, asid);
@@ -83,7 +84,8 @@ impl<E: Env> Engine<'_, E> {
     /// Adds a mapping that only the caller knows.
     pub(crate) fn take_mapping(&mut self, kind: MappingKind) -> Result<MappingNr, OutOfTable> {
         let maps = self.maps;
-        let nr = self.take_entry(&maps.spaces.free_mappings, |i| &maps.spaces.mappings[i].orders);
+        let nr =
+            self.take_entry(&maps.spaces.free_mappings, |i| &maps.spaces.mappings.at(i).orders);
         let nr = MappingNr(nr.ok_or(OutOfTable(TableKind::Mappings))?);
         let mapping = maps.mapping_at(nr);
         mapping.init(kind);
@@ -160,9 +162,17 @@ impl<E: Env> Engine<'_, E> {
         Ok(id)
     }
 
+    /// Makes new VMAs, address spaces and mappings free.
+    pub(super) fn put_new_spaces(&mut self, [vmas, mms, mappings]: [Range<u32>; 3]) {
+        let spaces = &self.maps.spaces;
+        self.put_new(&spaces.free_vmas, vmas, |i| spaces.vmas.at(i).free_link());
+        self.put_new(&spaces.free_mms, mms, |i| &spaces.mms.at(i).found);
+        self.put_new(&spaces.free_mappings, mappings, |i| &spaces.mappings.at(i).orders);
+    }
+
     pub(crate) fn take_vma(&mut self) -> Result<VmaNr, OutOfTable> {
         let maps = self.maps;
-        let id = self.take_entry(&maps.spaces.free_vmas, |i| maps.spaces.vmas[i].free_link());
+        let id = self.take_entry(&maps.spaces.free_vmas, |i| maps.spaces.vmas.at(i).free_link());
         let nr = VmaNr(id.ok_or(OutOfTable(TableKind::Vmas))?);
         maps.vma_at(nr).generation.begin();
         Ok(nr)

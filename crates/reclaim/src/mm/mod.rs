@@ -3,6 +3,7 @@
 
 mod deposit;
 mod entries;
+mod growth;
 mod huge;
 mod map;
 mod mapping;
@@ -17,6 +18,7 @@ mod vma;
 
 pub(crate) use deposit::Deposits;
 pub use entries::{NewFolio, RemoveError};
+pub use growth::{Chunk, GrowError, Growth};
 pub(crate) use huge::{keep_state, leaf_at, leaf_start, prot_of, rewrite_leaf, set_leaf_if_vacant};
 pub use map::{MapAs, MapError, Zapped};
 pub use mapping::Mapping;

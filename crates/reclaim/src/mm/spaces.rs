@@ -7,14 +7,16 @@ use crate::folio::Folio;
 use crate::id::{MappingId, MappingNr, MemcgId, MmId, MmNr, NONE, VmaId, VmaNr};
 use crate::memory::{BadId, TableKind};
 use crate::mm_state::{FreeList, MmState};
+use crate::table::{Part, Room, Table};
+use core::ops::Range;
 use core::sync::atomic::Ordering::Relaxed;
 
 /// The tables of VMAs, of address spaces and of mappings.
 #[derive(Debug)]
 pub(crate) struct Spaces<'m> {
-    pub(super) vmas: &'m [Vma],
-    pub(super) mms: &'m [Mm],
-    pub(super) mappings: &'m [Mapping],
+    pub(super) vmas: Table<'m, Vma>,
+    pub(super) mms: Table<'m, Mm>,
+    pub(super) mappings: Table<'m, Mapping>,
     pub(super) free_vmas: FreeList,
     pub(super) free_mms: FreeList,
     pub(super) free_mappings: FreeList,
@@ -23,22 +25,49 @@ pub(crate) struct Spaces<'m> {
 impl<'m> Spaces<'m> {
     /// Makes tables whose entries are all free.
     pub(crate) fn new(vmas: &'m [Vma], mms: &'m [Mm], mappings: &'m [Mapping]) -> Self {
-        for mapping in mappings {
-            mapping.vmas.store(NONE, Relaxed);
-            mapping.named.store(0, Relaxed);
-            mapping.generation.clear();
-        }
-        mms.iter().for_each(|mm| mm.generation.clear());
-        vmas.iter().for_each(|vma| vma.generation.clear());
+        clear(vmas, mms, mappings);
         Self {
-            vmas,
-            mms,
-            mappings,
+            vmas: Table::new(vmas),
+            mms: Table::new(mms),
+            mappings: Table::new(mappings),
             free_vmas: FreeList::of(vmas.iter().map(Vma::free_link)),
             free_mms: FreeList::of(mms.iter().map(|mm| &mm.found)),
             free_mappings: FreeList::of(mappings.iter().map(|mapping| &mapping.orders)),
         }
     }
+}
+
+impl Spaces<'_> {
+    /// Returns the length of each table, and by how many parts it can grow.
+    pub(super) fn rooms(&self) -> [(TableKind, Room); 3] {
+        [
+            (TableKind::Vmas, self.vmas.room()),
+            (TableKind::Mms, self.mms.room()),
+            (TableKind::Mappings, self.mappings.room()),
+        ]
+    }
+
+    /// Lets the tables grow. Returns the numbers of the new entries, which are on no list.
+    pub(crate) fn add(
+        &self,
+        vmas: &'static Part<Vma>,
+        mms: &'static Part<Mm>,
+        mappings: &'static Part<Mapping>,
+    ) -> [Range<u32>; 3] {
+        clear(vmas.entries, mms.entries, mappings.entries);
+        [self.vmas.add(vmas), self.mms.add(mms), self.mappings.add(mappings)]
+    }
+}
+
+/// Makes entries free, as before their first use.
+fn clear(vmas: &[Vma], mms: &[Mm], mappings: &[Mapping]) {
+    for mapping in mappings {
+        mapping.vmas.store(NONE, Relaxed);
+        mapping.named.store(0, Relaxed);
+        mapping.generation.clear();
+    }
+    mms.iter().for_each(|mm| mm.generation.clear());
+    vmas.iter().for_each(|vma| vma.generation.clear());
 }
 
 impl<'m> MmState<'m> {
@@ -86,7 +115,7 @@ impl<'m> MmState<'m> {
     /// Returns the entry of a VMA.
     #[inline]
     pub(crate) fn vma_at(&self, nr: VmaNr) -> &'m Vma {
-        &self.spaces.vmas[nr.0 as usize]
+        self.spaces.vmas.at(nr.0)
     }
 
     /// Returns the entry of the VMA that a caller names.
@@ -104,7 +133,7 @@ impl<'m> MmState<'m> {
     /// Returns the entry of an address space.
     #[inline]
     pub(crate) fn mm_at(&self, nr: MmNr) -> &'m Mm {
-        &self.spaces.mms[nr.0 as usize]
+        self.spaces.mms.at(nr.0)
     }
 
     /// Returns the cgroup of an address space, to which its memory is charged.
@@ -118,7 +147,7 @@ impl<'m> MmState<'m> {
     /// Returns the entry of a mapping.
     #[inline]
     pub(crate) fn mapping_at(&self, nr: MappingNr) -> &'m Mapping {
-        &self.spaces.mappings[nr.0 as usize]
+        self.spaces.mappings.at(nr.0)
     }
 
     /// Returns the id of the address space that an entry has now.

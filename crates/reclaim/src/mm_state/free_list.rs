@@ -27,9 +27,9 @@ impl FreeList {
 
     /// Takes the first entry off. `next` finds an entry's link.
     #[inline]
-    pub(crate) fn take<'a>(&self, next: impl Fn(usize) -> &'a AtomicU32) -> Option<u32> {
+    pub(crate) fn take<'a>(&self, next: impl Fn(u32) -> &'a AtomicU32) -> Option<u32> {
         let id = self.first()?;
-        self.0.store(next(id as usize).load(Relaxed), Relaxed);
+        self.0.store(next(id).load(Relaxed), Relaxed);
         Some(id)
     }
 

@@ -39,6 +39,15 @@ pub struct MmState<'m> {
     pub(crate) deposits: Deposits,
 }
 
+/// Returns the number of entries that a table stays below.
+pub(crate) const fn most_entries(kind: TableKind) -> usize {
+    match kind {
+        // The index's chains use one bit of the numbers of folios and slots, and two numbers.
+        TableKind::Folios | TableKind::Slots => SLOT as usize - 1,
+        _ => NONE as usize,
+    }
+}
+
 impl<'m> MmState<'m> {
     /// Makes empty maps over `memory`. Their first frame is `base`.
     ///
@@ -69,12 +78,7 @@ impl<'m> MmState<'m> {
             (slots.len(), TableKind::Slots),
             (filters.len(), TableKind::Filters),
         ];
-        // The index's chains use one bit of the numbers of folios and slots, and two numbers.
-        let most = |kind| match kind {
-            TableKind::Folios | TableKind::Slots => SLOT - 1,
-            _ => NONE,
-        };
-        let long = |(len, kind): &(usize, TableKind)| *len >= most(*kind) as usize;
+        let long = |(len, kind): &(usize, TableKind)| *len >= most_entries(*kind);
         if let Some((_, kind)) = lengths.into_iter().find(long) {
             return Err(MemoryError::TooLong(kind));
         }

@@ -17,6 +17,7 @@ mod env;
 mod faults;
 mod fork;
 mod formats;
+mod growth;
 mod handles;
 mod ids;
 mod index_locks;

@@ -11,7 +11,7 @@ use pageout_sim::{EngineMemory, Hardware, Levels, Memory, PageTables, Tlbs};
 pub(crate) const ROOM: Limits = Limits {
     frames: 96,
     folios: 72,
-    vmas: 40,
+    vmas: 16,
     mms: 5,
     mappings: 12,
     memcgs: 4,

@@ -4,7 +4,9 @@ use crate::model::Model;
 use crate::steps::Op;
 use pageout_paging::{Format, Order, Pfn, Rules};
 use pageout_reclaim::mglru::LruGenCaps;
-use pageout_reclaim::{Errno, Frames, LruvecId, NodeId, ReclaimRequest, Targets};
+use pageout_reclaim::{
+    Chunk, Errno, Frames, GrowError, Growth, LruvecId, NodeId, ReclaimRequest, Targets,
+};
 use pageout_sim::Ground;
 use pageout_uapi::lru_gen::{Command, Operation};
 
@@ -79,6 +81,14 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         let mut frames = (range.start.get()..range.end.get()).map(Pfn::new);
         let in_use = frames.find(|pfn| memory.frame(*pfn).used);
         assert_eq!(done.in_use, in_use, "every frame in use has a folio");
+    }
+
+    /// Lets tables grow, unless they did so often enough.
+    pub(crate) fn grow(&self, growth: &Growth) {
+        let bytes = Box::leak(Box::new_uninit_slice(Chunk::bytes_for(growth)));
+        let chunk = Chunk::carve(bytes, growth).expect("as many as they take");
+        let grown = self.with_engine(|engine| engine.grow(chunk));
+        assert!(matches!(grown, Ok(()) | Err(GrowError::Parts(_))), "{grown:?}");
     }
 
     /// Adds all frames that were taken away.

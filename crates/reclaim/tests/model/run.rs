@@ -7,8 +7,8 @@ use pageout_paging::mmu::Asid;
 use pageout_paging::walk::{Descent, descend};
 use pageout_paging::{Format, Level, Notifier, Order, Pfn, Rules, Table, VirtAddr, VirtRange};
 use pageout_reclaim::{
-    Advice, Compacted, Engine, Frames, IoError, MappingKind, MemcgId, MmapError, NewVma, NodeId,
-    SpaceError, TruncateError, VmFlags,
+    Advice, Compacted, Engine, Frames, Growth, IoError, MappingKind, MemcgId, MmapError, NewVma,
+    NodeId, SpaceError, TruncateError, VmFlags,
 };
 use pageout_sim::{Answer, Ground, Tlb, Transfer};
 use std::ops::Range;
@@ -90,6 +90,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
                 | Op::SwitchLruGen { .. }
                 | Op::WriteFile { .. }
                 | Op::Migrate { .. }
+                | Op::Grow { .. }
                 | Op::Offline { .. }
                 | Op::Compact
         );
@@ -176,6 +177,9 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
             | Op::AddCgroup { .. }
             | Op::RemoveCgroup { .. } => self.change_cgroups(op),
             Op::Migrate { at, nr, high } => self.migrate(at, nr, high),
+            Op::Grow { vmas, mms, mappings } => {
+                self.grow(&Growth { vmas, mms, mappings });
+            }
             Op::Offline { at, nr } => self.offline(at, nr),
             Op::Online => self.online(),
             Op::Compact => self.with_engine(|engine| {

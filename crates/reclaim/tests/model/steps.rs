@@ -168,6 +168,12 @@ pub(crate) enum Op {
         nr: u64,
         high: bool,
     },
+    /// Lets the tables of VMAs, address spaces and mappings grow.
+    Grow {
+        vmas: usize,
+        mms: usize,
+        mappings: usize,
+    },
     /// Takes the frames of a range away, and empties them.
     Offline {
         at: u64,
@@ -408,6 +414,8 @@ fn hotplug() -> BoxedStrategy<Op> {
     prop_oneof![
         2 => ranges.prop_map(|(at, nr)| Op::Offline { at, nr }),
         1 => Just(Op::Online),
+        1 => (0..8_usize, 0..2_usize, 0..2_usize)
+            .prop_map(|(vmas, mms, mappings)| Op::Grow { vmas, mms, mappings }),
     ]
     .boxed()
 }

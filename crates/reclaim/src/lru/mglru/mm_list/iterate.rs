@@ -308,7 +308,7 @@ impl<E: Env> Engine<'_, E> {
     /// Takes a free Bloom filter. Its content is as the last owner left it.
     fn take_filter(&mut self) -> Option<u32> {
         let maps = self.maps;
-        self.take_entry(&maps.lru.free_filters, |i| &maps.lru.filters[i].next)
+        self.take_entry(&maps.lru.free_filters, |i| &maps.lru.filters[i as usize].next)
     }
 
     fn put_filter(&mut self, id: u32) {
