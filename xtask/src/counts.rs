@@ -17,31 +17,45 @@ const FLAGS: &str =
 /// The board's memory, CPU and clock, which advances by 2^0 ns for each instruction.
 const BOARD: [&str; 6] = ["-m", "256M", "-cpu", "max", "-icount", "shift=0,sleep=off"];
 
-/// The page with the table. Its rows begin with what is counted and an order, and end with the
+/// The pages with a table each. Its rows begin with what is counted and an order, and end with the
 /// engine's figure.
-const PAGE: &str = "docs/beyond-7.3.md";
+const PAGES: [&str; 2] = ["docs/beyond-7.3.md", "docs/contract.md"];
 const TABLE: &str = "<!-- counted by `cargo xtask counts` -->\n";
 
-/// Counts, and compares the figures with those of the page, or stores them there.
+/// The figures, by what is counted and the order.
+type Figures = BTreeMap<(String, String), String>;
+
+/// Counts, and compares the figures with those of the pages, or stores them there.
 pub(crate) fn run(update: bool) -> Result<()> {
     setup::kernel()?;
     let figures = count()?;
-    let path = cmd::root().join(PAGE);
-    let page = fs::read_to_string(&path).with_context(|| format!("cannot read {PAGE}"))?;
-    let now = with_figures(&page, &figures)?;
     for ((what, order), figure) in &figures {
         println!("{what}, order {order}: {figure}");
     }
-    if update {
-        fs::write(&path, now).with_context(|| format!("cannot write {PAGE}"))?;
-    } else if now != page {
-        bail!("other figures than those of {PAGE}; to store them: cargo xtask counts --update");
+    let mut left = figures;
+    let mut other = Vec::new();
+    for name in PAGES {
+        let path = cmd::root().join(name);
+        let page = fs::read_to_string(&path).with_context(|| format!("cannot read {name}"))?;
+        let now = with_figures(&page, &mut left).with_context(|| name.to_owned())?;
+        if update {
+            fs::write(&path, &now).with_context(|| format!("cannot write {name}"))?;
+        } else if now != page {
+            other.push(name);
+        }
+    }
+    if let Some((what, order)) = left.keys().next() {
+        bail!("no table has a row for {what}, order {order}");
+    }
+    if !other.is_empty() {
+        let other = other.join(" and ");
+        bail!("other figures than those of {other}; to store them: cargo xtask counts --update");
     }
     Ok(())
 }
 
 /// Returns the figure of each measurement and order.
-fn count() -> Result<BTreeMap<(String, String), String>> {
+fn count() -> Result<Figures> {
     let mut build = cmd::cargo(&["build", "--release", "--locked", "--package", "pageout-counts"]);
     // Other flags than those of the kernel in C: a folder of its own keeps both builds.
     let folder = cmd::target().join("counts");
@@ -61,11 +75,10 @@ fn figure(line: &str) -> Result<((String, String), String)> {
     Ok(((what.to_owned(), order.to_owned()), figure.to_owned()))
 }
 
-/// Returns the page with these figures in the last column of its table, which has a row for each.
-fn with_figures(page: &str, figures: &BTreeMap<(String, String), String>) -> Result<String> {
-    let (before, rest) = page.split_once(TABLE).with_context(|| format!("{PAGE} has no table"))?;
+/// Returns the page with the figures of its table's rows in the last column. They are removed.
+fn with_figures(page: &str, left: &mut Figures) -> Result<String> {
+    let (before, rest) = page.split_once(TABLE).context("it has no table")?;
     let (table, after) = rest.split_once("\n\n").context("an empty line ends the table")?;
-    let mut left = figures.clone();
     let mut rows = Vec::new();
     for row in table.lines() {
         let mut cells: Vec<_> = row.split('|').map(str::trim).collect();
@@ -80,9 +93,6 @@ fn with_figures(page: &str, figures: &BTreeMap<(String, String), String>) -> Res
             None => row.to_owned(),
         });
     }
-    if let Some((what, order)) = left.keys().next() {
-        bail!("{PAGE} has no row for {what}, order {order}");
-    }
     Ok(format!("{before}{TABLE}{}\n\n{after}", rows.join("\n")))
 }
 
@@ -96,11 +106,11 @@ mod tests {
             let head = "| what | order | ours |\n|---|--:|--:|";
             format!("Text.\n\n{TABLE}{head}\n| a | 4 | {ours} |\n\nEnd.\n")
         };
-        let figures = BTreeMap::from([figure("a\t4\t2.0").unwrap()]);
-        assert_eq!(with_figures(&page("1.0"), &figures).unwrap(), page("2.0"));
-        let unknown = BTreeMap::from([figure("b\t4\t2.0").unwrap()]);
-        let error = with_figures(&page("1.0"), &unknown).unwrap_err().to_string();
-        assert_eq!(error, "docs/beyond-7.3.md has no row for b, order 4");
+        let rows = ["a\t4\t2.0", "b\t4\t3.0"].map(|row| figure(row).unwrap());
+        let mut left = BTreeMap::from(rows);
+        assert_eq!(with_figures(&page("1.0"), &mut left).unwrap(), page("2.0"));
+        assert!(left.keys().eq([&("b".to_owned(), "4".to_owned())]), "what another page has");
+        assert!(with_figures("Text.", &mut left).is_err());
     }
 
     #[test]

@@ -67,9 +67,44 @@ pub(crate) fn instructions() -> u64 {
     let (ticks, hertz): (u64, u64);
     // SAFETY: it reads two registers.
     unsafe {
-        asm!("isb", "mrs {}, cntvct_el0", "mrs {}, cntfrq_el0", out(reg) ticks, out(reg) hertz)
+        asm!("isb", "mrs {}, cntvct_el0", "mrs {}, cntfrq_el0", out(reg) ticks, out(reg) hertz);
     };
     ticks * (1_000_000_000 / hertz)
+}
+
+/// The stack below a call that is watched, in words: more than any call takes.
+const WATCHED: usize = 1 << 14;
+/// The content of stack that is not used.
+const UNUSED: u64 = 0x5ca1_ab1e_0dd5_7ac4;
+
+/// Returns the result of a call, and the bytes of stack that it took.
+#[inline(never)]
+pub(crate) fn stack_of<R>(work: impl FnOnce() -> R) -> (R, usize) {
+    let top: *mut u64;
+    // SAFETY: it reads the stack pointer.
+    unsafe { asm!("mov {}, sp", out(reg) top) };
+    for k in 1..=WATCHED {
+        // SAFETY: below the stack pointer is memory of the stack that nobody uses: there are no
+        // interrupts, and the stack has far more room.
+        unsafe { top.sub(k).write_volatile(UNUSED) };
+    }
+    let result = work();
+    // SAFETY: as above; calls have written to it or not.
+    let is_unused = |k: &usize| unsafe { top.sub(*k).read_volatile() } == UNUSED;
+    let unused = (1..=WATCHED).rev().take_while(is_unused).count();
+    assert!(unused > 0, "the watched stack is more than a call takes");
+    (result, (WATCHED - unused) * size_of::<u64>())
+}
+
+unsafe extern "C" {
+    /// The first byte of the code, which is placed first, and from the linker the first after it.
+    static start: u8;
+    static etext: u8;
+}
+
+/// Returns the size of the program's code in bytes.
+pub(crate) fn code() -> usize {
+    (&raw const etext).addr() - (&raw const start).addr()
 }
 
 /// Invalidates a translation in the TLBs of all CPUs.

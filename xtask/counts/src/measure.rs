@@ -1,6 +1,6 @@
 //! The measurements: reclaim of a mapped file, and passes of aging over it.
 
-use crate::board::instructions;
+use crate::board::{code, instructions, stack_of};
 use crate::kernel::Kernel;
 use core::fmt::{self, Write};
 use core::mem::MaybeUninit;
@@ -48,29 +48,47 @@ struct Ram {
     engine: [MaybeUninit<u8>; Memory::bytes_for(&LIMITS)],
 }
 
+/// Instructions for each page, and bytes of stack.
+struct Took {
+    each: f64,
+    stack: usize,
+}
+
 /// Counts everything, and prints a line for each figure: a name, an order, and instructions for
-/// each page, separated by tabs.
+/// each page, separated by tabs. At the end come bytes: of stack, the most at any order, and of
+/// code.
 pub(crate) fn all(out: &mut impl Write) -> fmt::Result {
     let mut ram = Ram {
         tables: [const { AtomicU64::new(0) }; TABLES * Arm64_4K::PTES],
         locks: core::array::from_fn(|_| Lock::default()),
         engine: [const { MaybeUninit::uninit() }; Memory::bytes_for(&LIMITS)],
     };
+    let mut stacks = [0; 3];
+    let [classic, mglru, aging] = &mut stacks;
     for order in [0, 4, 9] {
-        for (name, lru) in [("reclaim, classic", Lru::Classic), ("reclaim, MGLRU", Lru::Mglru)] {
-            let each = mapped(&mut ram, order, lru, reclaim);
+        for (name, lru, most) in [
+            ("reclaim, classic", Lru::Classic, &mut *classic),
+            ("reclaim, MGLRU", Lru::Mglru, &mut *mglru),
+        ] {
+            let Took { each, stack } = mapped(&mut ram, order, lru, reclaim);
+            *most = stack.max(*most);
             writeln!(out, "{name}\t{order}\t{each:.1}")?;
         }
     }
     for order in [0, 4, 8, 9] {
         for (name, young) in [("aging, none young", false), ("aging, all young", true)] {
-            let each = mapped(&mut ram, order, Lru::Mglru, |kernel, engine, memcg| {
-                age(kernel, engine, memcg, young)
-            });
+            let Took { each, stack } =
+                mapped(&mut ram, order, Lru::Mglru, |kernel, engine, memcg| {
+                    age(kernel, engine, memcg, young)
+                });
+            *aging = stack.max(*aging);
             writeln!(out, "{name}\t{order}\t{each:.1}")?;
         }
     }
-    Ok(())
+    for (name, stack) in ["reclaim, classic", "reclaim, MGLRU", "aging"].into_iter().zip(stacks) {
+        writeln!(out, "stack of {name}\tall\t{stack}")?;
+    }
+    writeln!(out, "code\tall\t{}", code())
 }
 
 /// Does `work` with a file that one process maps, all of whose pages were used once before.
@@ -117,31 +135,34 @@ fn mapped<R>(
     work(&kernel, engine, memcg)
 }
 
-/// Reclaims 80 % of the file, whose entries are all young, and returns the instructions for each
-/// freed page.
-fn reclaim(kernel: &Kernel<'_>, engine: &mut Engine<'_, Kernel<'_>>, memcg: MemcgId) -> f64 {
+/// Reclaims 80 % of the file, whose entries are all young. Pages are those freed.
+fn reclaim(kernel: &Kernel<'_>, engine: &mut Engine<'_, Kernel<'_>>, memcg: MemcgId) -> Took {
     kernel.use_all_pages();
     let request = ReclaimRequest::of((PAGES as u64 * 4 / 5) << Arm64_4K::PAGE_SHIFT);
-    let before = instructions();
-    engine.memory_reclaim(memcg, request).expect("there is enough");
-    let took = instructions() - before;
-    took as f64 / kernel.freed() as f64
+    let (took, stack) = stack_of(|| {
+        let before = instructions();
+        engine.memory_reclaim(memcg, request).expect("there is enough");
+        instructions() - before
+    });
+    Took { each: took as f64 / kernel.freed() as f64, stack }
 }
 
-/// Opens a generation after a forced walk, and returns the instructions for each entry.
+/// Opens a generation after a forced walk.
 fn age(
     kernel: &Kernel<'_>,
     engine: &mut Engine<'_, Kernel<'_>>,
     memcg: MemcgId,
     young: bool,
-) -> f64 {
+) -> Took {
     if young {
         kernel.use_all_pages();
     }
     let (youngest, _) = engine.maps().lru_gen_seqs(memcg).expect("it is online");
-    let before = instructions();
-    let opened = engine.try_to_inc_max_seq(memcg, youngest, 60, true).expect("it is online");
-    let took = instructions() - before;
-    assert!(opened, "no other walk opens it");
-    took as f64 / PAGES as f64
+    let (took, stack) = stack_of(|| {
+        let before = instructions();
+        let opened = engine.try_to_inc_max_seq(memcg, youngest, 60, true).expect("it is online");
+        assert!(opened, "no other walk opens it");
+        instructions() - before
+    });
+    Took { each: took as f64 / PAGES as f64, stack }
 }
