@@ -13,6 +13,7 @@
 #include <sys/reboot.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 #define BLOCK 4096
@@ -27,6 +28,7 @@ struct block {
 static void end(void)
 {
 	fflush(NULL);
+	tcdrain(STDOUT_FILENO); /* what a slow kernel has not written to the console yet */
 	reboot(RB_AUTOBOOT);
 	_exit(1); /* PID 1 gone: the kernel panics, which ends the machine too */
 }

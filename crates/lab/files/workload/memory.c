@@ -147,7 +147,9 @@ void *lab_map_file(struct lab_file file, size_t size, unsigned int order)
 	size_t all = file.offset + size;
 	char *whole = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_SHARED, file.fd, 0);
 
-	lab_require(whole != MAP_FAILED, "cannot map a file");
+	/* Or khugepaged would make huge pages of its folios, of as many as it comes to. */
+	lab_require(whole != MAP_FAILED && !madvise(whole, all, MADV_NOHUGEPAGE),
+		    "cannot map a file");
 	for (size_t page = 0; page < all; page += 4096)
 		(void)*(volatile char *)(whole + page);
 	lab_require_folios(whole + file.offset, size, order);
@@ -219,8 +221,12 @@ uint64_t lab_vmstat(const char *counter)
 {
 	uint64_t value;
 	char name[64];
-	FILE *file = fopen("/proc/vmstat", "r");
+	FILE *file;
 
+	/* The kernel keeps such counters for each CPU too: without this a few are missing. */
+	if (!strncmp(counter, "nr_", 3))
+		write_text("/proc/sys/vm/stat_refresh", "1");
+	file = fopen("/proc/vmstat", "r");
 	if (!file)
 		fail("cannot open", "/proc/vmstat");
 	while (fscanf(file, "%63s %" SCNu64, name, &value) == 2)

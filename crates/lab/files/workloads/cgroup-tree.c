@@ -35,11 +35,15 @@ static void be_child(unsigned int cgroup, size_t size, unsigned int order, int r
 	lab_enter(cgroup);
 	file = lab_file(size, order);
 	at = mmap(NULL, file.offset + size, PROT_READ, MAP_SHARED, file.fd, 0);
-	lab_require(at != MAP_FAILED, "cannot map a file");
+	/* Or khugepaged would make huge pages of its folios, and take them out of the mapping. */
+	lab_require(at != MAP_FAILED &&
+			    !madvise((void *)at, file.offset + size, MADV_NOHUGEPAGE),
+		    "cannot map a file");
 	for (size_t page = 0; page < file.offset + size; page += 4096)
 		(void)at[page];
 	lab_require_folios((char *)at + file.offset, size, order);
 	lab_require(write(ready, "", 1) == 1, "cannot tell");
+	close(ready); /* or the parent would wait for a process that has failed */
 	while (true)
 		pause();
 }

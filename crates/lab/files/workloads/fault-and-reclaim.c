@@ -65,7 +65,9 @@ void workload(void)
 	size_t all = file.offset + BATCHES * BATCH;
 	char *at = is_file ? mmap(NULL, all, PROT_READ, MAP_SHARED, file.fd, 0) : lab_anon(all, 0);
 
-	lab_require(at != MAP_FAILED, "cannot map a file");
+	/* Or khugepaged would make huge pages of the file's folios. */
+	lab_require(at != MAP_FAILED && (!is_file || !madvise(at, all, MADV_NOHUGEPAGE)),
+		    "cannot map a file");
 	if (lab_number("threads") == 2)
 		lab_run_on_both();
 	while (lab_sample())

@@ -103,7 +103,7 @@ fn what_a_workload_does_wrong_is_told() {
         ("lab_require(0, \"no %d\", 7);", "no 7"),
         ("lab_anon(4096, 1);", "order 1: the kernel makes no such folios of anonymous memory"),
         ("lab_swap(\"disk\");", "swap is to zram or to ram-disk, not to disk"),
-        ("lab_vmstat(\"nr_nothing\");", "/proc/vmstat has no nr_nothing"),
+        ("lab_vmstat(\"pgnothing\");", "/proc/vmstat has no pgnothing"),
         ("lab_number(\"tiems\");", "the manifest has no field tiems"),
         ("lab_number(\"how\");", "field how is no number: up"),
         ("lab_size(\"how\");", "field how is no size: up"),
