@@ -27,7 +27,7 @@ impl Asked {
 }
 
 /// All workloads.
-const ALL: [Asked; 25] = [
+const ALL: [Asked; 27] = [
     Asked::of_all("access-patterns", PATTERNS),
     Asked {
         name: "young-flush",
@@ -51,6 +51,10 @@ const ALL: [Asked; 25] = [
     },
     Asked::of_all("stream-read", "stream-read order=0,4 lru=classic,mglru"),
     Asked::of_all("cgroup-tree", "cgroup-tree cgroups=1,4,8 lru=classic,mglru"),
+    Asked {
+        machines: &["arm64-4k"],
+        ..Asked::of_all("cgroup-tree-order-0", "cgroup-tree order=0 lru=classic,mglru")
+    },
     Asked::of_all("node-move", "node-move order=0,4,9 processes=1,4"),
     Asked::of_all("hot-pages", "hot-pages lru=classic,mglru size=8MiB --time-limit 2000"),
     Asked::of_all("swap-anon", "swap-anon content=same,random lru=classic,mglru"),
@@ -61,6 +65,10 @@ const ALL: [Asked; 25] = [
     Asked::of_all("fork-copy", "fork-copy order=0,4"),
     Asked::of_all("map-calls", "map-calls order=0,4"),
     Asked::of_all("write-back", "write-back by=msync,flusher"),
+    Asked {
+        machines: &["arm64-4k"],
+        ..Asked::of_all("write-back-order-0", "write-back order=0 by=msync,flusher")
+    },
     Asked::of_all("reclaim-dirty", "reclaim-dirty order=0,4 again=no,yes"),
     Asked::of_all("fault-and-reclaim", "fault-and-reclaim faults=1,8 content=file,lazyfree"),
     Asked::of_all("reclaim-file", "reclaim-file lru=classic,mglru size=256MiB"),
