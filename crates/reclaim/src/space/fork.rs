@@ -48,15 +48,17 @@ impl<W: World> Engine<'_, W> {
         let copied = self.copy_vmas(from, child);
         // Stores to a page that both have now must fault.
         flush_mm(self.world, from);
-        drop(guard);
         if let Err(error) = copied {
+            drop(guard);
             to.generation.end(to.generation.now());
             self.exit(child);
             return Err(error);
         }
         // This comes last, since the child was built without its mmap lock, which walks rely on.
+        // The parent, while locked, stays in its cgroup and keeps that from being removed.
         to.store_memcg(from.memcg());
         self.lru_gen_add_mm(child);
+        drop(guard);
         Ok(maps.mm_id(child))
     }
 

@@ -2,15 +2,19 @@
 //! are of a larger engine: each is an error, and changes nothing.
 
 use crate::cpu::{ROOM, RW, SHARED};
-use crate::world::{Arena, World, pages};
+use crate::world::{Arena, World, pages, tuning};
+use pageout_paging::mmu::Asid;
 use pageout_paging::pte::SmallX86;
+use pageout_paging::walk::TableFrames;
+use pageout_paging::{LockEvent, LockWord};
 use pageout_reclaim::{
-    AddMemcgError, Advice, Agent, BadId, ChargeError, Counter, Errno, FolioId, IndexError, IoError,
-    LruAddError, LruList, LruvecId, MapAs, MapError, MappingId, MemcgBusy, MemcgId, MmId, NodeId,
-    NodeStartError, ReclaimOptions, ReclaimRequest, ReleaseError, SlotError, SwapSlot, TableKind,
-    TlbBatch, TransferError, VmaId,
+    AddMemcgError, Advice, Agent, BadId, ChargeError, Counter, CpuCtx, Errno, FolioId, IndexError,
+    IoError, LruAddError, LruList, LruvecId, MapAs, MapError, MappingId, MemcgBusy, MemcgId, MmId,
+    NodeId, NodeStartError, ReclaimOptions, ReclaimRequest, ReleaseError, SlotError, SwapSlot,
+    TableKind, TlbBatch, TransferError, VmaId,
 };
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 type W<'a> = World<'a, SmallX86>;
 
@@ -183,7 +187,7 @@ impl<'a> Ground<'a> {
         let other = live.iter().find(|id| *id != own).filter(|_| self.draws.below(2) == 0);
         let bad = other.copied().unwrap_or_else(|| self.folios.bad(live, &mut self.draws));
         let maps = &self.world.maps;
-        let engine = &mut maps.on(&self.world.env, &mut self.world.cpu, crate::world::tuning());
+        let engine = &mut maps.on(&self.world.env, &mut self.world.cpu, tuning());
         let guard = maps.folio(*own).expect("it lives").try_lock().expect("no one else is here");
         assert_eq!(engine.folio_referenced(bad, Some(&guard), None), Err(NO_FOLIO));
         assert_eq!(engine.lazyfree(&guard, bad), Err(NO_FOLIO));
@@ -237,7 +241,7 @@ impl<'a> Ground<'a> {
         assert_eq!(maps.memcg(bad).err(), Some(NO_MEMCG));
         assert_eq!(maps.lru_size(bad, LruList::InactiveAnon), Err(NO_MEMCG));
         assert_eq!(maps.lru_gen_mms(bad).err(), Some(NO_MEMCG));
-        let engine = &mut maps.on(&self.world.env, &mut self.world.cpu, crate::world::tuning());
+        let engine = &mut maps.on(&self.world.env, &mut self.world.cpu, tuning());
         assert_eq!(engine.add_memcg(bad), Err(AddMemcgError::BadId(NO_MEMCG)));
         assert_eq!(engine.remove_memcg(bad), Err(MemcgBusy::BadId(NO_MEMCG)));
         assert_eq!(engine.set_memcg(self.mm, bad), Err(NO_MEMCG));
@@ -262,7 +266,7 @@ impl<'a> Ground<'a> {
         let memcg = self.groups.bad(&online, &mut self.draws);
         let node = NodeId(1 + self.draws.below(255) as u8);
         let maps = &self.world.maps;
-        let engine = &mut maps.on(&self.world.env, &mut self.world.cpu, crate::world::tuning());
+        let engine = &mut maps.on(&self.world.env, &mut self.world.cpu, tuning());
         assert_eq!(engine.balance(node), Err(NO_NODE));
         assert_eq!(maps.set_high_watermark(node, 1), Err(NO_NODE));
         let start = maps.set_node_start(pageout_paging::Pfn::new(0), node);
@@ -372,4 +376,58 @@ fn a_folio_that_others_use_is_not_removed() {
     assert_eq!(world.engine().remove_folio(id), Err(ReleaseError::InUse), "it is on a list");
     assert_eq!(world.engine().release(id, 1), Ok(()));
     world.all_pages_free();
+}
+
+/// Returns true the first time that a lock of a rank has an event.
+fn first(done: &AtomicU64, found: (LockEvent, LockWord), wanted: (LockEvent, &str)) -> bool {
+    (found.0, found.1.rank) == wanted && done.fetch_add(1, Relaxed) == 0
+}
+
+/// A cgroup that is removed while a process is about to join it gets no process.
+#[test]
+fn a_process_does_not_join_a_cgroup_that_is_removed_meanwhile() {
+    let mut arena = Arena::new::<SmallX86>(&ROOM);
+    let mut world: W<'_> = arena.world();
+    let mm = world.process();
+    let group = world.engine().add_memcg(MemcgId::ROOT).expect("room");
+    let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
+    let done = AtomicU64::new(0);
+    let remove = |event, lock| {
+        if first(&done, (event, lock), (LockEvent::Try, "mmap")) {
+            let mut other = CpuCtx::new();
+            assert_eq!(maps.on(env, &mut other, tuning()).remove_memcg(group), Ok(()));
+        }
+    };
+    let watched = env.watched(&remove);
+    assert_eq!(maps.on(&watched, cpu, tuning()).set_memcg(mm, group), Err(NO_MEMCG));
+    assert!(done.load(Relaxed) > 0);
+    assert_eq!(maps.memcg_of_mm(mm), Ok(MemcgId::ROOT));
+    assert!(maps.lru_gen_mms(MemcgId::ROOT).expect("it is online").eq([mm]));
+}
+
+/// A child is in its parent's cgroup, or that cgroup stays until it is.
+#[test]
+fn a_child_is_in_a_cgroup_that_is_online() {
+    let mut arena = Arena::new::<SmallX86>(&ROOM);
+    let mut world: W<'_> = arena.world();
+    let parent = world.process();
+    let group = world.engine().add_memcg(MemcgId::ROOT).expect("room");
+    world.engine().set_memcg(parent, group).expect("both live");
+    let root = world.tables.take().expect("room for a root");
+    let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
+    let [released, done] = [(); 2].map(|()| AtomicU64::new(0));
+    // The first lock that is tried once the parent is not locked any more.
+    let leave = |event, lock: LockWord| {
+        released.fetch_add(u64::from((event, lock.rank) == (LockEvent::Release, "mmap")), Relaxed);
+        if released.load(Relaxed) > 0 && first(&done, (event, lock), (LockEvent::Try, "mm-list")) {
+            let mut other = CpuCtx::new();
+            let mut engine = maps.on(env, &mut other, tuning());
+            engine.set_memcg(parent, MemcgId::ROOT).expect("both live");
+            assert_eq!(engine.remove_memcg(group), Ok(()));
+        }
+    };
+    let watched = env.watched(&leave);
+    let child = maps.on(&watched, cpu, tuning()).fork(parent, root, Asid(1)).expect("room");
+    let of_child = maps.memcg_of_mm(child).expect("it lives");
+    assert!(maps.memcg(of_child).is_ok(), "{of_child:?} was removed");
 }

@@ -40,15 +40,18 @@ impl<'e, E: Env> Engine<'e, E> {
     /// # Errors
     /// [`BadId`] if the address space has ended, or the cgroup was removed.
     pub fn set_memcg(&mut self, id: MmId, memcg: MemcgId) -> Result<(), BadId> {
-        let memcg = self.maps.memcg_nr(memcg)?;
         // Under this lock the address space does not end, and is listed once.
         let (mm, _guard) = self.lock_mm(id)?;
-        if mm.memcg() != memcg {
+        // Under this one the cgroup is not removed.
+        let tree = self.lock_tree();
+        let found = self.maps.memcg_nr(memcg);
+        if let Some(memcg) = found.ok().filter(|memcg| mm.memcg() != *memcg) {
             self.lru_gen_del_mm(MmNr(id.nr));
             mm.store_memcg(memcg);
             self.lru_gen_add_mm(MmNr(id.nr));
         }
-        Ok(())
+        drop(tree);
+        found.map(|_| ())
     }
 }
 
