@@ -173,7 +173,8 @@ impl Folio {
         Pfn::new(self.pfn.load(Relaxed) >> PFN_SHIFT)
     }
 
-    /// Moves the folio, which is on no list, to other frames on a node.
+    /// Moves the folio, which is on no list, to other frames. If they lie on another node, the
+    /// caller holds the lock of the lists that it would be put on.
     pub(crate) fn set_pfn(&self, pfn: Pfn, node: NodeId) {
         let generation = self.pfn.load(Relaxed) & GENERATION;
         self.pfn.store(placed(pfn) | generation, Relaxed);

@@ -14,13 +14,12 @@ use crate::engine::Engine;
 use crate::folio::{FolioFlags, FolioGuard};
 use crate::folio_list::FolioList;
 use crate::id::{FolioNr, MemcgNr};
-use crate::mm_state::MmState;
 use crate::rank::Rank;
 use crate::unmap::{TlbBatch, Unmapped};
 use crate::vmstat::Counter;
 use crate::world::World;
 use core::ops::{AddAssign, Range};
-use pageout_paging::{Observer, Order, Pfn, Rules, Stage};
+use pageout_paging::{Env, Observer, Order, Pfn, Rules, Stage};
 
 /// The number of folios that move after one flush (Linux 7.3.4, COMPACT_CLUSTER_MAX).
 pub(super) const BATCH: usize = 32;
@@ -147,15 +146,19 @@ impl<W: World> Engine<'_, W> {
     }
 }
 
-impl MmState<'_> {
+impl<E: Env> Engine<'_, E> {
     /// Moves the folio to as many frames from `to` on, which belong to no folio. The caller has
-    /// frozen it, and no entry maps it.
+    /// frozen it, and no entry maps it. Its node changes under the lock of the lists that it would
+    /// be put on: a task that has that lock may be about to charge it to another cgroup.
     fn move_frames(&self, id: FolioNr, to: Pfn) {
-        let folio = self.folio_at(id);
+        let maps = self.maps;
+        let (folio, node) = (maps.folio_at(id), maps.node_of(to));
         debug_assert_eq!((folio.refs(), folio.mapcount()), (0, 0), "no one is at the frames");
-        self.folios.forget_frames(folio);
-        folio.set_pfn(to, self.node_of(to));
-        self.folios.take_frames(id);
+        maps.folios.forget_frames(folio);
+        let guard = (folio.node() != node).then(|| self.lock_lruvec_of(folio));
+        folio.set_pfn(to, node);
+        drop(guard);
+        maps.folios.take_frames(id);
     }
 }
 
@@ -216,7 +219,7 @@ impl<'e, W: World> Migration<'_, 'e, W> {
         let moves = free && unmapped.all && folio.freeze(known + unmapped.refs);
         if moves {
             world.copy(from, to, order.nr_pages());
-            maps.move_frames(id, to);
+            self.engine.move_frames(id, to);
             folio.unfreeze(known);
         }
         let locked = self.engine.remove_migration_ptes(&guard, from);

@@ -4,13 +4,15 @@ use crate::migrate::Anywhere;
 use crate::pressure::{is_cached, memcg, read, try_read};
 use crate::world::{Arena, LIMITS, World, tuning};
 use pageout_paging::pte::SmallX86;
-use pageout_paging::{Order, Pfn};
+use pageout_paging::{LockEvent, LockWord, Order, Pfn, Sound};
 use pageout_reclaim::mglru::LruGenCaps;
 use pageout_reclaim::{
-    Agent, Counter, CpuCtx, Errno, FolioId, Frames, Limits, LruList, LruvecId, MappingId, MemcgId,
-    NodeId, ReclaimOptions,
+    Agent, Counter, CpuCtx, Errno, FolioId, Frames, Limits, LruFlags, LruList, LruvecId, MappingId,
+    MemcgId, NodeId, ReclaimOptions,
 };
 use pageout_uapi::lru_gen::{self, Command};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
 
 type W<'a> = World<'a, SmallX86>;
 
@@ -380,5 +382,59 @@ fn a_large_folio_is_on_the_node_of_its_first_frame() {
         let folio = world.maps.folio(id).expect("it lives");
         assert_eq!((folio.node(), folio.order()), (NodeId(1), Order::new(4).expect("small")));
         assert_eq!(inactive(world, ROOT), [0, 16]);
+    });
+}
+
+/// A folio's node changes under the lock of its lists, as its cgroup does: a task that has it knows
+/// where the folio would be put.
+#[test]
+fn a_folio_changes_its_node_under_the_lock_of_its_lists() {
+    both_lrus(|world| {
+        let group = memcg(world, ROOT);
+        prefer(world, NodeId(0));
+        let file = world.file();
+        read(world, file, 1, group);
+        let found = world.engine().filemap_get_folio(file, 0).expect("it lives").expect("in");
+        world.engine().release(found, 1).expect("the caller has it");
+        prefer(world, NodeId(1));
+        let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
+        let folio = maps.folio(found).expect("it lives");
+        let [isolated, removes, goes_on] = [(); 3].map(|()| AtomicBool::new(false));
+        let wait_for = |that: &AtomicBool| {
+            while !that.load(Relaxed) {
+                thread::yield_now();
+            }
+        };
+        let in_move = |_| {
+            if !folio.lru().contains(LruFlags::LRU) && !isolated.swap(true, Relaxed) {
+                wait_for(&removes);
+            }
+        };
+        let in_wait = |event, lock: LockWord| {
+            if (event, lock.rank) == (LockEvent::Wait, "lru") {
+                goes_on.store(true, Relaxed);
+            }
+        };
+        let in_removal = |event, lock: LockWord| {
+            if (event, lock.rank) == (LockEvent::Hold, "lru") && !removes.swap(true, Relaxed) {
+                wait_for(&goes_on);
+                assert_eq!(folio.node(), NodeId(0), "its lists on node 0 are locked");
+            }
+        };
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let ground = env.ruled::<Sound>(&in_move);
+                let (ground, mut other) = (ground.watched(&in_wait), CpuCtx::new());
+                let done = maps
+                    .on(&ground, &mut other, tuning())
+                    .migrate_range(Pfn::new(0)..Pfn::new(RUN), &mut Anywhere(env));
+                goes_on.store(true, Relaxed);
+                assert_eq!(done.moved, 1);
+            });
+            wait_for(&isolated);
+            let ground = env.watched(&in_removal);
+            maps.on(&ground, cpu, tuning()).remove_memcg(group).expect("no process is in it");
+        });
+        assert_eq!(inactive(world, ROOT), [0, 1]);
     });
 }

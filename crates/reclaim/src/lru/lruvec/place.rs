@@ -78,7 +78,7 @@ impl<'e, E: Env> Engine<'e, E> {
     }
 
     /// Locks the lists that the folio is on or would be put on. While the lock is held, the folio
-    /// stays charged to the same cgroup, and a folio on a list stays on its node.
+    /// stays charged to the same cgroup, and on its node.
     #[inline]
     pub(crate) fn lock_lruvec_of(&self, folio: &Folio) -> Noted<'e, E, LruGuard<'e>> {
         loop {
