@@ -2,6 +2,7 @@
 
 use super::mapping::Mapping;
 use super::mm_struct::Mm;
+use super::spaces::clear;
 use super::vma::Vma;
 use crate::engine::Engine;
 use crate::memory::{MemoryError, TableKind};
@@ -84,6 +85,7 @@ impl<E: Env> Engine<'_, E> {
     /// [`GrowError`]; nothing is changed then, and the chunk is lost.
     pub fn grow(&mut self, chunk: &'static mut Chunk) -> Result<(), GrowError> {
         let (maps, chunk) = (self.maps, &*chunk);
+        clear(chunk.vmas.entries, chunk.mms.entries, chunk.mappings.entries);
         let guard = self.lock_free_lists();
         let more =
             [chunk.vmas.entries.len(), chunk.mms.entries.len(), chunk.mappings.entries.len()];

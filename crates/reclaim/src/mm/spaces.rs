@@ -47,20 +47,19 @@ impl Spaces<'_> {
         ]
     }
 
-    /// Lets the tables grow. Returns the numbers of the new entries, which are on no list.
+    /// Lets the tables grow by entries that were cleared and are on no list. Returns their numbers.
     pub(crate) fn add(
         &self,
         vmas: &'static Part<Vma>,
         mms: &'static Part<Mm>,
         mappings: &'static Part<Mapping>,
     ) -> [Range<u32>; 3] {
-        clear(vmas.entries, mms.entries, mappings.entries);
         [self.vmas.add(vmas), self.mms.add(mms), self.mappings.add(mappings)]
     }
 }
 
 /// Makes entries free, as before their first use.
-fn clear(vmas: &[Vma], mms: &[Mm], mappings: &[Mapping]) {
+pub(super) fn clear(vmas: &[Vma], mms: &[Mm], mappings: &[Mapping]) {
     for mapping in mappings {
         mapping.vmas.store(NONE, Relaxed);
         mapping.named.store(0, Relaxed);
