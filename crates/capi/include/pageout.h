@@ -717,7 +717,8 @@ struct pageout_limits {
    */
   uint64_t slots;
   /*
-   The Bloom filters of page-table walks: two for each cgroup with processes.
+   The Bloom filters of page-table walks: two on each node for each cgroup with
+   processes.
    */
   uint64_t filters;
 };

@@ -42,8 +42,8 @@ pub struct Limits {
     /// The pages of swap. A page that came back keeps its slot while the swap cache has it. Without
     /// a slot pages stay in memory.
     pub slots: usize,
-    /// The Bloom filters of page-table walks: two for each cgroup whose address spaces the
-    /// multi-generational LRU ages. Without a filter, walks enter every table.
+    /// The Bloom filters of page-table walks: two on each node for each cgroup whose address spaces
+    /// the multi-generational LRU ages. Without a filter, walks enter every table.
     pub filters: usize,
 }
 

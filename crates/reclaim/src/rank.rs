@@ -27,9 +27,9 @@ pub(crate) enum Rank {
     Swap,
     /// A bucket of the file index, held for a few steps.
     Index,
-    /// The LRU lists of one cgroup.
+    /// The LRU lists of one cgroup on one node.
     Lru,
-    /// The order in which reclaim of the whole machine visits cgroups.
+    /// The order in which reclaim of a whole node visits cgroups.
     MemcgLru,
     /// A free list, or the list of page tables in reserve: innermost, held for a few stores.
     FreeList,

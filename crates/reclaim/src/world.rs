@@ -24,7 +24,7 @@ pub trait Frames {
     /// Returns the number of free frames, in pages. Watermarks are compared with it.
     fn free_pages(&self) -> usize;
     /// Returns the number of free frames on a node, in pages. The node's watermark is compared with
-    /// it. The default is for one node.
+    /// it. The default is for one node: with more, each would count the memory of all as free.
     fn free_pages_on(&self, node: NodeId) -> usize {
         let _the_only_one = node;
         self.free_pages()
@@ -39,7 +39,8 @@ pub trait Frames {
 /// A supply of frames whose free runs are aligned blocks of 2^order that split and merge, as
 /// compaction needs it.
 pub trait FreeBlocks {
-    /// Returns the range of all its frames.
+    /// Returns the range of all its frames. Compaction moves pages from its bottom to its top, and
+    /// so to another node if it spans several.
     fn frames(&self) -> Range<Pfn>;
     /// Returns the order of the free block that begins at `pfn`, or `None` if none does.
     fn block_at(&self, pfn: Pfn) -> Option<Order>;

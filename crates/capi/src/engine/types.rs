@@ -33,7 +33,8 @@ pub struct Limits {
     pub shadows: u64,
     /// The pages of swap.
     pub slots: u64,
-    /// The Bloom filters of page-table walks: two for each cgroup with processes.
+    /// The Bloom filters of page-table walks: two on each node for each cgroup with
+    /// processes.
     pub filters: u64,
 }
 
