@@ -88,7 +88,7 @@ pub(crate) fn all(out: &mut impl Write) -> fmt::Result {
     for (name, stack) in ["reclaim, classic", "reclaim, MGLRU", "aging"].into_iter().zip(stacks) {
         writeln!(out, "stack of {name}\tall\t{stack}")?;
     }
-    writeln!(out, "code\tall\t{}", code())
+    writeln!(out, "code, in whole KiB\tall\t{}", code().next_multiple_of(1 << 10))
 }
 
 /// Does `work` with a file that one process maps, all of whose pages were used once before.

@@ -2,9 +2,9 @@
 //! compaction.c). It continues until a block of the wanted order is free.
 //!
 //! It is part of this crate because a fault that finds no large run of frames needs both compaction
-//! and reclaim. It asks little of the supply of frames: [`FreeBlocks`]. There is one zone,
-//! whatever nodes it is on, and every block of pages may be scanned: neither mobility types nor skip
-//! hints are kept. Nothing runs in the background.
+//! and reclaim. It asks little of the supply of frames: [`FreeBlocks`]. There is one zone, whatever
+//! nodes it is on, and every block of pages may be scanned: neither mobility types nor skip hints
+//! are kept. Nothing runs in the background.
 
 use crate::engine::Engine;
 use crate::id::MemcgNr;
