@@ -118,6 +118,10 @@ unsafe extern "C" fn relax(context: *mut c_void) {
     }
 }
 
+unsafe extern "C" fn free_pages_on(_: *mut c_void, _: u32) -> usize {
+    0
+}
+
 unsafe extern "C" fn nothing(_: *mut c_void) {}
 
 unsafe extern "C" fn now_ms(_: *mut c_void) -> u64 {
@@ -140,7 +144,7 @@ fn world(ram: &Rc<Ram>) -> World {
         zero: Some(zero),
         copy: Some(copy),
         free_pages: Some(free_pages),
-        free_pages_on: None,
+        free_pages_on: Some(free_pages_on),
         read: Some(transfer),
         write: Some(transfer),
         table: Some(table),
@@ -318,6 +322,7 @@ fn an_engine_is_made_only_of_good_parts() {
         (World { version: WORLD_VERSION + 1, ..good }, Error::Version),
         (World { write: None, ..good }, Error::Callback),
         (World { complete: None, ..good }, Error::Callback),
+        (World { free_pages_on: None, ..good }, Error::Callback),
         (World { wake: Some(wake), ..good }, Error::Callback),
         (World { low_watermark: Some(free_pages), ..good }, Error::Callback),
         (World { hardware: 32, ..good }, Error::Number),

@@ -117,6 +117,11 @@ impl Beds {
 }
 
 impl Calls {
+    /// Returns true if free frames are counted by node.
+    pub(super) fn count_by_node(&self) -> bool {
+        self.free_pages_on.is_some()
+    }
+
     /// Takes the callbacks of `of`.
     ///
     /// # Safety

@@ -61,6 +61,9 @@ fn make(
     bytes: &'static mut [MaybeUninit<u8>],
 ) -> Result<*mut Engine, Error> {
     let limits = limits(&setup.limits)?;
+    if limits.nodes > 1 && !calls.count_by_node() {
+        return Err(Error::Callback);
+    }
     let frames = frames(setup.first_frame, setup.limits.frames)?;
     let first = frames.start;
     let (world, flush) = match Format::of(setup.format)? {
