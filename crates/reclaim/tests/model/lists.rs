@@ -157,7 +157,7 @@ impl<F: Format, R: Rules> Model<'_, '_, F, R> {
         let mut all: Vec<_> = memcgs.iter().map(|(id, _)| *id).collect();
         all.sort();
         for node in self.maps.nodes() {
-            let mut visited: Vec<_> = self.maps.lru_gen_memcgs(node).collect();
+            let mut visited: Vec<_> = self.maps.lru_gen_memcgs(node).expect("a node").collect();
             visited.sort();
             assert_eq!(visited, all, "cgroups that reclaim of {node:?} visits, and all");
         }

@@ -10,7 +10,7 @@ use pageout_uapi::lru_gen::{Command, Operation};
 
 impl<W: World> Engine<'_, W> {
     /// Executes a command of `lru_gen` (Linux 7.3.4, `run_cmd`); [`pageout_uapi::lru_gen::write`]
-    /// reads those of a write. A cgroup's id is its [`MemcgNr`].
+    /// reads those of a write. A cgroup's number is [`MemcgId::index`](crate::MemcgId::index).
     ///
     /// [`Operation::Age`] opens a new generation and moves used folios to it. Unless the option is
     /// 0, all page tables are walked, regardless of filters. [`Operation::Evict`] evicts

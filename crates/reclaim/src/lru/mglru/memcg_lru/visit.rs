@@ -4,6 +4,7 @@ use super::{Bin, MEMCG_NR_BINS, MEMCG_NR_GENS, MemcgLru, MemcgLruOp, NextMemcg, 
 use crate::engine::Engine;
 use crate::id::{LruvecNr, MemcgId, MemcgNr, NodeId};
 use crate::lru::Lruvec;
+use crate::memory::BadId;
 use crate::mm_state::MmState;
 use crate::rank::Rank;
 use core::sync::atomic::{AtomicU16, Ordering::Relaxed};
@@ -23,9 +24,10 @@ impl MmState<'_> {
     /// Returns all cgroups in the order in which reclaim of a whole node visits them, except that
     /// its first bin is random. The caller keeps others from changing the order meanwhile.
     ///
-    /// # Panics
-    /// If there is no such node.
-    pub fn lru_gen_memcgs(&self, node: NodeId) -> impl Iterator<Item = MemcgId> {
+    /// # Errors
+    /// [`BadId`] if there is no such node.
+    pub fn lru_gen_memcgs(&self, node: NodeId) -> Result<impl Iterator<Item = MemcgId>, BadId> {
+        self.check_node(node)?;
         let named =
             |link: &AtomicU16| Some(MemcgNr(link.load(Relaxed))).filter(|id| *id != MemcgNr::NONE);
         let (order, lists) = (&self.lru.node(node).memcgs, self.lru.on_node(node));
@@ -36,7 +38,7 @@ impl MmState<'_> {
             let after = move |id: &MemcgNr| named(&lists[usize::from(id.0)].lru_link.next);
             core::iter::successors(named(&ends.head), after)
         });
-        memcgs.map(|nr| self.memcg_id(nr))
+        Ok(memcgs.map(|nr| self.memcg_id(nr)))
     }
 }
 
