@@ -416,7 +416,7 @@ impl<W: World> Engine<'_, W> {
         let nr_rotated = seen.scanned - nr_reclaimed;
         vmstat.add(rotate, nr_rotated);
         let stats = &self.maps.lruvec(lruvec).stat;
-        stats.rotated[usize::from(list.is_file())].fetch_add(nr_rotated, Relaxed);
+        stats.add_rotated(usize::from(list.is_file()), nr_rotated);
         // All are dirty folios that are not being written: the flushers are behind.
         if stat.nr_unqueued_dirty == seen.taken {
             self.cpu.events.wakeup_flusher += 1;
@@ -466,7 +466,7 @@ impl<W: World> Engine<'_, W> {
         let rotate = if list.is_file() { Counter::PgrotateFile } else { Counter::PgrotateAnon };
         vmstat.add(rotate, nr_rotated);
         let stats = &maps.lruvec(lruvec).stat;
-        stats.rotated[usize::from(list.is_file())].fetch_add(nr_rotated, Relaxed);
+        stats.add_rotated(usize::from(list.is_file()), nr_rotated);
         nr_deactivated
     }
 }

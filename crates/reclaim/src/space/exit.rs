@@ -30,8 +30,9 @@ impl<W: World> Engine<'_, W> {
     pub(super) fn exit(&mut self, nr: MmNr) {
         let mm = self.maps.mm_at(nr);
         mm.set_exiting();
-        self.lru_gen_del_mm(nr);
         let guard = self.lock_mmap(mm);
+        // Under that lock nobody moves it to another cgroup.
+        self.lru_gen_del_mm(nr);
         self.remove_range(mm, &(VirtAddr::new(0)..VirtAddr::new(u64::MAX)));
         free_tables(self.world, mm);
         self.free_spare_tables();

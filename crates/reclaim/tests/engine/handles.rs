@@ -14,7 +14,8 @@ use pageout_reclaim::{
     TableKind, TlbBatch, TransferError, VmaId,
 };
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::thread;
 
 type W<'a> = World<'a, SmallX86>;
 
@@ -430,4 +431,47 @@ fn a_child_is_in_a_cgroup_that_is_online() {
     let child = maps.on(&watched, cpu, tuning()).fork(parent, root, Asid(1)).expect("room");
     let of_child = maps.memcg_of_mm(child).expect("it lives");
     assert!(maps.memcg(of_child).is_ok(), "{of_child:?} was removed");
+}
+
+/// An address space that ends while it is moved to another cgroup leaves the lists whole.
+#[test]
+fn a_process_that_ends_while_it_is_moved_is_on_no_list() {
+    let mut arena = Arena::new::<SmallX86>(&ROOM);
+    let mut world: W<'_> = arena.world();
+    let [before, mm, after] = [(); 3].map(|()| world.process());
+    let group = world.engine().add_memcg(MemcgId::ROOT).expect("room");
+    let (maps, env, cpu) = (&world.maps, &world.env, &mut world.cpu);
+    let [locked, ends, moved] = [(); 3].map(|()| AtomicBool::new(false));
+    let wait_for = |that: &AtomicBool| {
+        while !that.load(Relaxed) {
+            thread::yield_now();
+        }
+    };
+    let in_move = |event, lock: LockWord| {
+        if (event, lock.rank) == (LockEvent::Try, "memcgs") {
+            locked.store(true, Relaxed);
+            wait_for(&ends);
+        }
+    };
+    let in_exit = |event, lock: LockWord| match (event, lock.rank) {
+        (LockEvent::Wait, "mmap") => ends.store(true, Relaxed),
+        (LockEvent::Try, "mm-list") => {
+            ends.store(true, Relaxed);
+            wait_for(&moved);
+        }
+        (LockEvent::Hold, "mmap") => moved.store(true, Relaxed),
+        _ => {}
+    };
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let (watched, mut other) = (env.watched(&in_move), CpuCtx::new());
+            maps.on(&watched, &mut other, tuning()).set_memcg(mm, group).expect("both live");
+            moved.store(true, Relaxed);
+        });
+        wait_for(&locked);
+        let watched = env.watched(&in_exit);
+        maps.on(&watched, cpu, tuning()).exit_mm(mm).expect("it lives");
+    });
+    assert!(maps.lru_gen_mms(MemcgId::ROOT).expect("it is online").eq([before, after]));
+    assert_eq!(world.engine().remove_memcg(group), Ok(()), "nobody is in it");
 }

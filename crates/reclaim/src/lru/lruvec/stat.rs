@@ -17,6 +17,14 @@ pub(crate) struct LruvecStat {
 }
 
 impl LruvecStat {
+    /// Counts pages of a type that were scanned in vain.
+    #[inline]
+    pub(crate) fn add_rotated(&self, kind: usize, nr: u64) {
+        if nr != 0 {
+            self.rotated[kind].fetch_add(nr, Relaxed);
+        }
+    }
+
     fn counts(&self) -> impl Iterator<Item = &AtomicU64> {
         let by_type = [&self.rotated, &self.activated, &self.restored].into_iter().flatten();
         by_type.chain([&self.written])

@@ -41,8 +41,8 @@ impl MmState<'_> {
 
 impl<E: Env> Engine<'_, E> {
     /// Judges a folio that refaulted: counts the refault in its cgroup's tier, and sets the uses
-    /// that the folio starts with. A refault in another cgroup, or on
-    /// another node, is ignored (`lru_gen_refault`).
+    /// that the folio starts with. A refault in another cgroup, or on another node, is ignored
+    /// (`lru_gen_refault`).
     pub(in crate::lru) fn lru_gen_refault(&self, folio: &Folio, shadow: Shadow) {
         let maps = self.maps;
         let (of, kind, nr) = (folio.lruvec(), kind_of(folio), folio.nr_pages() as u64);
@@ -213,7 +213,7 @@ mod tests {
         {
             assert_eq!(is_recent(token(left_at, 4), now), recent, "{left_at} to {now}");
         }
-        // Bits of a generation's number that do not fit the shadow's 46 are not compared.
+        // Bits of a generation's number that do not fit the shadow's 42 are not compared.
         let wide = Shadow::AGE_MASK >> REFS_WIDTH;
         assert!(is_recent(token(0, 0), wide + 1));
     }

@@ -245,7 +245,7 @@ impl<W: World> Engine<'_, W> {
         let (rotated, nr) =
             (nr.saturating_sub(total), [Counter::PgrotateAnon, Counter::PgrotateFile]);
         maps.memcg_at(memcg).vmstat.add(nr[kind], rotated);
-        maps.lruvec(lruvec).stat.rotated[kind].fetch_add(rotated, Relaxed);
+        maps.lruvec(lruvec).stat.add_rotated(kind, rotated);
     }
 }
 
