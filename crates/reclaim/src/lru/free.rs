@@ -6,6 +6,7 @@ use crate::folio_list::FolioList;
 use crate::id::{FolioId, FolioNr};
 use crate::memory::ReleaseError;
 use crate::world::World;
+use core::mem;
 use core::sync::atomic::Ordering::Relaxed;
 use pageout_paging::Env;
 
@@ -44,15 +45,21 @@ impl<W: World> Engine<'_, W> {
     pub(crate) fn free_folios(&mut self, dead: FolioList) {
         let maps = self.maps;
         maps.uncharge(dead.iter(maps).map(|id| maps.folio_at(id)));
+        // The folios of one mapping are counted together.
+        let (mut mapping, mut nr) = (None, 0);
         for id in dead.iter(maps) {
             let folio = maps.folio_at(id);
             assert_eq!(folio.refs(), 0, "a folio that is freed is used nowhere");
             let cached = folio.flags().contains(FolioFlags::SWAPCACHE);
             debug_assert!(!cached, "the swap cache holds a reference");
             maps.folios.forget_frames(folio);
-            maps.mapping_at(folio.mapping()).named.fetch_sub(1, Relaxed);
+            if mapping != Some(folio.mapping()) {
+                maps.unname(mapping.replace(folio.mapping()), mem::take(&mut nr));
+            }
+            nr += 1;
             self.world.free(folio.pfn(), folio.order());
         }
+        maps.unname(mapping, nr);
         self.put_folios(dead.iter(maps));
     }
 }

@@ -149,6 +149,14 @@ impl<'m> MmState<'m> {
         self.spaces.mappings.at(nr.0)
     }
 
+    /// Takes note that `nr` folios no longer name a mapping, if there is one.
+    #[inline]
+    pub(crate) fn unname(&self, mapping: Option<MappingNr>, nr: u32) {
+        if let Some(mapping) = mapping {
+            self.mapping_at(mapping).named.fetch_sub(nr, Relaxed);
+        }
+    }
+
     /// Returns the id of the address space that an entry has now.
     #[inline]
     pub(crate) fn mm_id(&self, nr: MmNr) -> MmId {
