@@ -86,7 +86,8 @@ impl MmState<'_> {
         }
         at.store(memcg.sibling.load(Relaxed), Relaxed);
         self.memcg_at(parent).vmstat.absorb(&memcg.vmstat);
-        memcg.end();
+        let ended = memcg.generation.end(memcg.generation.now());
+        assert!(ended, "a cgroup ends once");
         memcg.parent.store(self.cgroups.tree.free.load(Relaxed), Relaxed);
         self.cgroups.tree.free.store(id.0, Relaxed);
     }

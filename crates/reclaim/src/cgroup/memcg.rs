@@ -1,13 +1,11 @@
 //! Memory cgroups: the owners of charges, with their limits and protections.
 
 use crate::id::MemcgNr;
+use crate::life::Generation;
 use crate::lock::QueuedLock;
 use crate::lru::mglru::MmList;
 use crate::vmstat::VmStat;
-use core::sync::atomic::{
-    AtomicBool, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed,
-    Ordering::Release,
-};
+use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU16, AtomicU64, Ordering::Relaxed};
 use pageout_uapi::{Errno, MAX_SWAPPINESS};
 
 /// A cgroup. Amounts are in pages.
@@ -18,8 +16,7 @@ pub struct Memcg {
     /// The first child, and the next child of its parent.
     pub(super) child: AtomicU16,
     pub(super) sibling: AtomicU16,
-    /// Twice the number of cgroups that had the entry before, and one more while it is in use.
-    life: AtomicU32,
+    pub(super) generation: Generation,
     pub(super) swappiness: AtomicU8,
     /// The number of pages charged to it and to all below it.
     pub(crate) usage: AtomicU64,
@@ -35,6 +32,11 @@ pub struct Memcg {
     /// The address spaces of the cgroup's processes.
     pub(crate) mm_list: MmList,
     pub(crate) vmstat: VmStat,
+}
+
+/// Returns the number of uses of an entry before that of a generation, modulo 2^16.
+fn uses_before(generation: u32) -> u16 {
+    (generation / 2) as u16
 }
 
 /// The state of the tree of cgroups as a whole.
@@ -65,23 +67,18 @@ impl Memcg {
         }
         self.mm_list.init();
         self.vmstat.clear();
-        self.life.fetch_or(1, Release);
+        self.generation.begin();
     }
 
     /// Returns true if the entry is in use, by the cgroup before which it had as many.
     pub(super) fn is_online_as(&self, before: u16) -> bool {
-        let life = self.life.load(Acquire);
-        life & 1 == 1 && self.before() == before
+        let generation = self.generation.now();
+        generation % 2 == 1 && uses_before(generation) == before
     }
 
     /// Returns the number of cgroups, modulo 2^16, that had the entry before.
     pub(super) fn before(&self) -> u16 {
-        (self.life.load(Relaxed) >> 1) as u16
-    }
-
-    /// Ends the use of the entry.
-    pub(super) fn end(&self) {
-        self.life.fetch_add(1, Relaxed);
+        uses_before(self.generation.now())
     }
 
     /// Returns the cgroup above; the root has none.

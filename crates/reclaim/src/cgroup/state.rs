@@ -15,6 +15,7 @@ impl<'m> Cgroups<'m> {
     /// Makes a tree of only the root.
     pub(crate) fn new(table: &'m [Memcg]) -> Self {
         let tree = MemcgTree::default();
+        table.iter().for_each(|memcg| memcg.generation.clear());
         table[0].init(MemcgNr::ROOT, Memcg::SWAPPINESS);
         let rest = &table[1..];
         for (next, memcg) in (2..).zip(rest) {

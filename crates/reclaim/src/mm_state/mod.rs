@@ -10,7 +10,7 @@ use crate::compaction::CompactionState;
 use crate::folio::{Folio, FolioGuard, MAX_FRAMES};
 use crate::id::{FolioId, FolioNr, MAX_NUMNODES, MemcgNr, NONE, NodeId};
 use crate::lock::QueuedLock;
-use crate::lru::LruState;
+use crate::lru::{LruState, Node};
 use crate::memory::{BadId, Memory, MemoryError, TableKind};
 use crate::mm::{Deposits, Spaces};
 use crate::page_cache::{SLOT, Stored, Tags, words_for};
@@ -105,6 +105,7 @@ impl<'m> MmState<'m> {
             return Err(MemoryError::FewTags { folios: folios.len() });
         }
         let tags = Tags::new(tags, folios.len());
+        nodes.fill_with(Node::default);
         Ok(Self {
             folios: Folios::new(base, frames, pages, folios),
             spaces: Spaces::new(vmas, mms, mappings),

@@ -8,8 +8,9 @@ use pageout_paging::{Order, Pfn, VirtAddr};
 use pageout_reclaim::mglru::BloomFilter;
 use pageout_reclaim::{
     AddFolioError, BadId, Folio, FolioFlags, FolioId, Limits, Lruvec, MapAs, Mapping, MappingId,
-    MappingKind, Memcg, Memory, MemoryError, Mm, MmState, MmapError, NewFolio, NewVma, Node,
-    OutOfTable, Recency, Refs, RemoveError, ShadowEntry, Sizes, Slot, TableKind, VmFlags, Vma,
+    MappingKind, Memcg, MemcgId, Memory, MemoryError, Mm, MmState, MmapError, NewFolio, NewVma,
+    Node, NodeId, OutOfTable, Recency, Refs, RemoveError, ShadowEntry, Sizes, Slot, TableKind,
+    VmFlags, Vma,
 };
 use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -86,6 +87,41 @@ fn memory_is_overwritten() {
         let vma = world.vma(mm, 0..4, VmFlags::READ, file, 0);
         assert_eq!((mm.index(), file.index(), folio.index(), vma.index()), (0, 0, 0, 0));
         assert_eq!(folios_of(&world).iter().flatten().count(), 4);
+    }
+}
+
+/// Cgroups and nodes that an engine used before are as new for the next.
+#[test]
+fn cgroups_and_nodes_are_overwritten() {
+    let mut memcgs: Vec<_> = (0..3).map(|_| Memcg::default()).collect();
+    let mut lruvecs: Vec<_> = (0..3).map(|_| Lruvec::default()).collect();
+    let mut nodes = [Node::default()];
+    let mut arena = Arena::new::<SmallX86>(&TWO);
+    let world: W<'_> = arena.world();
+    let mut before = Vec::new();
+    for _ in 0..2 {
+        let memory = Memory {
+            frames: &mut [],
+            folios: &mut [],
+            tags: &mut [],
+            vmas: &mut [],
+            mms: &mut [],
+            mappings: &mut [],
+            pages: &mut [],
+            memcgs: &mut memcgs,
+            nodes: &mut nodes,
+            lruvecs: &mut lruvecs,
+            shadows: &mut [],
+            slots: &mut [],
+            filters: &mut [],
+        };
+        let maps = MmState::new(memory, Pfn::new(0)).expect("small tables");
+        let visited: Vec<_> = maps.lru_gen_memcgs(NodeId(0)).expect("a node").collect();
+        assert_eq!(visited, [MemcgId::ROOT]);
+        assert!(before.iter().all(|id| maps.memcg(*id).is_err()), "{before:?} ended");
+        let cpu = &mut pageout_reclaim::CpuCtx::new();
+        let mut engine = maps.on(&world.env, cpu, tuning());
+        before = (0..2).map(|_| engine.add_memcg(MemcgId::ROOT).expect("room")).collect();
     }
 }
 

@@ -242,10 +242,10 @@ impl<W: World> Engine<'_, W> {
             vmstat.add(Counter::Pgactivate, stat.nr_activate);
             (folios, retry) = (clean, false);
         }
-        let (rotated, nr) =
-            (nr.saturating_sub(total), [Counter::PgrotateAnon, Counter::PgrotateFile]);
-        maps.memcg_at(memcg).vmstat.add(nr[kind], rotated);
-        maps.lruvec(lruvec).stat.add_rotated(kind, rotated);
+        let nr_rotated = nr.saturating_sub(total);
+        let counter = [Counter::PgrotateAnon, Counter::PgrotateFile][kind];
+        maps.memcg_at(memcg).vmstat.add(counter, nr_rotated);
+        maps.lruvec(lruvec).stat.add_rotated(kind, nr_rotated);
     }
 }
 
