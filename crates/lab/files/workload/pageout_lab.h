@@ -83,6 +83,12 @@ uint64_t lab_frame(const void *at);
 void lab_sharers(unsigned int more);
 void lab_end_sharers(void);
 
+/* Moves this thread to a CPU: below cpus of the manifest. */
+void lab_run_on(unsigned int cpu);
+
+/* To be called in loops that wait: the emulator goes on with the next CPU. */
+void lab_give_up_turn(void);
+
 /*
  * Moves this thread to CPU 0, and starts another one of its process on CPU 1, so that flushes have
  * to reach that too. It gives up each turn of its emulated CPU. Takes cpus = 2 in the manifest.

@@ -36,26 +36,31 @@ void lab_end_sharers(void)
 	}
 }
 
-static void run_on(int cpu)
+void lab_run_on(unsigned int cpu)
 {
 	cpu_set_t set;
 
 	CPU_ZERO(&set);
 	CPU_SET(cpu, &set);
-	lab_require(!sched_setaffinity(0, sizeof(set), &set), "the machine has no CPU %d", cpu);
+	lab_require(!sched_setaffinity(0, sizeof(set), &set), "the machine has no CPU %u", cpu);
+}
+
+void lab_give_up_turn(void)
+{
+#ifdef __x86_64__
+	asm volatile("pause");
+#elif defined(__aarch64__)
+	asm volatile("yield");
+#endif
 }
 
 static void *run(void *unused)
 {
 	(void)unused;
-	run_on(1);
+	lab_run_on(1);
 	while (true) {
 		runs = true;
-#ifdef __x86_64__
-		asm volatile("pause");
-#elif defined(__aarch64__)
-		asm volatile("yield");
-#endif
+		lab_give_up_turn();
 	}
 	return NULL;
 }
@@ -64,7 +69,7 @@ void lab_run_on_both(void)
 {
 	pthread_t thread;
 
-	run_on(0);
+	lab_run_on(0);
 	lab_require(!pthread_create(&thread, NULL, run, NULL), "cannot start a thread");
 	while (!runs)
 		usleep(1000);

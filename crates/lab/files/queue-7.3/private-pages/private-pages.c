@@ -16,9 +16,7 @@ metric = [
     { name = "pgsteal", unit = "pages" },
 ]
 */
-#define _GNU_SOURCE /* sched_setaffinity */
 #include "pageout_lab.h"
-#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -27,15 +25,6 @@ metric = [
 
 #define MOST 3
 
-static void relax(void)
-{
-#ifdef __x86_64__
-	asm volatile("pause");
-#else
-	usleep(0);
-#endif
-}
-
 static void read_pages(volatile char *at, size_t size)
 {
 	for (size_t page = 0; page < size; page += 4096)
@@ -43,22 +32,18 @@ static void read_pages(volatile char *at, size_t size)
 }
 
 /* A process that reads the pages on a CPU, and stays there. */
-static pid_t start(char *at, size_t size, int cpu, volatile int *ready)
+static pid_t start(char *at, size_t size, unsigned int cpu, volatile int *ready)
 {
 	pid_t process = fork();
-	cpu_set_t set;
 
 	lab_require(process >= 0, "cannot fork");
 	if (process)
 		return process;
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	if (sched_setaffinity(0, sizeof(set), &set))
-		_exit(1);
+	lab_run_on(cpu);
 	read_pages(at, size);
 	__atomic_add_fetch(ready, 1, __ATOMIC_SEQ_CST);
 	while (true)
-		relax();
+		lab_give_up_turn();
 }
 
 static void sample(char *at, size_t size, unsigned int processes, volatile int *ready)
@@ -71,7 +56,7 @@ static void sample(char *at, size_t size, unsigned int processes, volatile int *
 	for (unsigned int i = 1; i < processes; i++)
 		others[i] = start(at, size, 1 + i, ready);
 	while (*ready < (int)processes)
-		relax();
+		lab_require(!waitpid(-1, NULL, WNOHANG), "a process ended before it was ready");
 
 	before = lab_scans();
 	lab_begin("reclaim");
