@@ -95,7 +95,7 @@ impl Release {
                         "stock with other flushes where reclaim unmaps (docs/lab.md)",
                     ),
                     (
-                        "q1 to q23",
+                        "q1 to q24",
                         "stock with the first patches of a queue that makes its reclaim faster",
                     ),
                 ],

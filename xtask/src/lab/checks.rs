@@ -27,7 +27,7 @@ const HELPERS: [(Batched, Call); 4] = [
         OF_7_3,
         Call {
             name: "helper-calls-7.3",
-            words: "lab run stock q23 helper-calls calls=100000 \
+            words: "lab run stock q24 helper-calls calls=100000 \
                 --config arm64-4k,arm64-64k,x86-64",
         },
     ),
@@ -120,7 +120,7 @@ const MIXED: [(Call, &str); 2] = [
     (
         Call {
             name: "mixed-mappings-7.3",
-            words: "lab compare no-batch no-young no-mglru no-unmap stock q23 mixed-mappings \
+            words: "lab compare no-batch no-young no-mglru no-unmap stock q24 mixed-mappings \
                 lru=classic,mglru --config arm64-4k,x86-64",
         },
         "no-batch",
@@ -140,7 +140,7 @@ const MIXED: [(Call, &str); 2] = [
 pub(super) fn selftest() -> Result<()> {
     begin("the kernel selftest");
     // The command fails if a test fails.
-    cmd::run(&mut pageout("lab run stock q23 selftest cpus=1,2 --config arm64-4k,x86-64"))
+    cmd::run(&mut pageout("lab run stock q24 selftest cpus=1,2 --config arm64-4k,x86-64"))
 }
 
 /// Counts that batching changes by its nature. MGLRU counts every young entry of a contiguous

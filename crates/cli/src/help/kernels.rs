@@ -26,7 +26,7 @@ pub(super) fn lab() -> Help {
         brief: vec![Section::terms(
             "Arguments of its commands, in this order (all: `pageout lab --help`)",
             &[
-                ("KERNEL", "stock, no-batch, no-young, no-mglru, no-unmap, q1 to q23, 6.12:s3"),
+                ("KERNEL", "stock, no-batch, no-young, no-mglru, no-unmap, q1 to q24, 6.12:s3"),
                 ("SCENARIO", &one_of(&Workload::names())),
                 ("FIELD=VALUE", "order=0,4  lru=classic,mglru  young=none  size=1GiB"),
             ],
