@@ -80,7 +80,7 @@ const LRUS: [(&str, &str, &str); 2] = [("classic", "classic", "c"), ("mglru", "M
 /// The instructions of a page on Linux 7.3, with the queue's mends and with all of it.
 fn queue(texts: &Texts) -> Result<Svg> {
     let records = texts.records(QUEUE)?.with(&[("config", "arm64-4k"), ("young", "all")]);
-    let kernels = [("stock", "7.3", "b"), ("q5", "with the mends", "a"), ("q23", "with all", "d")];
+    let kernels = [("stock", "7.3", "b"), ("q5", "with the mends", "a"), ("q24", "with all", "d")];
     let mut rows = Vec::new();
     for (lru, name, _) in LRUS {
         rows.push(Row { name: name.to_owned(), dots: Vec::new() });
