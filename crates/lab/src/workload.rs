@@ -48,10 +48,11 @@ const SAID_LINES: usize = 12;
 /// The plugin's header that workloads are compiled with.
 const MARKS: &str = "marks.h";
 /// The benchmark's sources that workloads are compiled with too.
-const OF_BENCH: [&str; 17] = [
+const OF_BENCH: [&str; 18] = [
     "cache.h",
     "clock.c",
     "clock.h",
+    "cpu.h",
     "entries.c",
     "entries.h",
     "fail.c",

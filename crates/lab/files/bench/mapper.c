@@ -2,10 +2,10 @@
 #include "mapper.h"
 
 #include "cgroup.h"
+#include "cpu.h"
 #include "fail.h"
 
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/mman.h>
@@ -16,18 +16,6 @@
 /* For an emulator that runs one CPU at a time: between turns of the others, a little time passes. */
 #define LOOPS_A_TURN 1000
 
-/* Gives the CPU's other threads a turn, and under emulation its other CPUs. */
-static void give_turn(void)
-{
-#if defined(__x86_64__)
-	__builtin_ia32_pause();
-#elif defined(__aarch64__)
-	__asm__ volatile("yield");
-#elif defined(__riscv)
-	__asm__ volatile(".4byte 0x100000f"); /* PAUSE */
-#endif
-}
-
 /* Stopped until it is to spin. */
 static _Noreturn void spin(volatile bool *spins)
 {
@@ -36,7 +24,7 @@ static _Noreturn void spin(volatile bool *spins)
 	while (true) {
 		for (volatile int i = 0; i < LOOPS_A_TURN; i++)
 			;
-		give_turn();
+		cpu_give_turn();
 	}
 }
 
@@ -79,11 +67,7 @@ void mapper_end(struct mapper *mapper)
 
 void mapper_pin(int cpu)
 {
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	if (sched_setaffinity(0, sizeof(set), &set))
+	if (!cpu_stay(cpu))
 		fail("cannot stay on a CPU", "two CPUs expected");
 }
 

@@ -1,9 +1,10 @@
 /* Processes that map what the workload does, and sleep; a thread of it that runs. */
-#define _GNU_SOURCE /* sched_setaffinity */
+#define _GNU_SOURCE /* CPU_SET */
 #include "pageout_lab.h"
 
+#include "cpu.h"
+
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -38,20 +39,12 @@ void lab_end_sharers(void)
 
 void lab_run_on(unsigned int cpu)
 {
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	lab_require(!sched_setaffinity(0, sizeof(set), &set), "the machine has no CPU %u", cpu);
+	lab_require(cpu_stay(cpu), "the machine has no CPU %u", cpu);
 }
 
 void lab_give_up_turn(void)
 {
-#ifdef __x86_64__
-	asm volatile("pause");
-#elif defined(__aarch64__)
-	asm volatile("yield");
-#endif
+	cpu_give_turn();
 }
 
 static void *run(void *unused)
