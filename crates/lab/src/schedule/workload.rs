@@ -42,10 +42,11 @@ const MKE2FS: [&str; 9] = [
 const MKE2FS_TIME: (&str, &str) = ("E2FSPROGS_FAKE_TIME", "1577836800");
 
 /// The workloads that come with the lab: name, source, and arguments if none are given.
-const SHIPPED: [(&str, &str, &str); 5] = [
+const SHIPPED: [(&str, &str, &str); 6] = [
     ("lost-write", "reports/lost-write/lost_write.c", "2 alone"),
     ("register-check", "schedule/register_check.c", "60"),
     ("stale-read-file", "reports/stale-read/stale_read.c", "file 2 alone"),
+    ("stale-read-guard", "reports/stale-read/stale_read.c", "guard 2 alone"),
     ("stale-read-lazyfree", "reports/stale-read/stale_read.c", "lazyfree 2 alone"),
     ("stale-read-private", "reports/stale-read/stale_read.c", "private 2 alone"),
 ];

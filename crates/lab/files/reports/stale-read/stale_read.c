@@ -12,27 +12,59 @@
  *
  * private maps a file privately: the store makes a copy. CPU 2 then waits for the entry alone.
  *
- * usage: stale_read lazyfree|file|private ROUNDS [intruder|alone|measure] [DELAY_US]
+ * guard puts a guard page in place of the store: a load after that has to end in SIGSEGV. CPU 2
+ * waits for the entry of lazyfree memory alone.
+ *
+ * usage: stale_read lazyfree|file|private|guard ROUNDS [intruder|alone|measure] [DELAY_US]
  */
 #include "../guest.h"
 #include "../../schedule/pageout_schedule.h"
 
+#include <setjmp.h>
+#include <signal.h>
+
+#ifndef MADV_GUARD_INSTALL
+#define MADV_GUARD_INSTALL 102
+#define MADV_GUARD_REMOVE 103
+#endif
+
 #define PAGES 30 /* one less than the folios that reclaim frees at once: one flush, at the end */
 
 static volatile uint64_t *page;
-static int pagemap = -1; /* of a private mapping */
+static int pagemap = -1; /* where mincore() does not tell of the entry */
+static int guard;
 static uint64_t round_, seen, stored, over, answered, let_go;
 static struct { uint64_t loads, first, last; } stale; /* of the present round */
 
 static uint64_t old_value(uint64_t round) { return 2 * round; }
 static uint64_t new_value(uint64_t round) { return 2 * round + 1; }
 
+static __thread sigjmp_buf stopped; /* by a guard page */
+
+static void stop(int signal)
+{
+	siglongjmp(stopped, signal);
+}
+
+/* The value of page 0. A guard page has the one that a store would have left. */
+static uint64_t load(void)
+{
+	return guard && sigsetjmp(stopped, 0) ? new_value(LOAD(round_)) : *page;
+}
+
 static void *reader(void *unused)
 {
 	pin(1);
 	for (;;) {
 		uint64_t announced = LOAD(stored);
-		uint64_t value = *page;
+		uint64_t value;
+
+		/* Zeros: another load would fault in what the guard page has to zap. */
+		if (guard && !announced && !LOAD(seen) && LOAD(answered) != LOAD(round_)) {
+			schedule_relax();
+			continue;
+		}
+		value = load();
 
 		if (announced && value == announced - 1) {
 			uint64_t now = nanoseconds();
@@ -80,8 +112,11 @@ static void *storer(void *unused)
 			schedule_relax();
 		STORE(let_go, let_go + (LOAD(over) != round));
 		schedule_event("page 0 is %s: stores", LOAD(over) != round ? "gone" : "still there");
-		*page = new_value(round);
-		schedule_event("the store is complete: announces it");
+		if (guard)
+			must(!madvise((void *)page, PAGE, MADV_GUARD_INSTALL));
+		else
+			*page = new_value(round);
+		schedule_event("the %s: announces it", guard ? "guard page is there" : "store is complete");
 		STORE(stored, new_value(round));
 		done = round;
 		STORE(answered, round);
@@ -92,13 +127,15 @@ static void *storer(void *unused)
 /* Fresh pages, put into the LRU by this CPU, that hold the round's old value and are clean. */
 static void prepare(int fd, uint64_t round)
 {
+	if (guard)
+		must(!madvise((void *)page, PAGE, MADV_GUARD_REMOVE));
 	must(!madvise((void *)page, PAGES * PAGE, MADV_DONTNEED));
 	if (fd >= 0)
 		must(!posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED));
 	for (int i = 0; i < PAGES; i++) {
 		uint64_t value = old_value(round);
 
-		if (pagemap < 0)
+		if (fd < 0 || pagemap < 0)
 			page[i * PAGE / sizeof(*page)] = value;
 		else
 			must(pwrite(fd, &value, sizeof(value), i * PAGE) == sizeof(value) &&
@@ -141,11 +178,17 @@ int main(int argc, char **argv)
 
 	begin();
 	if (argc < 3)
-		die("usage: stale_read lazyfree|file|private ROUNDS [intruder|alone|measure] [DELAY_US]", __LINE__);
+		die("usage: stale_read lazyfree|file|private|guard ROUNDS [intruder|alone|measure] [DELAY_US]", __LINE__);
 	rounds = strtoull(argv[2], NULL, 0);
-	if (!strcmp(argv[1], "private"))
+	guard = !strcmp(argv[1], "guard");
+	if (guard) {
+		struct sigaction action = { .sa_handler = stop, .sa_flags = SA_NODEFER };
+
+		must(!sigaction(SIGSEGV, &action, NULL));
+	}
+	if (guard || !strcmp(argv[1], "private"))
 		must((pagemap = open("/proc/self/pagemap", O_RDONLY)) >= 0);
-	if (strcmp(argv[1], "lazyfree")) {
+	if (!guard && strcmp(argv[1], "lazyfree")) {
 		fd = open("stale_read.data", O_RDWR | O_CREAT | O_TRUNC, 0600);
 		must(fd >= 0 && !ftruncate(fd, PAGES * PAGE));
 	}
@@ -179,7 +222,7 @@ int main(int argc, char **argv)
 		reclaimed += PAGES - 1 - present(1, PAGES - 1);
 		while (LOAD(answered) != round)
 			schedule_relax();
-		wrong_after += *page != new_value(round);
+		wrong_after += load() != new_value(round);
 		while (LOAD(seen) != new_value(round)) /* CPU 1 finds the new one too, in the end */
 			schedule_relax();
 		STORE(stored, 0);
