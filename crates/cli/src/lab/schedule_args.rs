@@ -24,9 +24,9 @@ pub(crate) struct ScheduleArgs {
     pub kernels: Vec<String>,
     /// Workload: name or C file, and its arguments
     ///
-    /// lost-write, register-check, stale-read-file (-lazyfree, -private), a C program that calls
-    /// what pageout_schedule.h declares (docs/schedule.md), or a workload in C with a manifest: one
-    /// of the lab's, or yours, with one value for each field.
+    /// lost-write, register-check, stale-read-file (-guard, -lazyfree, -private), a C program that
+    /// calls what pageout_schedule.h declares (docs/schedule.md), or a workload in C with a
+    /// manifest: one of the lab's, or yours, with one value for each field.
     #[arg(long, value_name = "WORKLOAD", value_parser = workload, help_heading = SCENARIO)]
     pub workload: Program,
     /// Seeds, the end excluded [default: 0..100]

@@ -175,7 +175,9 @@ impl Program {
             return Ok(Self { name, arguments: given, code });
         }
         let unknown = UnknownName::new("workload", &name, Self::names());
-        Err(ProgramError::Unknown(unknown.accepting(listed() + ", or a C file")))
+        let for_races = SHIPPED.map(|(name, ..)| name).join(", ");
+        let others = "a workload of the lab in C (`pageout lab --help`), or a C file";
+        Err(ProgramError::Unknown(unknown.accepting(format!("{for_races}, {others}"))))
     }
 
     /// Returns a run of a workload with a manifest, by its fields.
